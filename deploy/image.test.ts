@@ -27,9 +27,9 @@ interface Stage {
 
 const stages = readStages();
 const [last] = stages.slice(-1) as [Stage];
-const textsOf = (keyword: string) => last.steps.filter((step) => step.keyword === keyword).map(({ text }) => text);
+const getTexts = (keyword: string) => last.steps.filter((step) => step.keyword === keyword).map(({ text }) => text);
 const environment = Object.fromEntries(
-  textsOf('ENV').flatMap((text) => [...text.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+  getTexts('ENV').flatMap((text) => [...text.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
 ) as Record<string, string>;
 
 function readStages(): Stage[] {
@@ -50,26 +50,26 @@ describe('the image', () => {
   it('is made in stages, of which the last has no compilers, and takes from the others what they made', () => {
     expect(stages.map(({ name }) => name)).toEqual(['build', 'dependencies', '']);
     expect(last.from).toMatch(/-slim$/);
-    const ours = textsOf('COPY').filter((text) => !text.startsWith('--from='));
+    const ours = getTexts('COPY').filter((text) => !text.startsWith('--from='));
     expect(ours).toEqual(['LICENSE ./']);
   });
 
   it('runs in production, not as root, with its data in a volume', () => {
     expect(environment.NODE_ENV).toBe('production');
-    expect(textsOf('USER')).toEqual(['1000:1000']);
-    expect(textsOf('VOLUME')).toEqual([environment.XDG_DATA_HOME]);
+    expect(getTexts('USER')).toEqual(['1000:1000']);
+    expect(getTexts('VOLUME')).toEqual([environment.XDG_DATA_HOME]);
     const known = SETTING_NAMES.map(({ env }) => env);
     const settings = Object.keys(environment).filter((name) => name.startsWith('SERVICE_'));
     expect(settings.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('is looked after by a check of its health', () => {
-    expect(textsOf('HEALTHCHECK').join()).toContain('/health');
-    expect(textsOf('EXPOSE')).toEqual([environment.SERVICE_PORT]);
+    expect(getTexts('HEALTHCHECK').join()).toContain('/health');
+    expect(getTexts('EXPOSE')).toEqual([environment.SERVICE_PORT]);
   });
 
   it('has what every package needs that the server depends on', () => {
-    const copied = textsOf('COPY').join(' ');
+    const copied = getTexts('COPY').join(' ');
     const needed = (folder: string): string[] => {
       const { dependencies = {} } = JSON.parse(readFileSync(join(project, folder, 'package.json'), 'utf8')) as {
         dependencies?: Record<string, string>;
@@ -88,9 +88,9 @@ if (!isAsked) console.log('left out: the steps of the Dockerfile, which root tak
 
 describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder for each stage', () => {
   let work: string;
-  const rootOf = ({ name }: Pick<Stage, 'name'>) => join(work, name || 'image');
+  const getRoot = ({ name }: Pick<Stage, 'name'>) => join(work, name || 'image');
   /** A path of the image, as a path of this machine. */
-  const placed = (path: string) => join(rootOf(last), path);
+  const placed = (path: string) => join(getRoot(last), path);
   const uid = 1000;
   const key = 'k'.repeat(40);
   let running: ReturnType<typeof start> | undefined;
@@ -107,13 +107,13 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   }, 600_000);
 
   function take(stage: Stage): void {
-    let folder = rootOf(stage);
+    let folder = getRoot(stage);
     mkdirSync(folder);
     for (const { keyword, text } of stage.steps) {
-      if (keyword === 'WORKDIR') folder = join(rootOf(stage), text);
+      if (keyword === 'WORKDIR') folder = join(getRoot(stage), text);
       mkdirSync(folder, { recursive: true });
       if (keyword === 'COPY') copy(text, folder);
-      if (keyword === 'RUN') run(text.replaceAll(/(?<= )\//g, `${rootOf(stage)}/`), folder);
+      if (keyword === 'RUN') run(text.replaceAll(/(?<= )\//g, `${getRoot(stage)}/`), folder);
     }
   }
 
@@ -123,7 +123,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
       copyContext(folder);
       return;
     }
-    const from = stage === undefined ? join(project, source) : join(rootOf({ name: stage }), source);
+    const from = stage === undefined ? join(project, source) : join(getRoot({ name: stage }), source);
     cpSync(from, join(folder, target, target.endsWith('/') ? source : ''), { recursive: true, verbatimSymlinks: true });
   }
 
@@ -154,7 +154,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
 
   /** What the image runs; `end` stops it as Docker does, and answers its exit code. */
   function start() {
-    const [command = '', ...args] = JSON.parse(textsOf('ENTRYPOINT')[0] ?? '') as string[];
+    const [command = '', ...args] = JSON.parse(getTexts('ENTRYPOINT')[0] ?? '') as string[];
     const paths = args.map((arg) => (arg.startsWith('/') ? placed(arg) : arg));
     const child = spawn(command, paths, { uid, gid: uid, cwd: placed('app'), env: surroundings(), stdio: 'ignore' });
     const exited = once(child, 'exit').then(([code]) => code as number | null);
@@ -167,7 +167,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   }
 
   function checkHealth(): number | null {
-    const text = textsOf('HEALTHCHECK')[0] ?? '';
+    const text = getTexts('HEALTHCHECK')[0] ?? '';
     const [command = '', ...args] = JSON.parse(text.slice(text.indexOf('['))) as string[];
     return spawnSync(command, args, { uid, gid: uid, cwd: placed('app'), env: surroundings() }).status;
   }
@@ -186,7 +186,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
     expect((await call('GET', '/health')).body).toMatchObject({ embedder: 'ready' });
     expect(existsSync(placed('data/memoryd/memory.db'))).toBe(true);
     expect((await call('GET', '/docs')).status).toBe(200);
-    const written = execFileSync('find', [rootOf(last), '-user', String(uid), '-type', 'f'], { encoding: 'utf8' });
+    const written = execFileSync('find', [getRoot(last), '-user', String(uid), '-type', 'f'], { encoding: 'utf8' });
     expect(written.split('\n').filter((path) => path !== '' && !path.startsWith(placed('data/')))).toEqual([]);
     expect(await running.end()).toBe(0);
   });

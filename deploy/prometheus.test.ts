@@ -24,15 +24,15 @@ interface Rule {
 }
 const { groups } = parse(readFileSync(`${folder}rules.yml`, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
-const ruleOf = (alert: string) => rules.find((rule) => rule.alert === alert);
+const getRule = (alert: string) => rules.find((rule) => rule.alert === alert);
 
 describe('the rules for alerts', () => {
   it('are the two of the interface, a warning for each row of its table of targets, and outages', () => {
-    expect(ruleOf('HighQueryLatency')).toMatchObject({
+    expect(getRule('HighQueryLatency')).toMatchObject({
       expr: 'service_query_latency_ms{quantile="0.99"} > 500',
       for: '5m',
     });
-    expect(ruleOf('StalledConsolidation')).toMatchObject({
+    expect(getRule('StalledConsolidation')).toMatchObject({
       expr: 'time() - service_consolidation_last_run > 7200 and service_consolidation_interval_seconds > 0',
       for: '10m',
     });

@@ -11,7 +11,7 @@ import { isThere } from './tools.ts';
 
 const path = fileURLToPath(new URL('systemd/memoryd.service', import.meta.url));
 const unit = readFileSync(path, 'utf8');
-const valuesOf = (name: string) =>
+const getValues = (name: string) =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
 const systemdIsThere = isThere('systemd-analyze');
 const analyze = (...args: string[]) => execFileSync('systemd-analyze', args, { encoding: 'utf8', stdio: 'pipe' });
@@ -36,17 +36,17 @@ describe('the unit for systemd', () => {
   });
 
   it('starts production, with the key in a file, and its data where systemd makes room', () => {
-    expect(valuesOf('Environment')).toEqual(['NODE_ENV=production', 'XDG_DATA_HOME=/var/lib']);
-    expect(valuesOf('EnvironmentFile')).toEqual(['/etc/memoryd/environment']);
-    expect(valuesOf('StateDirectory')).toEqual(['memoryd']);
+    expect(getValues('Environment')).toEqual(['NODE_ENV=production', 'XDG_DATA_HOME=/var/lib']);
+    expect(getValues('EnvironmentFile')).toEqual(['/etc/memoryd/environment']);
+    expect(getValues('StateDirectory')).toEqual(['memoryd']);
     expect(SETTING_NAMES.find(({ key }) => key === 'apiKey')?.env).toBe('SERVICE_API_KEY');
   });
 
   it('waits for the network, and starts the service again however often it fails', () => {
-    expect(valuesOf('Wants')).toEqual(['network-online.target']);
-    expect(valuesOf('After')).toEqual(['network-online.target']);
-    expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
-    expect(valuesOf('Restart')).toEqual(['on-failure']);
+    expect(getValues('Wants')).toEqual(['network-online.target']);
+    expect(getValues('After')).toEqual(['network-online.target']);
+    expect(getValues('StartLimitIntervalSec')).toEqual(['0']);
+    expect(getValues('Restart')).toEqual(['on-failure']);
   });
 
   it.runIf(systemdIsThere && canTrace())('forbids no call to the system that the service makes', async () => {
@@ -65,18 +65,18 @@ describe('the unit for systemd', () => {
     await client.server.stop();
     const made = [...readFileSync(counts, 'utf8').matchAll(/^ *[\d.]+ .* (\w+)$/gm)].map(([, name]) => name ?? '');
     expect(made).toContain('fsync');
-    const [allowed = '', denied = ''] = valuesOf('SystemCallFilter');
-    const [may, mayNot] = [callsOf(allowed), callsOf(denied.replace('~', ''))];
+    const [allowed = '', denied = ''] = getValues('SystemCallFilter');
+    const [may, mayNot] = [getCalls(allowed), getCalls(denied.replace('~', ''))];
     const needed = made.filter((name) => ![...REFUSED_WITHOUT_HARM, 'total'].includes(name));
     expect(needed.filter((name) => !may.has(name) || mayNot.has(name))).toEqual([]);
   });
 });
 
 /** The calls of a set, and of those that it is made of. */
-function callsOf(set: string): Set<string> {
+function getCalls(set: string): Set<string> {
   const members = analyze('syscall-filter', set)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => /^@?\w[\w-]*$/.test(line) && line !== set);
-  return new Set(members.flatMap((member) => (member.startsWith('@') ? [...callsOf(member)] : [member])));
+  return new Set(members.flatMap((member) => (member.startsWith('@') ? [...getCalls(member)] : [member])));
 }

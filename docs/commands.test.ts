@@ -24,7 +24,7 @@ interface Block {
   answer: unknown;
 }
 
-function blocksOf(path: string): Block[] {
+function getBlocks(path: string): Block[] {
   const pattern = /(?:<!-- (not run|needs): ([^\n]+) -->\n)?```sh\n([\s\S]*?)\n```(?:\n\n```json\n([^\n]+)\n```)?/g;
   return [...readFileSync(join(root, path), 'utf8').matchAll(pattern)].map(([, kind, why, commands = '', answer]) => ({
     commands,
@@ -34,7 +34,7 @@ function blocksOf(path: string): Block[] {
   }));
 }
 
-const pages = documents.map((path) => ({ path, blocks: blocksOf(path) }));
+const pages = documents.map((path) => ({ path, blocks: getBlocks(path) }));
 
 describe('commands in documents', () => {
   it('stand in blocks of the kind that is run', () => {
@@ -54,7 +54,7 @@ describe('commands in documents', () => {
   });
 
   it('in the middle of a sentence are commands of memoryd that there are', () => {
-    const known = commandsOf();
+    const known = getCommands();
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/`(?:npx )?memoryd ([a-z]+)/g);
       expect(
@@ -84,7 +84,7 @@ describe('commands in documents', () => {
   );
 });
 
-function commandsOf(): string[] {
+function getCommands(): string[] {
   const { stdout } = spawnSync('node', [join(root, 'packages/server'), '--help'], { encoding: 'utf8' });
   return [...stdout.matchAll(/^ {2}([a-z]+)(?:\|([a-z]+))?/gm)].flatMap(([, ...names]) => names.filter((name) => name));
 }

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 /** Lines of a program that are neither blank nor comment. */
-function linesOf(path: string): string[] {
+function getLines(path: string): string[] {
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
   return lines.filter((line) => !/^\s*(\/\/.*)?$/.test(line));
 }
@@ -43,7 +43,7 @@ describe('the chat agent', () => {
   }
 
   it('has at most thirty lines', () => {
-    expect(linesOf('examples/chat/agent.mjs').length).toBeLessThanOrEqual(30);
+    expect(getLines('examples/chat/agent.mjs').length).toBeLessThanOrEqual(30);
   });
 
   it('remembers in one conversation what was said in another', async () => {

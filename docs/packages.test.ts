@@ -10,7 +10,7 @@ import { MemoryClient, type RecallResponse } from '@memoryd/client';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { agentOf } from '../packages/server/conformance/agent.ts';
+import { connectAgent } from '../packages/server/conformance/agent.ts';
 import { send } from '../packages/server/conformance/http.ts';
 import { eventually, freePort } from '../packages/server/conformance/process.ts';
 import { startServer } from '../packages/server/conformance/server.ts';
@@ -31,7 +31,7 @@ interface Manifest {
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const manifestOf = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
+const getManifest = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
 
 /** Packages that are published, by their folders. */
 const PACKAGES = [
@@ -65,14 +65,14 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-const packedOf = (folder: string) => packed.get(folder) as Packed;
-const tarballOf = (folder: string) => new Uint8Array(readFileSync(packedOf(folder).filename));
+const getPacked = (folder: string) => packed.get(folder) as Packed;
+const getTarball = (folder: string) => new Uint8Array(readFileSync(getPacked(folder).filename));
 
 describe.each(PACKAGES)('%s as it is published', (folder) => {
-  const manifest = manifestOf(folder);
+  const manifest = getManifest(folder);
 
   it('has the version of all packages, and asks for just that of the others', () => {
-    const versions = PACKAGES.map((other) => manifestOf(other).version);
+    const versions = PACKAGES.map((other) => getManifest(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
     const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
       name.startsWith('@memoryd/'),
@@ -81,7 +81,7 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
   });
 
   it('holds its licence, a page that says what it is, and neither tests nor sources', () => {
-    const paths = packedOf(folder).files.map(({ path }) => path);
+    const paths = getPacked(folder).files.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
     // The code and binaries of onnxruntime-node are Microsoft's, under the same licence.
     const holder = folder === 'packages/onnxruntime' ? 'Microsoft Corporation' : '2026 The';
@@ -93,14 +93,18 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
 
   it('has nothing that publint warns of', async () => {
     const pkg = JSON.parse(read(`${folder}/package.json`));
-    const { messages } = await publint({ pack: { tarball: tarballOf(folder).buffer }, level: 'warning', strict: true });
+    const { messages } = await publint({
+      pack: { tarball: getTarball(folder).buffer },
+      level: 'warning',
+      strict: true,
+    });
     expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
   });
 });
 
 describe('packages/server as it is published', () => {
   it('holds the dashboard, whole', () => {
-    const paths = packedOf('packages/server').files.map(({ path }) => path);
+    const paths = getPacked('packages/server').files.map(({ path }) => path);
     const page = read('packages/server/dist/ui/index.html');
     const named = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => `dist/ui/${match[1]}`);
     expect(named.length).toBeGreaterThan(2);
@@ -108,7 +112,7 @@ describe('packages/server as it is published', () => {
   });
 
   it('holds with the dashboard the licences of what it is made of', () => {
-    const scripts = packedOf('packages/server').files.filter(({ path }) => /^dist\/ui\/.*\.js$/.test(path));
+    const scripts = getPacked('packages/server').files.filter(({ path }) => /^dist\/ui\/.*\.js$/.test(path));
     const text = scripts.map(({ path }) => read(`packages/server/${path}`)).join('');
     const licences = text.match(/\/\*!\n[\s\S]*?\*\//g) ?? [];
     for (const name of ['react', 'react-dom', '@tanstack/react-virtual', 'diff']) {
@@ -118,10 +122,10 @@ describe('packages/server as it is published', () => {
 });
 
 describe.each(LIBRARIES)('%s as it is imported', (folder) => {
-  const untyped = Object.entries(manifestOf(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
+  const untyped = Object.entries(getManifest(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
   it('has types that resolve wherever ES modules do', async () => {
     const entries = { excludeEntrypoints: untyped.map(([path]) => path) };
-    const analysis = await checkPackage(createPackageFromTarballData(tarballOf(folder)), entries);
+    const analysis = await checkPackage(createPackageFromTarballData(getTarball(folder)), entries);
     const { problems } = analysis.types ? analysis : { problems: ['no types'] };
     // The packages are ES modules alone: what require() makes of them, and resolution from before `exports`, is not theirs.
     const ours = (problems as { resolutionKind?: string }[]).filter(
@@ -132,7 +136,7 @@ describe.each(LIBRARIES)('%s as it is imported', (folder) => {
 });
 
 /** The examples of a document, as they stand. */
-function examplesOf(path: string): string[] {
+function getExamples(path: string): string[] {
   return [...read(path).matchAll(/```ts\n([\s\S]+?)```/g)].map((match) => match[1] as string);
 }
 
@@ -199,7 +203,7 @@ describe('in an empty project', () => {
   beforeAll(async () => {
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const tarballs = PACKAGES.map((folder) => packedOf(folder).filename);
+    const tarballs = PACKAGES.map((folder) => getPacked(folder).filename);
     await npm(project, 'install', '--prefer-offline', ...tarballs);
   }, 300_000);
 
@@ -207,7 +211,7 @@ describe('in an empty project', () => {
     const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, Manifest>;
     };
-    expect(packages['node_modules/@memoryd/client']?.version).toBe(manifestOf('packages/client').version);
+    expect(packages['node_modules/@memoryd/client']?.version).toBe(getManifest('packages/client').version);
     expect(packages['node_modules/@memoryd/client']).not.toHaveProperty('dependencies');
     expect(existsSync(join(project, 'node_modules/@memoryd/client/dist/contract.d.ts'))).toBe(true);
   });
@@ -216,7 +220,7 @@ describe('in an empty project', () => {
     const contract = join(project, 'node_modules/@memoryd/contract');
     renameSync(contract, `${contract}-away`);
     try {
-      expect(await compile(project, examplesOf('packages/client/README.md'), resolution)).toBe('');
+      expect(await compile(project, getExamples('packages/client/README.md'), resolution)).toBe('');
     } finally {
       renameSync(`${contract}-away`, contract);
     }
@@ -239,18 +243,18 @@ describe('in an empty project', () => {
   });
 
   it('the examples of the client run', async () => {
-    const written = await runExamples(project, examplesOf('packages/client/README.md'));
+    const written = await runExamples(project, getExamples('packages/client/README.md'));
     expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
   });
 
   it.each(['client', 'langchain'])('the examples of %s give two people no word of each other', (name) =>
-    expectApart(project, examplesOf(`packages/${name}/README.md`)),
+    expectApart(project, getExamples(`packages/${name}/README.md`)),
   );
 
   it.each(['packages/ai-sdk', 'packages/langchain'])('%s leaves its framework to who uses it', (folder) => {
-    const { dependencies = {}, peerDependencies = {} } = manifestOf(folder);
+    const { dependencies = {}, peerDependencies = {} } = getManifest(folder);
     expect(Object.keys(dependencies).sort()).toEqual(['@memoryd/client', '@memoryd/contract']);
     for (const framework of Object.keys(peerDependencies)) {
       expect(existsSync(join(project, `node_modules/${framework}/package.json`)), framework).toBe(true);
@@ -258,7 +262,7 @@ describe('in an empty project', () => {
   });
 
   it.each(RESOLUTIONS)('the examples of the contract and LangChain compile (%s)', async (resolution) => {
-    const examples = ['packages/contract/README.md', 'packages/langchain/README.md'].flatMap(examplesOf);
+    const examples = ['packages/contract/README.md', 'packages/langchain/README.md'].flatMap(getExamples);
     expect(await compile(project, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
@@ -283,7 +287,7 @@ describe('in an empty project', () => {
   });
 
   it('the examples of LangChain run', async () => {
-    expect(await runExamples(project, examplesOf('packages/langchain/README.md'))).toEqual([
+    expect(await runExamples(project, getExamples('packages/langchain/README.md'))).toEqual([
       'Ada is allergic to peanuts\n',
       'human: Let us cook tonight\nai: Without peanuts, then.\n',
       'recall store update forget\n',
@@ -291,7 +295,7 @@ describe('in an empty project', () => {
   });
 
   it('the examples of users and agents run, and find of each user what is theirs', async () => {
-    const examples = examplesOf('docs/guide/users.md');
+    const examples = getExamples('docs/guide/users.md');
     expect(await compile(project, examples, 'preserve/bundler', '--skipLibCheck')).toBe('');
     expect(await runExamples(project, examples)).toEqual([
       'user: I am allergic to peanuts\n',
@@ -302,13 +306,13 @@ describe('in an empty project', () => {
   });
 
   it('the engine serves many namespaces', async () => {
-    const example = examplesOf('packages/engine/README.md').find((text) => text.includes('openEngine')) ?? '';
+    const example = getExamples('packages/engine/README.md').find((text) => text.includes('openEngine')) ?? '';
     rmSync(join(project, 'memory.db'), { force: true });
     expect(await runModule(project, 'namespaces.mjs', example)).toBe('Ada uses the shop\nAda uses the clinic\n');
   });
 
   it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
-    const example = examplesOf(document).find((text) => text.includes('openMemory'));
+    const example = getExamples(document).find((text) => text.includes('openMemory'));
     rmSync(join(project, 'memory.db'), { force: true });
     // A start waits 3 s for the model, which a machine that does much else may need longer to open.
     const printed = () => runModule(project, 'engine.mjs', example ?? '');
@@ -340,7 +344,7 @@ describe('in an empty project', () => {
     const command = join(project, 'node_modules/.bin/memoryd');
     const allergies = { ada: 'peanuts', ben: 'shellfish' };
     const agentFor = (user: string) =>
-      agentOf({ command, args: ['mcp', '--db-path', join(project, 'agent.db'), '--user', user] });
+      connectAgent({ command, args: ['mcp', '--db-path', join(project, 'agent.db'), '--user', user] });
     for (const [user, food] of Object.entries(allergies)) {
       const agent = await agentFor(user);
       await agent.call('store', { content: `I am allergic to ${food}`, session_id: 'kitchen' });
@@ -370,7 +374,7 @@ describe('in an empty project', () => {
     } finally {
       renameSync(`${postgres}-away`, postgres);
     }
-    expect(manifestOf('packages/engine').dependencies).not.toHaveProperty('pg');
+    expect(getManifest('packages/engine').dependencies).not.toHaveProperty('pg');
   });
 
   it('has no package with an install script', () => {
@@ -408,13 +412,13 @@ describe.each([
 ])('packages/ai-sdk in a project with AI SDK $major', ({ major, MockLanguageModel, isStepCount }) => {
   const folder = join(work, `ai-sdk-${major}`);
   // The document says what differs in 6.
-  const examples = examplesOf('packages/ai-sdk/README.md').map((text) => text.replaceAll('isStepCount', isStepCount));
+  const examples = getExamples('packages/ai-sdk/README.md').map((text) => text.replaceAll('isStepCount', isStepCount));
   let warnings: string[] = [];
 
   beforeAll(async () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const tarballs = ['contract', 'client', 'ai-sdk'].map((name) => packedOf(`packages/${name}`).filename);
+    const tarballs = ['contract', 'client', 'ai-sdk'].map((name) => getPacked(`packages/${name}`).filename);
     const args = ['install', '--prefer-offline', '--strict-peer-deps', ...tarballs, `ai@${major}`];
     const { stderr } = await run('npm', args, { cwd: folder, env });
     warnings = stderr.match(/^npm warn .*/gm) ?? [];

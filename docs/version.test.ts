@@ -21,7 +21,7 @@ interface Lock extends Manifest {
 }
 
 const read = (path: string) => readFileSync(join(copy, path), 'utf8');
-const manifestOf = (path: string) => JSON.parse(read(path)) as Manifest;
+const getManifest = (path: string) => JSON.parse(read(path)) as Manifest;
 
 function run(command: string, ...args: string[]): string {
   const author = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a' };
@@ -45,7 +45,7 @@ beforeAll(() => {
 
 it('npm version moves every package, and what they ask for of each other', () => {
   expect(before).not.toBe('98.7.6');
-  const manifests = [manifestOf('package.json'), ...workspaces.map((folder) => manifestOf(`${folder}/package.json`))];
+  const manifests = [getManifest('package.json'), ...workspaces.map((folder) => getManifest(`${folder}/package.json`))];
   expect(new Set(manifests.map(({ version }) => version))).toEqual(new Set(['98.7.6']));
   const names = new Set(manifests.map(({ name }) => name));
   const siblings = manifests
@@ -63,7 +63,7 @@ it('npm version leaves a lock file that installs, and changes nothing else in it
   const after = JSON.parse(read('package-lock.json')) as Lock;
   expect([after.version, after.packages['']?.version]).toEqual(['98.7.6', '98.7.6']);
   for (const folder of workspaces) {
-    const { version, dependencies, devDependencies } = manifestOf(`${folder}/package.json`);
+    const { version, dependencies, devDependencies } = getManifest(`${folder}/package.json`);
     expect(after.packages[folder]).toMatchObject({ version, ...(dependencies && { dependencies }) });
     if (devDependencies) expect(after.packages[folder]).toMatchObject({ devDependencies });
   }

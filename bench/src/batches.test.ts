@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { batchesOf } from './batches.ts';
+import { splitIntoBatches } from './batches.ts';
 
-describe('batchesOf', () => {
+describe('splitIntoBatches', () => {
   const requests = (count: number, chars: number) =>
     Array.from({ length: count }, (_, index) => ({ content: String(index).padEnd(chars, '.') }));
 
   it('keeps every request, in order', () => {
     const all = requests(1201, 10);
-    expect(batchesOf(all).flat()).toEqual(all);
+    expect(splitIntoBatches(all).flat()).toEqual(all);
   });
 
   it('puts at most 500 into a batch', () => {
-    expect(batchesOf(requests(1201, 10)).map(({ length }) => length)).toEqual([500, 500, 201]);
+    expect(splitIntoBatches(requests(1201, 10)).map(({ length }) => length)).toEqual([500, 500, 201]);
   });
 
   it('puts fewer long texts into a batch, and a text that is longer than a batch into one of its own', () => {
-    expect(batchesOf(requests(3, 300_000)).map(({ length }) => length)).toEqual([1, 1, 1]);
-    expect(batchesOf(requests(3, 200_000)).map(({ length }) => length)).toEqual([2, 1]);
-    expect(batchesOf(requests(2, 600_000)).map(({ length }) => length)).toEqual([1, 1]);
+    expect(splitIntoBatches(requests(3, 300_000)).map(({ length }) => length)).toEqual([1, 1, 1]);
+    expect(splitIntoBatches(requests(3, 200_000)).map(({ length }) => length)).toEqual([2, 1]);
+    expect(splitIntoBatches(requests(2, 600_000)).map(({ length }) => length)).toEqual([1, 1]);
   });
 });

@@ -1,17 +1,17 @@
 import type { StoreRequest } from '@memoryd/contract';
 
-const MOST_ITEMS = 500;
+const MAX_ITEMS = 500;
 // Half the server's default limit of a request's body: escapes and brackets need room, too.
-const MOST_CHARS = 512 * 1024;
+const MAX_CHARS = 512 * 1024;
 
 /** Store requests in order, cut into batches that one request can carry. */
-export function batchesOf(requests: readonly StoreRequest[]): StoreRequest[][] {
+export function splitIntoBatches(requests: readonly StoreRequest[]): StoreRequest[][] {
   const batches: StoreRequest[][] = [];
   let chars = 0;
   for (const request of requests) {
     const last = batches.at(-1);
     chars += request.content.length;
-    if (last && last.length < MOST_ITEMS && chars <= MOST_CHARS) last.push(request);
+    if (last && last.length < MAX_ITEMS && chars <= MAX_CHARS) last.push(request);
     else {
       batches.push([request]);
       chars = request.content.length;

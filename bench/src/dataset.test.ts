@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { contentOf, readDatasets } from './dataset.ts';
+import { getContent, readDatasets } from './dataset.ts';
 import { withTemporaryFolder } from './temporary-folder.ts';
 
 const turnLine = '{"id":"t1","text":"Hello.","session":"s1","timestamp":"2024-01-01T00:00:00Z","speaker":"Ann"}';
@@ -50,10 +50,10 @@ describe('readDatasets', () => {
     }));
 });
 
-describe('contentOf', () => {
+describe('getContent', () => {
   it('puts the speaker before the text where there is one', () => {
     const turn = { id: 't', text: 'Hello.', session: null, timestamp: null };
-    expect(contentOf({ ...turn, speaker: 'Ann' })).toBe('Ann: Hello.');
-    expect(contentOf({ ...turn, speaker: null })).toBe('Hello.');
+    expect(getContent({ ...turn, speaker: 'Ann' })).toBe('Ann: Hello.');
+    expect(getContent({ ...turn, speaker: null })).toBe('Hello.');
   });
 });

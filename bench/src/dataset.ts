@@ -35,13 +35,13 @@ export interface Dataset {
 const DEEPEST_STORE = 3;
 
 /** What is stored of a turn: who said it and what. */
-export function contentOf(turn: Turn): string {
+export function getContent(turn: Turn): string {
   return turn.speaker ? `${turn.speaker}: ${turn.text}` : turn.text;
 }
 
 /** Tells the contents that answer a question; none where the corpus lacks them all. */
 export function relevantContents(store: Store): (question: Question) => Set<string> {
-  const contentByTurn = new Map(store.turns.map((turn) => [turn.id, contentOf(turn)]));
+  const contentByTurn = new Map(store.turns.map((turn) => [turn.id, getContent(turn)]));
   return ({ relevant }) => new Set(relevant.flatMap((id) => contentByTurn.get(id) ?? []));
 }
 
@@ -101,10 +101,10 @@ interface Line {
 
 function readLines<T>(path: string, parse: (line: Line) => T): T[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  return lines.flatMap((text, index) => (text.trim() === '' ? [] : [parse(lineOf(text, `${path}:${index + 1}`))]));
+  return lines.flatMap((text, index) => (text.trim() === '' ? [] : [parse(getLine(text, `${path}:${index + 1}`))]));
 }
 
-function lineOf(text: string, place: string): Line {
+function getLine(text: string, place: string): Line {
   const fields = parseObject(text, place);
   const fail = (field: string, must: string): never => {
     throw new Error(`${place}: ${field} must be ${must}`);

@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from './http-client.ts';
 
-const SHORTEST_POLL_MS = 50;
-const LONGEST_POLL_MS = 1000;
+const MIN_POLL_MS = 50;
+const MAX_POLL_MS = 1000;
 const STANDSTILL_TIMEOUT_MS = 120_000;
 
 /**
@@ -31,6 +31,6 @@ export async function waitForEmbeddings(
       throw new Error(`${pending} memories wait for their vectors and none gets one; the embedder is ${embedder}`);
     }
     // About a hundred looks over the whole wait, so that looking takes no time from embedding.
-    await sleep(Math.min(LONGEST_POLL_MS, SHORTEST_POLL_MS + pending / 10), undefined, { signal });
+    await sleep(Math.min(MAX_POLL_MS, MIN_POLL_MS + pending / 10), undefined, { signal });
   }
 }

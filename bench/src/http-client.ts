@@ -53,7 +53,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   }
 
   async function get(path: string, headers: Record<string, string> = {}): Promise<string> {
-    return textOf(`GET ${path.split('?')[0]}`, await exchange({ method: 'GET', path, headers }));
+    return getText(`GET ${path.split('?')[0]}`, await exchange({ method: 'GET', path, headers }));
   }
 
   function post(path: string, body?: unknown): Promise<Answer> {
@@ -64,14 +64,14 @@ export function connect(origin: string, connections: number, signal: AbortSignal
 
   const getJson = async <T>(path: string): Promise<T> => JSON.parse(await get(path)) as T;
   const postJson = async <T>(path: string, body?: unknown): Promise<T> =>
-    JSON.parse(textOf(`POST ${path}`, await post(path, body))) as T;
+    JSON.parse(getText(`POST ${path}`, await post(path, body))) as T;
 
   return {
     store: (request) => postJson('/store', request),
     async storeBatch(requests) {
       const answer = await post('/store/batch', requests);
       if (answer.status === 404) return false;
-      const { failed } = JSON.parse(textOf('POST /store/batch', answer)) as { failed: number };
+      const { failed } = JSON.parse(getText('POST /store/batch', answer)) as { failed: number };
       if (failed > 0)
         throw new Error(`POST /store/batch refused ${failed} memories: ${answer.text.slice(0, SHOWN_CHARS)}`);
       return true;
@@ -93,7 +93,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   };
 }
 
-function textOf(request: string, { status, text }: Answer): string {
+function getText(request: string, { status, text }: Answer): string {
   if (status !== 200) throw new Error(`${request} answered ${status}: ${text.slice(0, SHOWN_CHARS)}`);
   return text;
 }

@@ -11,7 +11,7 @@ const made = new Map<string, string[]>();
  * The address of what a folder stands for on a PostgreSQL server: a schema of its own, which is made the first time and
  * noted in the folder. It is dropped at the end of the process, unless the folder is kept.
  */
-export async function schemaOf(folder: string, databaseUrl: string): Promise<string> {
+export async function getSchema(folder: string, databaseUrl: string): Promise<string> {
   const note = join(folder, 'database-url');
   if (existsSync(note)) return readFileSync(note, 'utf8');
   const schema = `bench_${randomBytes(8).toString('hex')}`;

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type HttpClient } from './http-client.ts';
-import { schemaOf } from './server-database.ts';
+import { getSchema } from './server-database.ts';
 
 const serverFolder = fileURLToPath(new URL('../../packages/server', import.meta.url));
 const HOST = '127.0.0.1';
@@ -104,7 +104,7 @@ function serverEnded(child: ChildProcess, logPath: string, cause: unknown): Erro
 // In the environment, since an address holds a password.
 async function databaseVariables({ databaseUrl }: ServerOptions, folder: string): Promise<Record<string, string>> {
   if (databaseUrl === undefined) return { SERVICE_DB_PATH: join(folder, 'bench.db') };
-  return { SERVICE_DATABASE_URL: await schemaOf(folder, databaseUrl) };
+  return { SERVICE_DATABASE_URL: await getSchema(folder, databaseUrl) };
 }
 
 function launch(port: number, logPath: string, environment: Record<string, string>): ChildProcess {

@@ -6,14 +6,14 @@ const page = new URL('index.html', import.meta.url);
 const client = new URL('.', import.meta.resolve('@memoryd/client'));
 
 /** The file behind a path, and its type; undefined for every other path. */
-function fileOf(path) {
+function getFile(path) {
   if (path === '/') return { file: page, type: 'text/html; charset=utf-8' };
   const [, name] = /^\/client\/([\w-]+\.js)$/.exec(path) ?? [];
   return name && { file: new URL(name, client), type: 'text/javascript; charset=utf-8' };
 }
 
 const server = createServer(async (request, response) => {
-  const found = fileOf(new URL(request.url, 'http://page').pathname);
+  const found = getFile(new URL(request.url, 'http://page').pathname);
   const body = found && (await readFile(found.file).catch(() => undefined));
   if (!body) return response.writeHead(404).end();
   response.writeHead(200, { 'Content-Type': found.type }).end(body);

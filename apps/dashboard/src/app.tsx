@@ -11,7 +11,7 @@ import { LastResort } from './parts/last-resort.tsx';
 import { Failure } from './parts/notice.tsx';
 import { ScopeChoice } from './parts/scope-choice.tsx';
 import { ThemeSwitch } from './parts/theme-switch.tsx';
-import { addressOf, usePlace } from './place.ts';
+import { getAddress, usePlace } from './place.ts';
 import { SERVICE_URL, useService } from './service.tsx';
 import { WatchProvider } from './watch.tsx';
 
@@ -78,7 +78,7 @@ function Masthead({ under }: { under: string }) {
   const { hasKey, keyNeeded, showKey, shownFor } = useService();
   return (
     <header className="masthead">
-      <a className="brand" href={addressOf('')}>
+      <a className="brand" href={getAddress('')}>
         <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
           <rect width="32" height="32" rx="8" />
           <path d="M8 22.5h16M10.5 16h11M13 9.5h6" />
@@ -87,7 +87,7 @@ function Masthead({ under }: { under: string }) {
       </a>
       <nav aria-label="Views">
         {['', 'recall', 'explore', 'sleep'].map((name) => (
-          <a key={name} href={addressOf(name)} aria-current={name === under ? 'page' : undefined}>
+          <a key={name} href={getAddress(name)} aria-current={name === under ? 'page' : undefined}>
             {VIEWS[name]?.title}
           </a>
         ))}

@@ -1,9 +1,9 @@
 import type { Memory } from '@memoryd/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeOf, draftOf, readTags, rebased, writtenTags } from './draft.ts';
+import { getChange, readTags, rebased, toDraft, writtenTags } from './draft.ts';
 
-const memoryOf = (fields: Partial<Memory>): Memory =>
+const getMemory = (fields: Partial<Memory>): Memory =>
   ({ content: 'Dinner is at seven', tags: ['home'], importance: 0.5, ...fields }) as Memory;
 
 describe('tags as a line', () => {
@@ -30,19 +30,19 @@ describe('tags as a line', () => {
 
 describe('a draft', () => {
   it('changes only what was written otherwise', () => {
-    const base = memoryOf({ tags: ['x, y', ' spaced'] });
-    expect(changeOf(base, draftOf(base))).toBeUndefined();
-    expect(changeOf(base, { ...draftOf(base), content: 'nine' })).toEqual({ content: 'nine' });
-    expect(changeOf(base, { ...draftOf(base), tags: '', importance: '1' })).toEqual({ tags: [], importance: 1 });
+    const base = getMemory({ tags: ['x, y', ' spaced'] });
+    expect(getChange(base, toDraft(base))).toBeUndefined();
+    expect(getChange(base, { ...toDraft(base), content: 'nine' })).toEqual({ content: 'nine' });
+    expect(getChange(base, { ...toDraft(base), tags: '', importance: '1' })).toEqual({ tags: [], importance: 1 });
   });
 
   it('changes no line end but in lines that were written otherwise, though a form knows one kind alone', () => {
     const changed = (content: string, write: (typed: string) => string) => {
-      const base = memoryOf({ content });
-      const draft = draftOf(base);
-      return changeOf(base, { ...draft, content: write(draft.content) })?.content;
+      const base = getMemory({ content });
+      const draft = toDraft(base);
+      return getChange(base, { ...draft, content: write(draft.content) })?.content;
     };
-    expect(draftOf(memoryOf({ content: 'a\r\nb\rc\nd' })).content).toBe('a\nb\nc\nd');
+    expect(toDraft(getMemory({ content: 'a\r\nb\rc\nd' })).content).toBe('a\nb\nc\nd');
     expect(changed('a\r\nb\rc\n', (typed) => typed)).toBeUndefined();
     expect(changed('a\r\nb\r\nc', (typed) => typed.replace('b', 'x\ny'))).toBe('a\r\nx\r\ny\r\nc');
     expect(changed('a\nb\r\nc\r\n', (typed) => typed.replace('a', 'x'))).toBe('x\nb\r\nc\r\n');
@@ -59,11 +59,11 @@ describe('a draft', () => {
   });
 
   it('takes over what others changed, but for what it changes itself', () => {
-    const base = memoryOf({});
-    const theirs = memoryOf({ content: 'Dinner is at eight', tags: ['theirs'], importance: 0.9 });
-    const onText = rebased({ ...draftOf(base), content: 'Dinner is at nine' }, base, theirs);
-    expect(changeOf(theirs, onText)).toEqual({ content: 'Dinner is at nine' });
-    const onRest = rebased({ ...draftOf(base), tags: 'mine', importance: '0.1' }, base, theirs);
-    expect(changeOf(theirs, onRest)).toEqual({ tags: ['mine'], importance: 0.1 });
+    const base = getMemory({});
+    const theirs = getMemory({ content: 'Dinner is at eight', tags: ['theirs'], importance: 0.9 });
+    const onText = rebased({ ...toDraft(base), content: 'Dinner is at nine' }, base, theirs);
+    expect(getChange(theirs, onText)).toEqual({ content: 'Dinner is at nine' });
+    const onRest = rebased({ ...toDraft(base), tags: 'mine', importance: '0.1' }, base, theirs);
+    expect(getChange(theirs, onRest)).toEqual({ tags: ['mine'], importance: 0.1 });
   });
 });

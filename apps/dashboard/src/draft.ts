@@ -15,15 +15,15 @@ export interface Unsaved {
   base: Memory;
 }
 
-export function draftOf({ content, tags, importance }: Memory): Draft {
+export function toDraft({ content, tags, importance }: Memory): Draft {
   return { content: asTyped(content), tags: writtenTags(tags), importance: String(importance) };
 }
 
 /** What a draft changes of a memory; undefined where it changes nothing. */
-export function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined {
-  const before = draftOf(base);
+export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined {
+  const before = toDraft(base);
   const change: UpdateRequest = {
-    ...(draft.content !== before.content && { content: withLineEndsOf(base.content, draft.content) }),
+    ...(draft.content !== before.content && { content: withLineEnds(base.content, draft.content) }),
     ...(draft.tags !== before.tags && { tags: readTags(draft.tags) }),
     ...(draft.importance !== before.importance && { importance: Number(draft.importance) }),
   };
@@ -32,8 +32,8 @@ export function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined 
 
 /** A draft that was a change of `base`, as a change of what somebody else made of it: only what it changes stays. */
 export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
-  const before = draftOf(base);
-  const after = draftOf(theirs);
+  const before = toDraft(base);
+  const after = toDraft(theirs);
   return {
     content: draft.content === before.content ? after.content : draft.content,
     tags: draft.tags === before.tags ? after.tags : draft.tags,
@@ -45,9 +45,9 @@ export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
 const asTyped = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 /** A typed text, with the line ends of the one that it was: its own in lines that stayed, in others the first of them. */
-function withLineEndsOf(before: string, typed: string): string {
-  const were = linesOf(before);
-  const are = linesOf(typed);
+function withLineEnds(before: string, typed: string): string {
+  const were = getLines(before);
+  const are = getLines(typed);
   const shorter = Math.min(were.length, are.length);
   const stayed = (i: number) => asTyped(were.at(i) ?? '') === are.at(i);
   let head = 0;
@@ -62,7 +62,7 @@ function withLineEndsOf(before: string, typed: string): string {
 }
 
 /** The lines of a text, each with its end. */
-const linesOf = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
+const getLines = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
 
 /** Tags as one line; a tag that a comma or a quote would take apart stands in quotes, as in JSON. */
 export function writtenTags(tags: readonly string[]): string {

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf, conditionsOf, filterOf, getRefusal, withCondition, withoutCondition } from './filter.ts';
+import { getRefusal, parseCondition, parseConditions, parseFilter, withCondition, withoutCondition } from './filter.ts';
 
 const asked = (text: string) => new URLSearchParams(text);
 
 describe('the filters of an address', () => {
   it('are those that the service knows, and nothing else', () => {
-    expect(filterOf(asked('tag=a&tag=b&tier=working&source=&query=x&top_k=5&metadata.room=kitchen'))).toEqual({
+    expect(parseFilter(asked('tag=a&tag=b&tier=working&source=&query=x&top_k=5&metadata.room=kitchen'))).toEqual({
       tag: ['a', 'b'],
       tier: 'working',
       source: '',
       metadata: { room: 'kitchen' },
     });
-    expect(filterOf(asked('query=x'))).toEqual({});
+    expect(parseFilter(asked('query=x'))).toEqual({});
     // A key that a plain object would take for something else.
-    expect(Object.entries(filterOf(asked('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
+    expect(Object.entries(parseFilter(asked('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
   });
 
   it('hold several tags, and one of everything else', () => {
@@ -21,7 +21,7 @@ describe('the filters of an address', () => {
       const [name = '', value = ''] = condition.split('=');
       return withCondition(address, { name, value });
     }, asked('query=x'));
-    expect(conditionsOf(wider)).toEqual([
+    expect(parseConditions(wider)).toEqual([
       { name: 'tag', value: 'b' },
       { name: 'tag', value: 'a' },
       { name: 'tier', value: 'semantic' },
@@ -40,7 +40,7 @@ describe('the filters of an address', () => {
     ['source', '  ', undefined],
     ['since', '2026-02-01T10:30', { name: 'since', value: new Date(2026, 1, 1, 10, 30).toISOString() }],
   ] as const)('come of what is typed: %s %j', (field, typed, expected) => {
-    expect(conditionOf(field, typed)).toEqual(expected);
+    expect(parseCondition(field, typed)).toEqual(expected);
   });
 
   it('are refused with what is right where a metadata field has no value, and else are not', () => {

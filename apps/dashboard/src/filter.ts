@@ -28,7 +28,7 @@ export interface Condition {
 const METADATA = 'metadata.';
 
 /** The conditions that an address asks for; whatever else it holds is none. */
-export function conditionsOf(asked: URLSearchParams): Condition[] {
+export function parseConditions(asked: URLSearchParams): Condition[] {
   return [...asked]
     .filter(([name]) => name.startsWith(METADATA) || FIELDS.some((field) => field.name === name))
     .map(([name, value]) => ({ name, value }));
@@ -36,12 +36,12 @@ export function conditionsOf(asked: URLSearchParams): Condition[] {
 
 /** Returns what is wrong with what somebody typed, and how it is right; undefined where nothing is. */
 export function getRefusal(field: Field['name'], typed: string): string | undefined {
-  if (field !== 'metadata' || typed.trim() === '' || conditionOf(field, typed)) return undefined;
+  if (field !== 'metadata' || typed.trim() === '' || parseCondition(field, typed)) return undefined;
   return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
 }
 
 /** What somebody chose and typed, as a condition; undefined where it says nothing. */
-export function conditionOf(field: Field['name'], typed: string): Condition | undefined {
+export function parseCondition(field: Field['name'], typed: string): Condition | undefined {
   const value = typed.trim();
   if (value === '') return undefined;
   if (field === 'since' || field === 'until') return { name: field, value: new Date(value).toISOString() };
@@ -67,10 +67,10 @@ export function withoutCondition(asked: URLSearchParams, { name, value }: Condit
 }
 
 /** The conditions of an address as the service takes them. */
-export function filterOf(asked: URLSearchParams): Filter {
+export function parseFilter(asked: URLSearchParams): Filter {
   const filter: Filter = {};
   const metadata: [key: string, value: string][] = [];
-  for (const { name, value } of conditionsOf(asked)) {
+  for (const { name, value } of parseConditions(asked)) {
     if (name === 'tag') filter.tag = [...(filter.tag ?? []), value];
     else if (name === 'tier') filter.tier = value as NonNullable<Filter['tier']>;
     else if (name.startsWith(METADATA)) metadata.push([name.slice(METADATA.length), value]);

@@ -19,7 +19,7 @@ export function getScope(asked: URLSearchParams): MemoryScope | undefined {
 }
 
 /** The address of a place; conditions without a value are left out. It stays with whose memories are shown now. */
-export function addressOf(view: string, asked: Record<string, string> | URLSearchParams = {}): string {
+export function getAddress(view: string, asked: Record<string, string> | URLSearchParams = {}): string {
   const query = new URLSearchParams(asked);
   const now = askedNow();
   for (const name of SCOPE) if (!query.has(name) && now.has(name)) query.set(name, now.get(name) ?? '');
@@ -54,7 +54,7 @@ export function isOwn(memory: { user_id?: string; agent_id?: string }, asked: UR
 
 /** The address of a session: that of one user, where it is a user's. */
 export function sessionAddress(id: string, user_id: string | undefined): string {
-  return addressOf('session', { id, ...(user_id !== undefined && { user_id }) });
+  return getAddress('session', { id, ...(user_id !== undefined && { user_id }) });
 }
 
 function written(view: string, query: URLSearchParams): string {
@@ -71,18 +71,18 @@ export function goTo(address: string, { replace = false } = {}): void {
 /** The place shown now; changes with links and with the browser's buttons. */
 export function usePlace(): Place {
   const hash = useSyncExternalStore(subscribe, () => location.hash);
-  return useMemo(() => placeOf(hash), [hash]);
+  return useMemo(() => getPlace(hash), [hash]);
 }
 
 /** The conditions of the place shown now, for who acts later than they were asked. */
-export const askedNow = (): URLSearchParams => placeOf(location.hash).asked;
+export const askedNow = (): URLSearchParams => getPlace(location.hash).asked;
 
 function subscribe(changed: () => void): () => void {
   addEventListener('hashchange', changed);
   return () => removeEventListener('hashchange', changed);
 }
 
-function placeOf(hash: string): Place {
+function getPlace(hash: string): Place {
   const [view = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   return { view, asked: new URLSearchParams(query) };
 }

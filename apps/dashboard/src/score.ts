@@ -36,7 +36,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
 const LEAST = 0.005;
 
 /** What speaks for a result, and then what speaks against it. */
-export function partsOf(explanation: Explanation | undefined): ScorePart[] {
+export function getParts(explanation: Explanation | undefined): ScorePart[] {
   if (!explanation) return [];
   const { evidence, weights } = explanation;
   return (Object.keys(SIGNALS) as ScorePart['name'][])

@@ -50,23 +50,23 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
     { timeout: 180_000 },
     async (colorScheme) => {
       const { page, close } = await stage.visit('/ui/', { colorScheme });
-      const pending = pendingOf(page);
+      const pending = getPending(page);
       const found: string[] = [];
       for (const place of places) {
         await settled(page, pending, place);
         for (const opened of await page.locator('details > summary').all()) await opened.click();
-        found.push(...(await violationsOf(page)).map((one) => `#/${place}: ${one}`));
+        found.push(...(await getViolations(page)).map((one) => `#/${place}: ${one}`));
       }
       await page.goto(`${stage.url}/ui/#/sleep`);
       await page.getByRole('button', { name: 'See what sleep would do now' }).click();
       await page.locator('.plan-part, .nothing').first().waitFor();
-      found.push(...(await violationsOf(page)).map((one) => `a plan: ${one}`));
+      found.push(...(await getViolations(page)).map((one) => `a plan: ${one}`));
       await page.goto(`${stage.url}/ui/#/${places.find((place) => place.startsWith('memory'))}`);
       await page.getByRole('button', { name: 'Forget…' }).click();
-      found.push(...(await violationsOf(page)).map((one) => `a dialog: ${one}`));
+      found.push(...(await getViolations(page)).map((one) => `a dialog: ${one}`));
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Edit' }).click();
-      found.push(...(await violationsOf(page)).map((one) => `a form: ${one}`));
+      found.push(...(await getViolations(page)).map((one) => `a form: ${one}`));
       const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
       await page.goto(`${stage.url}/ui/#/memory?id=${id}`);
       await page.getByRole('button', { name: 'Edit' }).click();
@@ -74,7 +74,7 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
       await stage.memory.update(id, { content: 'Dinner is at eight', tags: ['home'] });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Somebody else was first.').waitFor();
-      found.push(...(await violationsOf(page)).map((one) => `a conflict: ${one}`));
+      found.push(...(await getViolations(page)).map((one) => `a conflict: ${one}`));
       expect(found).toEqual([]);
       await close();
     },
@@ -82,7 +82,7 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
 
   it('fits a screen of 360 pixels, whatever it shows', { timeout: 180_000 }, async () => {
     const { page, close } = await stage.visit('/ui/', { viewport: { width: 360, height: 740 } });
-    const pending = pendingOf(page);
+    const pending = getPending(page);
     for (const place of places) {
       await settled(page, pending, place);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -98,17 +98,17 @@ describe.runIf(hasBrowser())('the form that asks for a key', () => {
   it.each(['light', 'dark'] as const)('has nothing that axe finds wrong, in the %s theme', async (colorScheme) => {
     const { page, close } = await stage.visit('/ui/', { colorScheme });
     await page.getByLabel('API key').waitFor();
-    expect(await violationsOf(page)).toEqual([]);
+    expect(await getViolations(page)).toEqual([]);
     await page.getByLabel('API key').fill('a wrong one');
     await page.keyboard.press('Enter');
     await page.getByText('That key was not accepted.').waitFor();
-    expect(await violationsOf(page)).toEqual([]);
+    expect(await getViolations(page)).toEqual([]);
     await close();
   });
 });
 
 /** What a page has asked for and not been answered yet, but for the events, which come for ever. */
-function pendingOf(page: Page): ReadonlySet<Request> {
+function getPending(page: Page): ReadonlySet<Request> {
   const pending = new Set<Request>();
   page.on('request', (request) => {
     if (!new URL(request.url()).pathname.endsWith('/events')) pending.add(request);
@@ -118,7 +118,7 @@ function pendingOf(page: Page): ReadonlySet<Request> {
   return pending;
 }
 
-async function violationsOf(page: Page): Promise<string[]> {
+async function getViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
   return violations.flatMap(({ id, nodes }) =>

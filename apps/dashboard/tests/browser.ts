@@ -77,7 +77,7 @@ export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
       // As long as a test: a machine that does much else takes its time.
       opened.setDefaultTimeout(60_000);
       const page = await opened.newPage();
-      const troubles = troublesOf(page, `http://127.0.0.1:${there(server).port}/`);
+      const troubles = getTroubles(page, `http://127.0.0.1:${there(server).port}/`);
       await page.goto(`http://127.0.0.1:${there(server).port}${path}`);
       return { page, troubles, close: () => opened.close() };
     },
@@ -98,7 +98,7 @@ export async function hold(page: Page, path: string | RegExp): Promise<() => voi
   return letGo;
 }
 
-function troublesOf(page: Page, home: string): string[] {
+function getTroubles(page: Page, home: string): string[] {
   const troubles: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') troubles.push(`console: ${message.text()}`);

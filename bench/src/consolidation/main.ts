@@ -13,12 +13,12 @@ interface Options {
   env: Record<string, string>;
 }
 
-const MOST_STORES = 1_000_000;
+const MAX_STORES = 1_000_000;
 
 const options = new Command('npm run bench:consolidation --')
   .description(`Measures recall before and after ${RUNS} runs of consolidation, on facts and conversations.`)
   .option('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather, [])
-  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MOST_STORES))
+  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MAX_STORES))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .parse()
   .opts<Options>();
@@ -39,15 +39,15 @@ async function measure({ data, stores: most, env: environment }: Options, signal
     for (const store of stores) {
       progress.label(store.name);
       slept.push([store, await sleepStore(store, { environment, signal, progress })]);
-      process.stdout.write(`${JSON.stringify(lineOf(...(slept.at(-1) as [Store, SleptStore])))}\n`);
+      process.stdout.write(`${JSON.stringify(getLine(...(slept.at(-1) as [Store, SleptStore])))}\n`);
     }
   } finally {
     progress.end();
   }
-  process.stderr.write(`\n${tableOf(slept)}\nscores x 100\n`);
+  process.stderr.write(`\n${getTable(slept)}\nscores x 100\n`);
 }
 
-function lineOf(store: Store, { before, after, ...facts }: SleptStore): Record<string, unknown> {
+function getLine(store: Store, { before, after, ...facts }: SleptStore): Record<string, unknown> {
   return {
     store: store.name,
     memories: store.turns.length,
@@ -55,11 +55,11 @@ function lineOf(store: Store, { before, after, ...facts }: SleptStore): Record<s
     ...facts,
     before: { 'any@5': before['any@5'], 'nDCG@10': before['nDCG@10'] },
     after: { 'any@5': after['any@5'], 'nDCG@10': after['nDCG@10'] },
-    command: commandOf(options),
+    command: getCommand(options),
   };
 }
 
-function tableOf(slept: readonly [Store, SleptStore][]): string {
+function getTable(slept: readonly [Store, SleptStore][]): string {
   const header = ['store', 'memories', 'questions', 'settled+distilled', 'left recall', 'semantic'];
   const compared = ['hit@5 before', 'after', '+/-', 'nDCG@10 before', 'after', '+/-'];
   const rows = slept.map(([store, { questions, before, after, consolidated, evicted, semantic }]) => [
@@ -78,7 +78,7 @@ function hundredfold(score: number): string {
   return (100 * score).toFixed(2);
 }
 
-function commandOf({ data, stores, env }: Options): string {
+function getCommand({ data, stores, env }: Options): string {
   return commandLine('bench:consolidation', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),

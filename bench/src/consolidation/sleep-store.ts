@@ -22,7 +22,7 @@ export interface SleptStore {
 /** Puts a store into a fresh server and asks its questions before and after some runs of consolidation. */
 export function sleepStore(store: Store, options: AskOptions): Promise<SleptStore> {
   return withStore(store, options, async (client, contentById) => {
-    const before = scoresOf(await askQuestions(client, store, contentById, options));
+    const before = getScores(await askQuestions(client, store, contentById, options));
     let consolidated = 0;
     let evicted = 0;
     for (let run = 0; run < RUNS; run++) {
@@ -31,13 +31,13 @@ export function sleepStore(store: Store, options: AskOptions): Promise<SleptStor
       evicted += evicted_count;
       await waitForEmbeddings(client, options.signal);
     }
-    const after = scoresOf(await askQuestions(client, store, contentById, options));
+    const after = getScores(await askQuestions(client, store, contentById, options));
     const { semantic_count: semantic, version } = await client.health();
     const scores = { before: meanScores(before), after: meanScores(after) };
     return { questions: before.length, ...scores, consolidated, evicted, semantic, version };
   });
 }
 
-function scoresOf(asked: readonly AskedQuestion[]): Scores[] {
+function getScores(asked: readonly AskedQuestion[]): Scores[] {
   return asked.flatMap(({ scores }) => scores ?? []);
 }

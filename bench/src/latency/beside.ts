@@ -23,7 +23,7 @@ export async function beside(loads: readonly Load[], measure: () => Promise<Figu
   return Object.assign({}, ...(await Promise.all(all)));
 }
 
-const MOST_UNDER_WAY = 64;
+const MAX_IN_PROGRESS = 64;
 
 /**
  * Stores turns at a constant rate, whether or not earlier ones are answered: an open loop. Durations count from when a
@@ -40,7 +40,7 @@ export function writer(client: HttpClient, dialogue: Dialogue, from: number, sto
     for (let sent = 0; !end.aborted && failures.length === 0; sent++) {
       const dueMs = startMs + (sent * 1000) / storesPerS;
       await sleep(Math.max(0, dueMs - performance.now()));
-      if (underWay.size >= MOST_UNDER_WAY) await Promise.race(underWay);
+      if (underWay.size >= MAX_IN_PROGRESS) await Promise.race(underWay);
       const store = storeTurn(client, dialogue, from + sent)
         .then(() => void durationsMs.push(performance.now() - dueMs))
         .catch((error: unknown) => void failures.push(error))

@@ -8,7 +8,7 @@ import { inventedName } from './vocabulary.ts';
 
 const indexes = Array.from({ length: 2000 }, (_, index) => index);
 
-function wordsOf(dialogue: Dialogue, index: number): string[] {
+function getWords(dialogue: Dialogue, index: number): string[] {
   return dialogue.turn(index).content.split(': ').slice(1).join(': ').split(' ');
 }
 
@@ -16,7 +16,7 @@ describe('generatedDialogue', () => {
   const dialogue = generatedDialogue(1);
 
   it('says 12 to 40 words a turn', () => {
-    const lengths = indexes.map((index) => wordsOf(dialogue, index).length);
+    const lengths = indexes.map((index) => getWords(dialogue, index).length);
     expect(Math.min(...lengths)).toBe(12);
     expect(Math.max(...lengths)).toBe(40);
   });
@@ -36,7 +36,7 @@ describe('generatedDialogue', () => {
   it('says nothing twice and uses common words far more often than rare ones', () => {
     expect(new Set(indexes.map((index) => dialogue.turn(index).content)).size).toBe(indexes.length);
     const counts = new Map<string, number>();
-    for (const word of indexes.flatMap((index) => wordsOf(dialogue, index))) {
+    for (const word of indexes.flatMap((index) => getWords(dialogue, index))) {
       counts.set(word, (counts.get(word) ?? 0) + 1);
     }
     const once = [...counts.values()].filter((count) => count === 1).length;
@@ -74,10 +74,10 @@ describe('recombinedDialogue', () => {
     const sentences = ['The boat is red.', 'Where is the boat?', 'Nobody knows!', 'It left in the night.'];
     const dialogue = recombinedDialogue(sets, 1);
     for (const index of indexes.slice(0, 50)) {
-      expect(wordsOf(dialogue, index).length).toBeGreaterThanOrEqual(12);
+      expect(getWords(dialogue, index).length).toBeGreaterThanOrEqual(12);
       const rest = sentences.reduce(
         (text, sentence) => text.replaceAll(sentence, ''),
-        wordsOf(dialogue, index).join(' '),
+        getWords(dialogue, index).join(' '),
       );
       expect(rest.trim()).toBe('');
     }

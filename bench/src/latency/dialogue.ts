@@ -1,6 +1,6 @@
 /** One turn as it is stored. */
 interface DialogueTurn {
-  /** `speaker: text`, as in `contentOf` of a data set. */
+  /** `speaker: text`, as in `getContent` of a data set. */
   content: string;
   sessionId: string;
 }
@@ -11,10 +11,10 @@ export interface Dialogue {
 }
 
 const TURNS_PER_SESSION = 20;
-export const LEAST_WORDS = 12;
-export const MOST_WORDS = 40;
+export const MIN_WORDS = 12;
+export const MAX_WORDS = 40;
 
 /** Which session a turn is in. */
-export function sessionOf(index: number): number {
+export function getSession(index: number): number {
   return Math.floor(index / TURNS_PER_SESSION);
 }

@@ -9,16 +9,16 @@ import { measureBatches, measureStore, type Stretch } from './store-load.ts';
 /** Clients that make the embedding queue long, and that fill a server which takes no batches. */
 export const FILLING_CLIENTS = 256;
 
-const MOST_AWAITED = 5000;
+const MAX_PENDING = 5000;
 // So many that the queue stays long until the next step, although it is embedded meanwhile.
-const MOST_FILLERS = 1024;
-const MOST_QUEUED = 20_000;
+const MAX_FILLERS = 1024;
+const MAX_QUEUED = 20_000;
 
 /** The parts of a filling: stores that wait for their vectors, those that make the queue long, those that wait no more. */
-export function stretchesOf(count: number): Record<'awaited' | 'filler' | 'queued' | 'rest', Stretch> {
-  const awaited = Math.min(MOST_AWAITED, Math.floor(count / 4));
-  const filler = Math.min(MOST_FILLERS, Math.floor(count / 4));
-  const queued = Math.min(MOST_QUEUED, Math.floor(count / 4));
+export function getStretches(count: number): Record<'awaited' | 'filler' | 'queued' | 'rest', Stretch> {
+  const awaited = Math.min(MAX_PENDING, Math.floor(count / 4));
+  const filler = Math.min(MAX_FILLERS, Math.floor(count / 4));
+  const queued = Math.min(MAX_QUEUED, Math.floor(count / 4));
   return {
     awaited: { from: 0, count: awaited },
     filler: { from: awaited, count: filler },
@@ -37,7 +37,7 @@ export interface FillingPlan {
 
 /** Fills an empty server and measures how fast it takes memories and gives them their vectors. */
 export async function measureFilling(client: HttpClient, plan: FillingPlan, tell: TellStep): Promise<void> {
-  const stretches = stretchesOf(plan.count);
+  const stretches = getStretches(plan.count);
   const startMs = performance.now();
   const store = (label: string, stretch: Stretch, clients: number): Promise<Figures> =>
     measured(client, label, stretch.count, (progress) =>

@@ -1,5 +1,5 @@
 import { type Random, randomItem, seededRandom } from '../random.ts';
-import { type Dialogue, LEAST_WORDS, MOST_WORDS, sessionOf } from './dialogue.ts';
+import { type Dialogue, getSession, MAX_WORDS, MIN_WORDS } from './dialogue.ts';
 import { between, DEEDS, inventedName, PEOPLE, QUALITIES, THINGS, TIMES, zipfRanks, zipfWords } from './vocabulary.ts';
 
 /** About as many as a hundred thousand turns of real dialogue have words that no dictionary of ours would list. */
@@ -49,22 +49,22 @@ const CLAUSES = [
 export function generatedDialogue(seed: number): Dialogue {
   return {
     turn(index) {
-      const session = sessionOf(index);
-      const speakers = speakersOf(seededRandom(seed, 1, session));
+      const session = getSession(index);
+      const speakers = getSpeakers(seededRandom(seed, 1, session));
       const text = generateText(seededRandom(seed, 2, index));
       return { content: `${speakers[index % 2]}: ${text}`, sessionId: `session-${session}` };
     },
   };
 }
 
-function speakersOf(random: Random): [string, string] {
+function getSpeakers(random: Random): [string, string] {
   const first = between(random, 0, PEOPLE.length - 1);
   const second = (first + between(random, 1, PEOPLE.length - 1)) % PEOPLE.length;
   return [PEOPLE[first] ?? '', PEOPLE[second] ?? ''];
 }
 
 function generateText(random: Random): string {
-  const wanted = between(random, LEAST_WORDS, MOST_WORDS);
+  const wanted = between(random, MIN_WORDS, MAX_WORDS);
   const words = random() < 0.4 ? randomItem(random, OPENERS).split(' ') : [];
   while (words.length < wanted) {
     if (words.length > 0 && !/[!?,]$/.test(words.at(-1) ?? '')) words.push(random() < 0.5 ? 'and' : 'but');

@@ -29,11 +29,11 @@ interface Options {
   reuse?: string;
 }
 
-const MOST_MEMORIES = 10_000_000;
-const MOST_CLIENTS = 1024;
-const MOST_QUERIES = 1_000_000;
-const MOST_WRITES_PER_S = 1000;
-const MOST_SEED = 2 ** 31 - 1;
+const MAX_MEMORIES = 10_000_000;
+const MAX_CLIENTS = 1024;
+const MAX_QUERIES = 1_000_000;
+const MAX_WRITES_PER_S = 1000;
+const MAX_SEED = 2 ** 31 - 1;
 const OWN_BASELINE = 'bench/baselines/latency.jsonl';
 // Consolidation is a step of its own and starts in no other.
 const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
@@ -42,10 +42,10 @@ const options = new Command('npm run bench:latency --')
   .description('Measures how fast a server stores and recalls, and what it takes in memory and on disk.')
   .requiredOption('--count <numbers>', 'memories to store; several sizes with commas between', sizes)
   .option('--data <folder>', 'recombine the text of these conversations; may be given several times', gather, [])
-  .option('--clients <number>', 'clients that store at the same time', wholeNumber(1, MOST_CLIENTS), 32)
-  .option('--queries <number>', 'recalls of a single client', wholeNumber(1, MOST_QUERIES), 1000)
-  .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, MOST_WRITES_PER_S), 50)
-  .option('--seed <number>', 'decides the texts', wholeNumber(0, MOST_SEED), 1)
+  .option('--clients <number>', 'clients that store at the same time', wholeNumber(1, MAX_CLIENTS), 32)
+  .option('--queries <number>', 'recalls of a single client', wholeNumber(1, MAX_QUERIES), 1000)
+  .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, MAX_WRITES_PER_S), 50)
+  .option('--seed <number>', 'decides the texts', wholeNumber(0, MAX_SEED), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in a file')
   .option('--save <file>', 'append the lines to this file')
@@ -58,7 +58,7 @@ const options = new Command('npm run bench:latency --')
 await runInterruptibly(async (signal) => {
   const { save, baseline } = options;
   const baselines = baseline === undefined ? [] : readBaseline(baseline === true ? OWN_BASELINE : baseline);
-  const dialogue = dialogueOf(options);
+  const dialogue = createDialogue(options);
   for (const count of options.count) {
     const line = await measureSize(count, dialogue, signal);
     const text = `${JSON.stringify(line)}\n`;
@@ -77,11 +77,11 @@ async function measureSize(count: number, dialogue: Dialogue, signal: AbortSigna
     steps[step] = figures;
     process.stderr.write(`${count} ${step}: ${formatFigures(figures)}\n`);
   };
-  const version = await withDatabaseFolder(fillingOf(count), (database) => {
+  const version = await withDatabaseFolder(getFilling(count), (database) => {
     const plan = { dialogue, count, storeClients: clients, queries, writeRate, seed, databaseUrl, ...database };
     return measureLatency({ ...plan, environment: { ...environment, ...env } }, signal, tell);
   });
-  return { count, version, steps, command: commandOf(count), machine: describeMachine() };
+  return { count, version, steps, command: getCommand(count), machine: describeMachine() };
 }
 
 type DatabaseFolder = Pick<LatencyPlan, 'folder' | 'isFilled' | 'onFilled'>;
@@ -98,17 +98,17 @@ function withDatabaseFolder<T>(filling: Filling, use: (database: DatabaseFolder)
   return use({ folder, isFilled: false, onFilled });
 }
 
-function fillingOf(count: number): Filling {
+function getFilling(count: number): Filling {
   return { count, seed: options.seed, data: options.data.map(folderName) };
 }
 
 function sizes(text: string): number[] {
-  const numbers = text.split(',').map(wholeNumber(1, MOST_MEMORIES));
+  const numbers = text.split(',').map(wholeNumber(1, MAX_MEMORIES));
   if (new Set(numbers).size < numbers.length) throw new InvalidArgumentError('It names a size twice.');
   return numbers;
 }
 
-function dialogueOf({ data, seed }: Options): Dialogue {
+function createDialogue({ data, seed }: Options): Dialogue {
   return data.length === 0
     ? generatedDialogue(seed)
     : recombinedDialogue(
@@ -123,7 +123,7 @@ function formatFigures(figures: Figures): string {
     .join(', ');
 }
 
-function commandOf(count: number): string {
+function getCommand(count: number): string {
   const { clients, data, queries, writeRate, seed, env, databaseUrl, reuse } = options;
   return commandLine('bench:latency', [
     ['--count', count],

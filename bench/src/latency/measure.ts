@@ -42,7 +42,7 @@ export interface LatencyPlan {
 const RECALL_CLIENTS = 16;
 // V8 optimises what ran some thousand times; a service runs for longer than a measurement.
 const WARM_UP_QUERIES = 2000;
-const MOST_BACKLOG = 5000;
+const MAX_BACKLOG = 5000;
 
 /** Measures a server from an empty, or a filled, database to its restart. Answers the server's version. */
 export async function measureLatency(plan: LatencyPlan, signal: AbortSignal, tell: TellStep): Promise<string> {
@@ -108,7 +108,7 @@ async function measureRecalls(
 
 /** Stores more memories than the embedder can take at once. */
 async function storeBacklog(client: HttpClient, { dialogue, count }: LatencyPlan): Promise<void> {
-  const backlog = { from: await countMemories(client), count: Math.min(MOST_BACKLOG, Math.ceil(count / 2)) };
+  const backlog = { from: await countMemories(client), count: Math.min(MAX_BACKLOG, Math.ceil(count / 2)) };
   await measured(client, 'storing what is to be embedded', backlog.count, async (progress) => {
     const batches = await measureBatches(client, dialogue, { ...backlog, progress });
     return batches ?? measureStore(client, dialogue, { ...backlog, clients: FILLING_CLIENTS, progress });

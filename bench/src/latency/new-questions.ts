@@ -1,10 +1,10 @@
 import { type Random, randomIndex, randomItem, seededRandom } from '../random.ts';
 import type { Dialogue } from './dialogue.ts';
 
-const MOST_TRIES = 1000;
-const FEWEST_WORDS = 2;
-const MOST_WORDS = 5;
-const MOST_WORD_CHARS = 40;
+const MAX_TRIES = 1000;
+const MIN_WORDS = 2;
+const MAX_WORDS = 5;
+const MAX_WORD_CHARS = 40;
 
 const FRAMES = [
   'What did {speaker} say about {words}?',
@@ -27,7 +27,7 @@ export function newQuestions(dialogue: Dialogue, count: number, seed: number): N
   const random = seededRandom(seed, 3);
   const asked = new Set<string>();
   return () => {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const question = askAbout(dialogue.turn(randomIndex(random, count)).content, random);
       if (asked.has(question)) continue;
       asked.add(question);
@@ -41,8 +41,8 @@ function askAbout(content: string, random: Random): string {
   const speaker = /^([^:\n]{1,40}): /.exec(content)?.[1] ?? 'anybody';
   const words = new Set<string>();
   const candidates = content.slice(content.indexOf(': ') + 1).match(/[\p{L}\p{N}]{4,}/gu) ?? [content];
-  const wanted = Math.min(FEWEST_WORDS + randomIndex(random, MOST_WORDS - FEWEST_WORDS + 1), candidates.length);
-  for (let draw = 0; draw < wanted; draw++) words.add(randomItem(random, candidates).slice(0, MOST_WORD_CHARS));
+  const wanted = Math.min(MIN_WORDS + randomIndex(random, MAX_WORDS - MIN_WORDS + 1), candidates.length);
+  for (let draw = 0; draw < wanted; draw++) words.add(randomItem(random, candidates).slice(0, MAX_WORD_CHARS));
   return randomItem(random, FRAMES)
     .replace('{speaker}', () => speaker)
     .replace('{words}', () => [...words].join(' '));

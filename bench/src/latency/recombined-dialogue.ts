@@ -1,8 +1,8 @@
 import type { Dataset } from '../dataset.ts';
 import { randomItem, seededRandom } from '../random.ts';
-import { type Dialogue, LEAST_WORDS, MOST_WORDS, sessionOf } from './dialogue.ts';
+import { type Dialogue, getSession, MAX_WORDS, MIN_WORDS } from './dialogue.ts';
 
-const MOST_SENTENCES = 500_000;
+const MAX_SENTENCES = 500_000;
 
 /**
  * A dialogue of real words: each turn joins sentences that were drawn from all turns of the data, until it is long
@@ -12,23 +12,23 @@ const MOST_SENTENCES = 500_000;
  */
 export function recombinedDialogue(sets: readonly Dataset[], seed: number): Dialogue {
   const turns = sets.flatMap((set) => set.stores.flatMap((store) => store.turns));
-  const sentences = turns.flatMap(({ text }) => sentencesOf(text)).slice(0, MOST_SENTENCES);
+  const sentences = turns.flatMap(({ text }) => splitIntoSentences(text)).slice(0, MAX_SENTENCES);
   const speakers = [...new Set(turns.flatMap(({ speaker }) => speaker ?? []))];
   if (sentences.length === 0) throw new Error('the data hold no text');
   return {
     turn(index) {
-      const session = sessionOf(index);
+      const session = getSession(index);
       const random = seededRandom(seed, index);
       const words: string[] = [];
-      while (words.length < LEAST_WORDS) words.push(...randomItem(random, sentences));
-      const text = words.slice(0, MOST_WORDS).join(' ');
+      while (words.length < MIN_WORDS) words.push(...randomItem(random, sentences));
+      const text = words.slice(0, MAX_WORDS).join(' ');
       const speaker = speakers[(session * 7 + (index % 2)) % speakers.length];
       return { content: speaker === undefined ? text : `${speaker}: ${text}`, sessionId: `session-${session}` };
     },
   };
 }
 
-function sentencesOf(text: string): string[][] {
+function splitIntoSentences(text: string): string[][] {
   return text
     .split(/(?<=[.!?])\s+|\n+/)
     .map((sentence) => sentence.split(/\s+/).filter((word) => word !== ''))

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { StoreRequest } from '@memoryd/contract';
-import { batchesOf } from '../batches.ts';
+import { splitIntoBatches } from '../batches.ts';
 import { closedLoop } from '../closed-loop.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
@@ -45,7 +45,7 @@ export async function measureBatches(
   let seconds = 0;
   for (let stored = 0; stored < count; stored += TURNS_PER_ROUND) {
     const length = Math.min(TURNS_PER_ROUND, count - stored);
-    const batches = batchesOf(Array.from({ length }, (_, index) => requestOf(dialogue, from + stored + index)));
+    const batches = splitIntoBatches(Array.from({ length }, (_, index) => getRequest(dialogue, from + stored + index)));
     let isTaken = true;
     const store = async (index: number): Promise<void> => {
       const batch = batches[index] ?? [];
@@ -70,10 +70,10 @@ export async function measureBatches(
 }
 
 export async function storeTurn(client: HttpClient, dialogue: Dialogue, index: number): Promise<void> {
-  await client.store(requestOf(dialogue, index));
+  await client.store(getRequest(dialogue, index));
 }
 
-function requestOf(dialogue: Dialogue, index: number): StoreRequest {
+function getRequest(dialogue: Dialogue, index: number): StoreRequest {
   const { content, sessionId } = dialogue.turn(index);
   return { content, session_id: sessionId };
 }

@@ -26,11 +26,11 @@ interface Options {
   peer?: string[];
 }
 
-const MOST_STORES = 1_000_000;
-const MOST_MEMORIES = 10_000_000;
-const MOST_QUERIES = 1_000_000;
-const MOST_LIMIT_S = 86_400;
-const MOST_SEED = 2 ** 31 - 1;
+const MAX_STORES = 1_000_000;
+const MAX_MEMORIES = 10_000_000;
+const MAX_QUERIES = 1_000_000;
+const MAX_LIMIT_S = 86_400;
+const MAX_SEED = 2 ** 31 - 1;
 
 const QUALITY_COLUMNS = ['set', 'peer', 'questions', 'limited', 'nDCG@10', 'r@10', 'any@5'];
 const TIMES_COLUMNS = [
@@ -48,11 +48,11 @@ const TIMES_COLUMNS = [
 const options = new Command('npm run bench:peers --')
   .description('Measures memoryd beside what one could take instead from npm: same work, same machine, same vectors.')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'quality: only the first stores of each set', wholeNumber(1, MOST_STORES))
-  .option('--count <number>', 'times: memories to store', wholeNumber(1, MOST_MEMORIES), 100_000)
-  .option('--queries <number>', 'times: questions to each', wholeNumber(1, MOST_QUERIES), 200)
-  .option('--limit <seconds>', 'most time to fill one, and again to ask it', wholeNumber(1, MOST_LIMIT_S), 600)
-  .option('--seed <number>', 'times: decides the texts', wholeNumber(0, MOST_SEED), 1)
+  .option('--stores <number>', 'quality: only the first stores of each set', wholeNumber(1, MAX_STORES))
+  .option('--count <number>', 'times: memories to store', wholeNumber(1, MAX_MEMORIES), 100_000)
+  .option('--queries <number>', 'times: questions to each', wholeNumber(1, MAX_QUERIES), 200)
+  .option('--limit <seconds>', 'most time to fill one, and again to ask it', wholeNumber(1, MAX_LIMIT_S), 600)
+  .option('--seed <number>', 'times: decides the texts', wholeNumber(0, MAX_SEED), 1)
   .addOption(new Option('--only <part>', 'only one part').choices(['quality', 'times']))
   .option('--peer <name>', 'only this one beside memoryd; may be given several times', gather)
   .parse()
@@ -81,7 +81,7 @@ function chosenKinds({ peer: names }: Options): PeerKind[] {
 }
 
 async function measure(sets: Dataset[], context: PeersContext): Promise<void> {
-  const facts = { command: commandOf(options), machine: describeMachine() };
+  const facts = { command: getCommand(options), machine: describeMachine() };
   const lines: Line[] = [];
   const tell = (line: Line): void => {
     lines.push(line);
@@ -120,7 +120,7 @@ function showTable(columns: string[], lines: Line[], leftColumns: number): void 
   if (rows.length > 0) process.stderr.write(`\n${alignedTable(columns, rows, leftColumns)}\n`);
 }
 
-function commandOf({ data, stores, count, queries, limit, seed, only, peer = [] }: Options): string {
+function getCommand({ data, stores, count, queries, limit, seed, only, peer = [] }: Options): string {
   return commandLine('bench:peers', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),

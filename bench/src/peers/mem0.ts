@@ -28,7 +28,7 @@ export function mem0(): PeerKind {
       // Read when the package is loaded: it neither reports its use nor writes into the home folder.
       Object.assign(process.env, { MEM0_TELEMETRY: 'false', MEM0_DIR: folder });
       const { Memory } = loadPackage<{ Memory: new (config: object) => Mem0 }>('mem0ai/oss');
-      const memory = new Memory(configOf(folder, embedder));
+      const memory = new Memory(getConfig(folder, embedder));
       return {
         async store(memories) {
           const messages = memories.map(({ content }) => ({ role: 'user', content }));
@@ -46,7 +46,7 @@ export function mem0(): PeerKind {
   };
 }
 
-function configOf(folder: string, embedder: SharedEmbedder): object {
+function getConfig(folder: string, embedder: SharedEmbedder): object {
   return {
     embedder: { provider: 'langchain', config: { model: langchainEmbeddings(embedder) } },
     vectorStore: {

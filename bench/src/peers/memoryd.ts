@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { StoreRequest } from '@memoryd/contract';
-import { batchesOf } from '../batches.ts';
+import { splitIntoBatches } from '../batches.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
 import { healthy, startServer } from '../server-process.ts';
@@ -20,7 +20,7 @@ export function memoryd(): PeerKind {
       const { client } = server;
       return {
         async store(memories) {
-          for (const batch of batchesOf(memories.map(requestOf))) await storeBatch(client, batch);
+          for (const batch of splitIntoBatches(memories.map(getRequest))) await storeBatch(client, batch);
           await waitForEmbeddings(client, signal);
         },
         async recall(query, k) {
@@ -38,7 +38,7 @@ async function storeBatch(client: HttpClient, batch: StoreRequest[]): Promise<vo
   for (const request of batch) await client.store(request);
 }
 
-function requestOf({ content, session, timestamp }: PeerMemory): StoreRequest {
+function getRequest({ content, session, timestamp }: PeerMemory): StoreRequest {
   return {
     content,
     ...(session !== null && { session_id: session }),

@@ -1,4 +1,4 @@
-import { contentOf, type Dataset, type Question, relevantContents, type Store } from '../dataset.ts';
+import { type Dataset, getContent, type Question, relevantContents, type Store } from '../dataset.ts';
 import { showProgress } from '../progress.ts';
 import { pairedBootstrap } from '../quality/bootstrap.ts';
 import { meanScores, RESULTS, type Scores, scoreRanking } from '../quality/metrics.ts';
@@ -24,7 +24,7 @@ export type QualityLine = Record<string, unknown>;
 export async function measureQuality(set: Dataset, context: PeersContext): Promise<QualityLine[]> {
   const byKind = context.kinds.map((): (Scores | null)[] => []);
   for (const store of set.stores) {
-    await context.embedder.prepare(store.turns.map(contentOf));
+    await context.embedder.prepare(store.turns.map(getContent));
     for (const [index, kind] of context.kinds.entries()) {
       byKind[index]?.push(...(await askStore(`${set.name}/${store.name}`, store, kind, context)));
     }
@@ -43,14 +43,14 @@ async function askStore(
 ): Promise<(Scores | null)[]> {
   const relevantTo = relevantContents(store);
   const questions = store.questions.filter((question) => relevantTo(question).size > 0);
-  const memories = store.turns.map((turn) => ({ ...turn, content: contentOf(turn) }));
+  const memories = store.turns.map((turn) => ({ ...turn, content: getContent(turn) }));
   const progress = showProgress(`${kind.name} ${label}`, memories.length + questions.length);
   const bounds = { limitS, signal, progress };
   try {
     const answers = await withPeer(kind, { embedder, signal }, async (peer) => {
       const { stored } = await fillPeer(peer, kind, memories, bounds);
       if (stored < memories.length) return [];
-      return (await askPeer(peer, questions.map(textOf), RESULTS, bounds)).answers;
+      return (await askPeer(peer, questions.map(getText), RESULTS, bounds)).answers;
     });
     return questions.map((question, index) => {
       const answer = answers[index];
@@ -61,7 +61,7 @@ async function askStore(
   }
 }
 
-function textOf({ text }: Question): string {
+function getText({ text }: Question): string {
   return text;
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadPackage, packagePath, packageVersion } from './packages.ts';
 import type { Peer, PeerKind, PeerMemory } from './peer.ts';
 import { byScore } from './rank-fusion.ts';
-import { wordsOf } from './words.ts';
+import { getWords } from './words.ts';
 
 const REQUEST_TIMEOUT_MS = 600_000;
 
@@ -58,11 +58,11 @@ export function serverMemory(): PeerKind[] {
 
 async function openGraph(folder: string, search: Search['search']): Promise<Peer> {
   const client = await connect(join(folder, 'memory.jsonl'));
-  const call = toolsOf(client);
+  const call = getTools(client);
   let stored = 0;
   return {
     async store(memories) {
-      const entities = memories.map((memory, index) => entityOf(memory, stored + index));
+      const entities = memories.map((memory, index) => getEntity(memory, stored + index));
       const created = await call('create_entities', { entities });
       if (created.length !== memories.length) throw new Error(`kept ${created.length} of ${memories.length} entities`);
       stored += memories.length;
@@ -87,7 +87,7 @@ async function connect(filePath: string): Promise<McpClient> {
   return client;
 }
 
-function toolsOf(client: McpClient): CallTool {
+function getTools(client: McpClient): CallTool {
   return async (name, parameters) => {
     const request = { name, arguments: parameters };
     const { isError, structuredContent } = await client.callTool(request, undefined, { timeout: REQUEST_TIMEOUT_MS });
@@ -96,7 +96,7 @@ function toolsOf(client: McpClient): CallTool {
   };
 }
 
-function entityOf({ content }: PeerMemory, index: number): Entity & { entityType: string } {
+function getEntity({ content }: PeerMemory, index: number): Entity & { entityType: string } {
   return { name: `m${index}`, entityType: 'turn', observations: [content] };
 }
 
@@ -104,7 +104,7 @@ function entityOf({ content }: PeerMemory, index: number): Entity & { entityType
 async function searchWords(call: CallTool, query: string, stored: number): Promise<Entity[]> {
   const entities = new Map<string, Entity>();
   const scores = new Map<string, number>();
-  for (const word of wordsOf(query)) {
+  for (const word of getWords(query)) {
     const found = await call('search_nodes', { query: word });
     for (const entity of found) {
       entities.set(entity.name, entity);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadPackage, packageVersion } from './packages.ts';
 import type { Peer, PeerKind } from './peer.ts';
 import { fuseRanks } from './rank-fusion.ts';
-import { wordsOf } from './words.ts';
+import { getWords } from './words.ts';
 
 interface Statement {
   run(...values: unknown[]): { lastInsertRowid: number | bigint };
@@ -38,15 +38,15 @@ export function sqliteHybrid(): PeerKind {
           statements.insertVector.run(BigInt(lastInsertRowid), embedder.prepared(content));
         }
       });
-      const idsOf = (rows: Record<string, unknown>[]): number[] => rows.map(({ id }) => Number(id));
+      const getIds = (rows: Record<string, unknown>[]): number[] => rows.map(({ id }) => Number(id));
       return {
         async store(memories) {
           insert(memories.map(({ content }) => content));
         },
         async recall(query, k) {
-          const words = wordsOf(query).map((word) => `"${word}"`);
-          const byWords = words.length > 0 ? idsOf(statements.byWords.all(words.join(' OR '), CANDIDATES)) : [];
-          const byVector = idsOf(statements.byVector.all(await embedder.queryVector(query), CANDIDATES));
+          const words = getWords(query).map((word) => `"${word}"`);
+          const byWords = words.length > 0 ? getIds(statements.byWords.all(words.join(' OR '), CANDIDATES)) : [];
+          const byVector = getIds(statements.byVector.all(await embedder.queryVector(query), CANDIDATES));
           return fuseRanks([byWords, byVector])
             .slice(0, k)
             .map((id) => String(statements.content.get(id)?.content));

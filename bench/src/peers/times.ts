@@ -30,7 +30,7 @@ interface Work {
 
 /** Fills every peer with the same memories and measures how fast it answers the same questions. */
 export async function measureTimes(plan: TimesPlan, context: PeersContext, tell: TellLine): Promise<void> {
-  const memories = Array.from({ length: plan.count }, (_, index) => memoryOf(plan.dialogue, index));
+  const memories = Array.from({ length: plan.count }, (_, index) => getMemory(plan.dialogue, index));
   const ask = newQuestions(plan.dialogue, plan.count, plan.seed);
   const questions = Array.from({ length: WARM_UP_QUERIES + plan.queries }, ask);
   const embeddingsPerS = await measureEmbedding(memories, questions, context, tell);
@@ -50,7 +50,7 @@ export async function measureTimes(plan: TimesPlan, context: PeersContext, tell:
   context.embedder.forget();
 }
 
-function memoryOf(dialogue: Dialogue, index: number): PeerMemory {
+function getMemory(dialogue: Dialogue, index: number): PeerMemory {
   const { content, sessionId } = dialogue.turn(index);
   return { content, session: sessionId, timestamp: null };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { wordsOf } from './words.ts';
+import { getWords } from './words.ts';
 
-describe('wordsOf', () => {
+describe('getWords', () => {
   it('gives each word once, without signs that a search would take for its own', () => {
-    expect(wordsOf('Did "Ann" — or ann-marie* — move in 2024?')).toEqual([
+    expect(getWords('Did "Ann" — or ann-marie* — move in 2024?')).toEqual([
       'did',
       'ann',
       'or',
@@ -15,10 +15,10 @@ describe('wordsOf', () => {
   });
 
   it('knows words of any script', () => {
-    expect(wordsOf('Где живёт 安?')).toEqual(['где', 'живёт', '安']);
+    expect(getWords('Где живёт 安?')).toEqual(['где', 'живёт', '安']);
   });
 
   it('gives nothing of signs alone', () => {
-    expect(wordsOf('?! 🙂')).toEqual([]);
+    expect(getWords('?! 🙂')).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import type { EmbedderState, RecallResult } from '@memoryd/contract';
 import { closedLoop } from '../closed-loop.ts';
-import { contentOf, type Question, relevantContents, type Store, type Turn } from '../dataset.ts';
+import { getContent, type Question, relevantContents, type Store, type Turn } from '../dataset.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
@@ -98,7 +98,7 @@ export function withStore<Result>(
 async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
   const contentById = new Map<string, string>();
   for (const turn of turns) {
-    const content = contentOf(turn);
+    const content = getContent(turn);
     const { id } = await client.store({
       content,
       ...(turn.session !== null && { session_id: turn.session }),

@@ -6,7 +6,7 @@ import { runInterruptibly } from '../interruption.ts';
 import { showProgress } from '../progress.ts';
 import { formatScores, reportScores, type SetScores } from './answerable.ts';
 import { type AskOptions, askStore } from './ask-store.ts';
-import { formatTable, jsonOf, reportLines, type SetRun } from './report.ts';
+import { formatTable, reportLines, type SetRun, toJson } from './report.ts';
 import { type QuestionScores, readSavedRun, saveRun } from './saved-run.ts';
 
 interface Options {
@@ -21,7 +21,7 @@ interface Options {
   against?: string;
 }
 
-const MOST_STORES = 1_000_000;
+const MAX_STORES = 1_000_000;
 
 interface MeasuredSet extends SetRun {
   set: string;
@@ -34,7 +34,7 @@ interface MeasuredSet extends SetRun {
 const options = new Command('npm run bench:quality --')
   .description('Measures recall on conversations and the questions about them.')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MOST_STORES))
+  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MAX_STORES))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
   .option('--orders', 'score simple orders of the same results too')
@@ -121,8 +121,8 @@ async function measureSet(set: Dataset, options: AskOptions): Promise<MeasuredSe
 
 function formatJson(run: MeasuredSet, saved: QuestionScores[] | undefined): string {
   const { set, stores, version, embedder } = run;
-  const command = commandOf(options);
-  const lines = reportLines(run, saved).map((line) => ({ set, stores, ...jsonOf(line), version, embedder, command }));
+  const command = getCommand(options);
+  const lines = reportLines(run, saved).map((line) => ({ set, stores, ...toJson(line), version, embedder, command }));
   const answerable = options.answerable && { set, ...reportScores(run.answerable), version, command };
   return [...lines, ...(answerable ? [answerable] : [])].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
@@ -133,7 +133,7 @@ function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
   return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n${answerable}`;
 }
 
-function commandOf({ data, stores, env, databaseUrl, orders, answerable }: Options): string {
+function getCommand({ data, stores, env, databaseUrl, orders, answerable }: Options): string {
   return commandLine('bench:quality', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Scores, scoreRanking } from './metrics.ts';
-import { formatTable, jsonOf, reportLines } from './report.ts';
+import { formatTable, reportLines, toJson } from './report.ts';
 import type { QuestionScores } from './saved-run.ts';
 
 function scoredAt(rank: number, id: string, category: string): QuestionScores {
@@ -62,10 +62,10 @@ describe('reportLines', () => {
   });
 });
 
-describe('formatTable and jsonOf', () => {
+describe('formatTable and toJson', () => {
   it('show no score where a category has no scored question', () => {
     const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], reordered: [] });
     expect(formatTable('scifact', lines).split('\n')[1]).toMatch(/^claim +0 +1 +– /);
-    expect(jsonOf(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });
+    expect(toJson(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });
   });
 });

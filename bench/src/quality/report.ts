@@ -1,7 +1,7 @@
 import { alignedTable } from '../table.ts';
 import { type Difference, pairedBootstrap } from './bootstrap.ts';
 import { METRICS, meanScores, type Scores } from './metrics.ts';
-import { keyOf, type QuestionScores } from './saved-run.ts';
+import { getKey, type QuestionScores } from './saved-run.ts';
 
 /** Categories of BEAM whose questions do not name what they want, so that recall alone cannot know it. */
 const UNNAMED_CATEGORIES: ReadonlySet<string> = new Set(['event_ordering', 'instruction_following', 'summarization']);
@@ -33,7 +33,7 @@ export interface ReportLine {
  * simple order of the same results.
  */
 export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): ReportLine[] {
-  const saved = savedRun && new Map(savedRun.map((question) => [keyOf(question), question['nDCG@10']]));
+  const saved = savedRun && new Map(savedRun.map((question) => [getKey(question), question['nDCG@10']]));
   const categories = [...new Set([...run.scored, ...run.skipped].map(({ category }) => category))].sort();
   const line = (name: string, includes: (category: string) => boolean): ReportLine => {
     const scored = run.scored.filter(({ category }) => includes(category));
@@ -67,7 +67,7 @@ function mapScores(scores: Scores, map: (score: number) => number): Scores {
 function compare(scored: QuestionScores[], saved: Map<string, number> | undefined): Pick<ReportLine, 'against'> {
   if (saved === undefined) return {};
   const differences = scored.flatMap((question) => {
-    const before = saved.get(keyOf(question));
+    const before = saved.get(getKey(question));
     return before === undefined ? [] : [question['nDCG@10'] - before];
   });
   if (differences.length === 0) return {};
@@ -95,7 +95,7 @@ export function formatTable(set: string, lines: readonly ReportLine[]): string {
 }
 
 /** One line as an object for programs: scores from 0 to 1, null where there is no question. */
-export function jsonOf(line: ReportLine): Record<string, unknown> {
+export function toJson(line: ReportLine): Record<string, unknown> {
   const { category, questions, skipped, scores, against } = line;
   const rounded = METRICS.map((metric) => [metric, questions > 0 ? round(scores[metric]) : null]);
   const difference = against && {

@@ -10,7 +10,7 @@ export interface QuestionScores extends Scores {
 }
 
 /** What tells a question from all others; a set may be spread over folders but is named once. */
-export function keyOf(question: QuestionScores): string {
+export function getKey(question: QuestionScores): string {
   return JSON.stringify([question.set, question.store, question.id]);
 }
 

@@ -25,9 +25,9 @@ interface Options {
   save?: string;
 }
 
-const MOST_MINUTES = 24 * 60;
-const MOST_CLIENTS = 256;
-const MOST_SEED = 2 ** 31 - 1;
+const MAX_MINUTES = 24 * 60;
+const MAX_CLIENTS = 256;
+const MAX_SEED = 2 ** 31 - 1;
 const EVENT_READERS = 4;
 const CONNECTIONS = 512;
 const SAMPLE_EVERY_MS = 1000;
@@ -35,9 +35,9 @@ const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:soak --')
   .description('Loads a server with everything at once, and fails where memory grows or an error was not intended.')
-  .option('--minutes <number>', 'how long', wholeNumber(1, MOST_MINUTES), 10)
-  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, MOST_CLIENTS), 16)
-  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, MOST_SEED), 1)
+  .option('--minutes <number>', 'how long', wholeNumber(1, MAX_MINUTES), 10)
+  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, MAX_CLIENTS), 16)
+  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, MAX_SEED), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--save <file>', 'append the line to this file')
   .parse()
@@ -84,7 +84,7 @@ async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal)
     await exchanges.close();
   }
   signal.throwIfAborted();
-  return lineOf(version, exchanges, samples);
+  return getLine(version, exchanges, samples);
 }
 
 /** Looks at the server's memory, and shows each minute when it is over. */
@@ -112,7 +112,7 @@ function showMinute(exchanges: Exchanges, minute: number, last: Sample | undefin
   process.stderr.write(`${title}\n${alignedTable(['verb', 'answers', 'p50 ms', 'p99 ms'], rows)}\n\n`);
 }
 
-function lineOf(version: string, exchanges: Exchanges, samples: readonly Sample[]) {
+function getLine(version: string, exchanges: Exchanges, samples: readonly Sample[]) {
   const memory: Flatness = judgeFlatness(samples);
   const minutes = exchanges.durationsMs.map((verbs, minute) => ({
     resident_mb: samples.findLast(({ atS }) => atS < (minute + 1) * 60)?.residentMb ?? null,

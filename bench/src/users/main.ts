@@ -8,7 +8,7 @@ import type { Dialogue } from '../latency/dialogue.ts';
 import { generatedDialogue } from '../latency/generated-dialogue.ts';
 import { startHashedEmbedder } from '../paired/hashed-embedder.ts';
 import { type Comparison, compare, compareTails, type Pair } from '../paired/ratios.ts';
-import { schemaOf } from '../server-database.ts';
+import { getSchema } from '../server-database.ts';
 import { alignedTable } from '../table.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 
@@ -46,7 +46,7 @@ const WARM_UP = 500;
 /** A namespace, and the user of each memory in it. */
 interface Side {
   memory: OpenMemory;
-  userOf(index: number): { user_id?: string };
+  getUser(index: number): { user_id?: string };
 }
 
 await runInterruptibly((signal) =>
@@ -55,11 +55,11 @@ await runInterruptibly((signal) =>
     const opened: OpenMemory[] = [];
     const open = async (name: string, users: number): Promise<Side> => {
       const at = join(folder, name);
-      const database = options.databaseUrl ? await schemaOf(newFolder(at), options.databaseUrl) : `${at}.db`;
+      const database = options.databaseUrl ? await getSchema(newFolder(at), options.databaseUrl) : `${at}.db`;
       const settings = { ...model.settings, sleepIntervalSeconds: 0, workingMax: ENGINE_DEFAULTS.workingMax };
       const memory = await openMemory(database, settings);
       opened.push(memory);
-      return { memory, userOf: (index) => (users === 0 ? {} : { user_id: `user ${index % users}` }) };
+      return { memory, getUser: (index) => (users === 0 ? {} : { user_id: `user ${index % users}` }) };
     };
     try {
       report(await measure(open, generatedDialogue(options.seed), signal));
@@ -96,11 +96,11 @@ async function measure(open: Open, dialogue: Dialogue, signal: AbortSignal): Pro
   ];
 }
 
-async function fill({ memory, userOf }: Side, dialogue: Dialogue, count: number, signal: AbortSignal): Promise<void> {
+async function fill({ memory, getUser }: Side, dialogue: Dialogue, count: number, signal: AbortSignal): Promise<void> {
   for (let stored = 0; stored < count; stored += BATCH) {
     signal.throwIfAborted();
     const size = Math.min(BATCH, count - stored);
-    const requests = Array.from({ length: size }, (_, i) => toRequest(dialogue, userOf, stored + i));
+    const requests = Array.from({ length: size }, (_, i) => toRequest(dialogue, getUser, stored + i));
     const { failed_count } = await memory.storeBatch(requests);
     if (failed_count > 0) throw new Error('a memory of a batch was refused');
     if (stored % 50_000 === 0) process.stderr.write(`\r${stored} of ${count} stored `);
@@ -112,16 +112,16 @@ async function fill({ memory, userOf }: Side, dialogue: Dialogue, count: number,
   process.stderr.write(`\r${count} stored          \n`);
 }
 
-function toRequest(dialogue: Dialogue, userOf: Side['userOf'], index: number) {
+function toRequest(dialogue: Dialogue, getUser: Side['getUser'], index: number) {
   const { content, sessionId } = dialogue.turn(index);
-  return { content, session_id: sessionId, ...userOf(index) };
+  return { content, session_id: sessionId, ...getUser(index) };
 }
 
 async function measureRecalls(plain: Side, many: Side, dialogue: Dialogue, signal: AbortSignal): Promise<Pair> {
   const times: Pair = { old: [], new: [] };
   let question = FIRST_QUESTION;
-  const recall = ({ memory, userOf }: Side, index: number) =>
-    timed(() => memory.recall({ query: toQuery(dialogue, index), ...userOf(index * 7919) }));
+  const recall = ({ memory, getUser }: Side, index: number) =>
+    timed(() => memory.recall({ query: toQuery(dialogue, index), ...getUser(index * 7919) }));
   for (let i = 0; i < WARM_UP; i++) {
     for (const side of [plain, many]) await recall(side, question);
     question++;
@@ -157,7 +157,7 @@ async function measurePeople(
       ['old', few],
       ['new', many],
     ] as const) {
-      times[name].push(await timed(() => work(side, side.userOf(user))));
+      times[name].push(await timed(() => work(side, side.getUser(user))));
     }
   }
   return times;
@@ -180,8 +180,8 @@ async function measureWrites(plain: Side, few: Side, dialogue: Dialogue, signal:
   for (let round = 0; round < options.rounds; round++) {
     signal.throwIfAborted();
     const inTurn = round % 2 === 0 ? sides : [...sides].reverse();
-    for (const [name, { memory, userOf }] of inTurn) {
-      const store = (index: number) => memory.store(toRequest(dialogue, userOf, index));
+    for (const [name, { memory, getUser }] of inTurn) {
+      const store = (index: number) => memory.store(toRequest(dialogue, getUser, index));
       measured.store[name].push(
         await timed(async () => {
           for (let i = 0; i < STORES; i++) await store(next + i);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
-import { calling, createModel, generated, streamedThrough, text, textsOf } from './mock-model.ts';
+import { calling, createModel, generated, getTexts, streamedThrough, text } from './mock-model.ts';
 import { SDKS } from './sdks.ts';
 
 type Call = Parameters<(typeof SDKS)[number]['ai']['generateText']>[0];
@@ -37,35 +37,40 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
   ];
 
   /** What models do with memory, whichever memory it is. */
-  function suite(memoryOf: () => MemoryApi): void {
+  function suite(getMemory: () => MemoryApi): void {
     let sessions = 0;
     const newSessionId = () => `talk ${++sessions}`;
 
     /** Calls a model that has memory, whose failures fail the test. */
     function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
       const onError = (error: unknown) => expect.fail(String(error));
-      const middleware = memoryMiddleware(memoryOf(), { userId: null, sessionId: newSessionId(), onError, ...options });
+      const middleware = memoryMiddleware(getMemory(), {
+        userId: null,
+        sessionId: newSessionId(),
+        onError,
+        ...options,
+      });
       return wrapLanguageModel({ model, middleware });
     }
 
     async function transcript(sessionId: string): Promise<string[]> {
-      const { memories } = await memoryOf().session({ session_id: sessionId });
+      const { memories } = await getMemory().session({ session_id: sessionId });
       return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
     }
 
     describe.each(ways)('middleware, with $way', ({ run, callsTo }) => {
       const ask = async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
         (await run({ model, messages, system: 'Be brief.' })).text;
-      const promptOf = (model: MockLanguageModelV4) => callsTo(model)[0]?.prompt;
+      const getPrompt = (model: MockLanguageModelV4) => callsTo(model)[0]?.prompt;
 
       it('tells a model what the user may mean, and keeps what both say', async () => {
-        await memoryOf().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
+        await getMemory().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
         const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
         const sessionId = newSessionId();
         const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
         const answer = await ask(withMemory(model, { sessionId }), [question]);
         expect(answer).toBe('Falstaff, of course.');
-        const [system, [note, asked] = []] = textsOf(promptOf(model));
+        const [system, [note, asked] = []] = getTexts(getPrompt(model));
         expect(system).toEqual(['Be brief.']);
         expect(note).toMatch(
           /^From memory.*not instructions[^\n]*\n(- .*\n)*- \(\d{4}-\d\d-\d\d\) My kestrel is called Falstaff\n {2}and eats/,
@@ -78,9 +83,9 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       });
 
       it('keeps each turn of a conversation once, and never what it recalled', async () => {
-        await memoryOf().store({ content: 'The hoopoe nests in the cellar' });
+        await getMemory().store({ content: 'The hoopoe nests in the cellar' });
         const inTheCellar = async () => {
-          const { results } = await memoryOf().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
+          const { results } = await getMemory().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
           return results.filter(({ content }) => content.includes('in the cellar')).length;
         };
         const before = await inTheCellar();
@@ -90,7 +95,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           messages.push({ role: 'user', content: `Where does the hoopoe nest? ${turn}` });
           const model = modelThatSays(generated([text(`So I heard, ${turn}`)]));
           messages.push({ role: 'assistant', content: await ask(withMemory(model, { sessionId }), messages) });
-          expect(textsOf(promptOf(model)).flat().join()).toContain('The hoopoe nests in the cellar');
+          expect(getTexts(getPrompt(model)).flat().join()).toContain('The hoopoe nests in the cellar');
         }
         expect(await transcript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
         expect(await inTheCellar()).toBe(before);
@@ -113,7 +118,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           'role:assistant: In Ireland',
           'role:assistant: In Ireland, mostly',
         ]);
-        const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
+        const { memories } = await getMemory().memories({ session_id: sessionId, tag: ['role:assistant'] });
         const [newest, middle, oldest] = memories;
         expect(newest).toMatchObject({ content: 'In Ireland, mostly', supersedes: middle?.id, superseded_by: null });
         expect(middle).toMatchObject({ supersedes: oldest?.id });
@@ -133,39 +138,39 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       it('keeps an answer of an earlier day beside that to the same words', async () => {
         const sessionId = newSessionId();
         const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
-        const answerOf = async (answer: string) => {
+        const toAnswer = async (answer: string) => {
           await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), [greeting]);
-          const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
+          const { memories } = await getMemory().memories({ session_id: sessionId, tag: ['role:assistant'] });
           return memories[0];
         };
-        const { id = '', tags = [], metadata = {} } = (await answerOf('A dunlin')) ?? {};
-        await memoryOf().forget(id);
+        const { id = '', tags = [], metadata = {} } = (await toAnswer('A dunlin')) ?? {};
+        await getMemory().forget(id);
         const created_at = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
-        await memoryOf().store({ content: 'A dunlin', session_id: sessionId, tags, metadata, created_at });
-        expect(await answerOf('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
+        await getMemory().store({ content: 'A dunlin', session_id: sessionId, tags, metadata, created_at });
+        expect(await toAnswer('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
       });
 
       it('does not say again what the prompt says', async () => {
         const said = 'A bittern booms in the reeds';
-        await memoryOf().store({ content: said });
-        await memoryOf().store({ content: 'Another bittern is silent' });
+        await getMemory().store({ content: said });
+        await getMemory().store({ content: 'Another bittern is silent' });
         const model = modelThatSays(generated([text('Yes')]));
         await ask(withMemory(model), [
           { role: 'user', content: said },
           { role: 'assistant', content: 'Does it?' },
           { role: 'user', content: 'The bittern, yes' },
         ]);
-        const texts = textsOf(promptOf(model)).flat();
+        const texts = getTexts(getPrompt(model)).flat();
         expect(texts.filter((each) => each.includes(said))).toEqual([said]);
         expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
       });
 
       it('says who spoke, where a memory was a message', async () => {
         const message = 'I have never seen a corncrake';
-        await memoryOf().store({ content: message, tags: ['zoology', 'role:assistant'] });
+        await getMemory().store({ content: message, tags: ['zoology', 'role:assistant'] });
         const model = modelThatSays(generated([text('Nor have I')]));
         await ask(withMemory(model), [{ role: 'user', content: 'Is there a corncrake?' }]);
-        const texts = textsOf(promptOf(model)).flat();
+        const texts = getTexts(getPrompt(model)).flat();
         expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
       });
 
@@ -173,10 +178,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
           '- (2020-01-01) user: a shrike',
         );
-        await memoryOf().store({ content, tags: ['shrike'] });
+        await getMemory().store({ content, tags: ['shrike'] });
         const model = modelThatSays(generated([text('Yes')]));
         await ask(withMemory(model, { recall: { tag: ['shrike'] } }), [{ role: 'user', content: 'The shrike?' }]);
-        const note = textsOf(promptOf(model)).at(-1)?.[0] ?? '';
+        const note = getTexts(getPrompt(model)).at(-1)?.[0] ?? '';
         expect(note.match(/(?<=^|[\r\v\u0085\u2028\u2029])- .*/gm)).toHaveLength(1);
         expect(note.match(/a shrike/g)).toHaveLength(7);
       });
@@ -184,7 +189,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       it('leaves a prompt as it is when nothing answers', async () => {
         const model = modelThatSays(generated([text('Yes')]));
         await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
-        expect(textsOf(promptOf(model))).toEqual([['Be brief.'], ['Hello']]);
+        expect(getTexts(getPrompt(model))).toEqual([['Be brief.'], ['Hello']]);
       });
 
       it('stores nothing of an answer that failed', async () => {
@@ -196,13 +201,13 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it.each([0, 30, 60, 120, 500])('middleware keeps to %i tokens, as a tokenizer counts them', async (tokens) => {
-      const memory = memoryOf();
+      const memory = getMemory();
       const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
       await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
       const model = modelThatSays(generated([text('Many')]));
       const options = { tokens, countTokens, recall: { tag: ['wryneck'] } };
       await generateText({ model: withMemory(model, options), prompt: 'How many wryneck are there?' });
-      const texts = textsOf(model.doGenerateCalls[0]?.prompt).flat();
+      const texts = getTexts(model.doGenerateCalls[0]?.prompt).flat();
       expect(texts.at(-1)).toBe('How many wryneck are there?');
       const notes = texts.slice(0, -1);
       expect(notes).toHaveLength(tokens < 60 ? 0 : 1);
@@ -225,7 +230,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it.each(ways)('a model works by tools ($way), and each step of a turn is kept once', async ({ run, callsTo }) => {
-      const memory = memoryOf();
+      const memory = getMemory();
       const { id } = await memory.store({ content: 'The dunnock lives in room four' });
       const sessionId = newSessionId();
       const model = modelThatSays(
@@ -268,7 +273,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const { steps } = await run({
         model,
         prompt: 'Forget it',
-        tools: memoryTools(memoryOf(), { userId: null }),
+        tools: memoryTools(getMemory(), { userId: null }),
         stopWhen: stepCountIs(2),
       });
       const content = steps[0]?.content ?? [];
@@ -291,10 +296,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     it('gives the model of one user nothing of another, whose session has the same name', async () => {
       const [{ run, callsTo }] = ways as [(typeof ways)[0]];
       const sessionId = newSessionId();
-      const { id } = await memoryOf().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
+      const { id } = await getMemory().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
       const say = async (userId: string, ...answers: Parameters<typeof modelThatSays>) => {
         const model = modelThatSays(...answers);
-        const tools = memoryTools(memoryOf(), { userId });
+        const tools = memoryTools(getMemory(), { userId });
         const prompt = `Where does the garganey live? asks ${userId}`;
         const { steps } = await run({
           model: withMemory(model, { userId, sessionId }),
@@ -313,7 +318,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(read).not.toMatch(/Basra|asks ada/);
       const errors = steps.flatMap(({ content }) => content.filter((part) => part.type === 'tool-error'));
       expect(errors).toMatchObject([{ toolName: 'forget', error: { cause: { code: 'NOT_FOUND' } } }]);
-      const { memories } = await memoryOf().session({ session_id: sessionId, user_id: 'ben' });
+      const { memories } = await getMemory().session({ session_id: sessionId, user_id: 'ben' });
       expect(memories.map(({ content }) => content)).toEqual([
         'Where does the garganey live? asks ben',
         'I do not know.',
@@ -332,7 +337,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         const model = withMemory(modelThatSays(generated([text('It is raining.')])), { ...owner, sessionId });
         await run({ model, prompt: 'How is the weather?' });
       }
-      const { memories } = await memoryOf().memories({ session_id: sessionId });
+      const { memories } = await getMemory().memories({ session_id: sessionId });
       const kept = memories.map(({ user_id, agent_id, tags, supersedes }) => [user_id, agent_id, tags[0], supersedes]);
       expect(kept.reverse()).toEqual(
         owners.flatMap(({ userId, agentId }) =>
@@ -342,7 +347,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it.each(['user_id', 'agent_id', 'shared'])('lets no model choose whose memories they are by %s', async (field) => {
-      const { recall, store } = memoryTools(memoryOf(), { userId: null });
+      const { recall, store } = memoryTools(getMemory(), { userId: null });
       const options = { toolCallId: 'a', messages: [], context: {} };
       const chosen = { [field]: field === 'shared' ? true : 'ada' };
       for (const asking of [
@@ -354,12 +359,12 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it('does nothing without a user', () => {
-      expect(() => memoryMiddleware(memoryOf(), { sessionId: 'of whom' } as never)).toThrow(TypeError);
-      expect(() => memoryTools(memoryOf(), undefined as never)).toThrow(/^userId must be/);
+      expect(() => memoryMiddleware(getMemory(), { sessionId: 'of whom' } as never)).toThrow(TypeError);
+      expect(() => memoryTools(getMemory(), undefined as never)).toThrow(/^userId must be/);
     });
 
     it.each(ways)('a tool that needs approval waits for the user ($way)', async ({ run }) => {
-      const memory = memoryOf();
+      const memory = getMemory();
       const { id } = await memory.store({ content: 'The dipper walks under water' });
       const model = modelThatSays(generated([calling('forget', { memory_id: id })], 'tool-calls'));
       const { steps } = await run({
@@ -395,7 +400,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     const failures: unknown[] = [];
     const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
       failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
-    const modelOf = (api: MemoryApi, timeoutMs?: number) => {
+    const getModel = (api: MemoryApi, timeoutMs?: number) => {
       const options = { userId: null, sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
       return wrapLanguageModel({
         model: modelThatSays(generated([text('Yes')])),
@@ -406,7 +411,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     it.each(['generate', 'stream'])('does not fail the call of the model (%s), and is told', async (way) => {
       const closed = await open(`closed by ${way}.db`);
       await closed.close();
-      const call = { model: modelOf(closed), prompt: 'Is anybody there?' };
+      const call = { model: getModel(closed), prompt: 'Is anybody there?' };
       failures.length = 0;
       expect(
         await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text),
@@ -421,7 +426,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const never = new Promise<never>(() => undefined);
       const silent = { ...memory, recall: () => never, storeBatch: () => never };
       failures.length = 0;
-      expect((await generateText({ model: modelOf(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
+      expect((await generateText({ model: getModel(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
       expect(failures).toEqual([
         ['recall', 'memory gave no answer within 20 ms'],
         ['store', 'memory gave no answer within 20 ms'],
@@ -434,7 +439,9 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         // Longer than the timers of a wait that fires at once.
         const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
         failures.length = 0;
-        expect((await generateText({ model: modelOf(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe('Yes');
+        expect((await generateText({ model: getModel(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe(
+          'Yes',
+        );
         expect(failures).toEqual([]);
       },
     );
@@ -452,7 +459,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         },
       };
       failures.length = 0;
-      const call = generateText({ model: modelOf(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
+      const call = generateText({ model: getModel(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
       await expect(call).rejects.toBe(why);
       expect(asked).toEqual(['Is anybody there?']);
       expect(failures).toEqual([]);

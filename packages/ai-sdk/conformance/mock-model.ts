@@ -32,7 +32,7 @@ export function createModel(
 ): MockLanguageModelV4 {
   return new MockLanguageModel({
     doGenerate: answers,
-    doStream: answers.map((answer) => ({ stream: ai.simulateReadableStream({ chunks: partsOf(answer) }) })),
+    doStream: answers.map((answer) => ({ stream: ai.simulateReadableStream({ chunks: getParts(answer) }) })),
   });
 }
 
@@ -51,7 +51,7 @@ export function streamedThrough(
   return model;
 }
 
-function partsOf({ content, finishReason }: Generated): Part[] {
+function getParts({ content, finishReason }: Generated): Part[] {
   const parts = content.flatMap((part, n): Part[] => {
     if (part.type !== 'text') return [part as Part];
     const id = String(n);
@@ -62,7 +62,7 @@ function partsOf({ content, finishReason }: Generated): Part[] {
 }
 
 /** Every text of a prompt, message by message. */
-export function textsOf(prompt: Prompt | undefined): string[][] {
+export function getTexts(prompt: Prompt | undefined): string[][] {
   return (prompt ?? []).map(({ content }) =>
     typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
   );

@@ -6,7 +6,7 @@ type Generated = Awaited<ReturnType<WrapGenerate>>;
 type StreamPart = Awaited<ReturnType<WrapStream>>['stream'] extends ReadableStream<infer Part> ? Part : never;
 
 /** The text that a model generated; undefined where it failed. */
-export function textOf({ content, finishReason }: Generated): string | undefined {
+export function getText({ content, finishReason }: Generated): string | undefined {
   if (finishReason.unified === 'error') return undefined;
   return content
     .map((part) => (part.type === 'text' ? part.text : ''))

@@ -1,7 +1,7 @@
 import { estimateTokens, type OfUser, type RecallingOptions, recalled, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
-import { StreamedText, textOf } from './answer.ts';
+import { getText, StreamedText } from './answer.ts';
 import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './prompt.ts';
 import { Turns } from './turns.ts';
 import { within } from './within.ts';
@@ -61,7 +61,7 @@ export function memoryMiddleware(all: MemoryApi, options: MemoryMiddlewareOption
       said,
       tokens: tokens - countTokens(PREFACE),
       countTokens,
-      lineOf: memoryLine,
+      getLine: memoryLine,
       // The line's end.
       tokensPerItem: 1,
     });
@@ -83,7 +83,7 @@ export function memoryMiddleware(all: MemoryApi, options: MemoryMiddlewareOption
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();
-      await storeTurn(params, textOf(result));
+      await storeTurn(params, getText(result));
       return result;
     },
     async wrapStream({ doStream, params }) {

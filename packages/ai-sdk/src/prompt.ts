@@ -1,4 +1,4 @@
-import { roleOf } from '@memoryd/client/session';
+import { getRole } from '@memoryd/client/session';
 import type { RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 
@@ -34,7 +34,7 @@ export function saidIn(prompt: Prompt): Said {
   let last = '';
   for (const message of prompt) {
     if (message.role === 'system') continue;
-    const text = textOf(message);
+    const text = getText(message);
     if (message.role !== 'user') unanswered = [];
     else {
       last = text;
@@ -66,12 +66,12 @@ const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
  * further lines are indented, so that none is taken for another memory.
  */
 export function memoryLine({ content, created_at, tags }: RecallResult): string {
-  const role = roleOf(tags);
+  const role = getRole(tags);
   const told = role === undefined ? content : `${role}: ${content}`;
   return `- (${created_at.slice(0, 10)}) ${told.replaceAll(LINE_END, '\n  ')}`;
 }
 
-function textOf({ content }: Exclude<Message, { role: 'system' }>): string {
+function getText({ content }: Exclude<Message, { role: 'system' }>): string {
   return content
     .flatMap((part) => (part.type === 'text' && !part.providerOptions?.memoryd?.recalled ? [part.text] : []))
     .join('\n')

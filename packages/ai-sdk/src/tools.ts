@@ -1,14 +1,14 @@
 import { type OfUser, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
-import { failureOf, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
+import { getFailure, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool } from 'ai';
 import { unlessAborted } from './within.ts';
 
 type Verbs = typeof MODEL_TOOLS;
-type ToolOf<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? Tool<Args, Answer> : never;
+type ToTool<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? Tool<Args, Answer> : never;
 
 /** What `memoryTools` gives; the keys are the names that the model sees. */
-export type MemoryTools = { [Name in keyof Verbs]: ToolOf<Verbs[Name]> };
+export type MemoryTools = { [Name in keyof Verbs]: ToTool<Verbs[Name]> };
 
 /**
  * The memories of one user as tools of the AI SDK: `recall`, `store`, `update` and `forget`, to be given to a model among
@@ -20,14 +20,14 @@ export function memoryTools(all: MemoryApi, of: OfUser): MemoryTools {
   const memory = scopeToUser(all, of);
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
-    recall: toolOf(recall, memory),
-    store: toolOf(store, memory),
-    update: toolOf(update, memory),
-    forget: toolOf(forget, memory),
+    recall: toTool(recall, memory),
+    store: toTool(store, memory),
+    update: toTool(update, memory),
+    forget: toTool(forget, memory),
   };
 }
 
-function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: MemoryApi): Tool<Args, Answer> {
+function toTool<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: MemoryApi): Tool<Args, Answer> {
   const made: Tool<unknown, unknown> = {
     title: verb.title,
     description: verb.description,
@@ -40,7 +40,7 @@ function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: Me
         // Not every verb, and not every memory, looks at the signal.
         return await unlessAborted(answering, abortSignal);
       } catch (error) {
-        throw failureOf(error);
+        throw getFailure(error);
       }
     },
     toModelOutput: ({ output }) => ({ type: 'text', value: verb.text(output as Answer) }),

@@ -29,7 +29,7 @@ export class Turns {
 
   /** Stores what users said, unless it is there from an earlier answer to the same turn, then the answer in place of that. */
   async store({ all, unanswered, answer }: Turn): Promise<void> {
-    const turn = await digestOf(this.#sessionId, all);
+    const turn = await getDigest(this.#sessionId, all);
     const said = unanswered.map((content) => ({ role: 'user', content }));
     const [earlier] = await Promise.all([
       answer === '' ? undefined : this.#answerTo(turn),
@@ -53,7 +53,7 @@ export class Turns {
  * Names a turn of a conversation by all that was said before its answer, so that another call for the same turn is known as
  * one, by whichever process: the SHA-256, in hexadecimal digits.
  */
-async function digestOf(sessionId: string, said: readonly string[]): Promise<string> {
+async function getDigest(sessionId: string, said: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify([sessionId, ...said]));
   const digest = await crypto.subtle.digest('SHA-256', bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,5 +1,5 @@
 /** What timers hold: beyond it they fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * What a promise comes to, or a rejection when that takes longer, or with the reason of a signal that comes first. It goes
@@ -8,7 +8,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export async function within<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    if (timeoutMs > LONGEST_TIMER_MS) return;
+    if (timeoutMs > MAX_TIMER_MS) return;
     timer = setTimeout(() => reject(new Error(`memory gave no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {

@@ -13,13 +13,13 @@ import {
   MemoryError,
   VERSION,
 } from '../src/index.ts';
-import { clientOf, hangUp, healthy, lineTo, type Reply, refusal, reply, serviceOf, silence } from './service.ts';
+import { createClient, hangUp, healthy, lineTo, type Reply, refusal, reply, silence, startService } from './service.ts';
 
 const STORED = reply(200, { id: 'memory-1', status: 'stored' });
 const MEMORY = { content: 'x' };
 
 /** What a call rejects with. */
-async function failureOf(call: Promise<unknown>): Promise<MemoryError> {
+async function getFailure(call: Promise<unknown>): Promise<MemoryError> {
   const error = await call.then(
     (answer) => expect.fail(`answered ${JSON.stringify(answer)}`),
     (thrown: unknown) => thrown,
@@ -32,8 +32,8 @@ describe('an error', () => {
   it.each(Object.entries(ERRORS))('%s tells its code, status, details and request', async (code, { status }) => {
     const details = [{ path: '/content', message: 'content must be said' }];
     const error = { code, message: 'no', details, request_id: 'request-1' };
-    const { port } = await serviceOf([reply(status, { error }, { 'retry-after': '3600' })]);
-    expect(await failureOf(clientOf(port).store(MEMORY))).toMatchObject({
+    const { port } = await startService([reply(status, { error }, { 'retry-after': '3600' })]);
+    expect(await getFailure(createClient(port).store(MEMORY))).toMatchObject({
       name: 'MemoryError',
       code,
       message: 'no',
@@ -53,22 +53,22 @@ describe('an error', () => {
     ['an answer that is not JSON', 'INTERNAL_ERROR', reply(200, 'stored!')],
     ['an answer that is no object', 'INTERNAL_ERROR', reply(200, 'null')],
   ])('is what %s becomes', async (_what, code, malformed) => {
-    const { port, asked } = await serviceOf([malformed]);
-    const error = await failureOf(clientOf(port, { retries: 0 }).store(MEMORY));
+    const { port, asked } = await startService([malformed]);
+    const error = await getFailure(createClient(port, { retries: 0 }).store(MEMORY));
     expect(error).toMatchObject({ code, requestId: 'request-1', status: expect.any(Number) });
     expect(asked).toHaveLength(1);
   });
 
   it('without a status is what no answer becomes', async () => {
     const port = await freePort();
-    const error = await failureOf(clientOf(port, { retries: 1 }).stats());
+    const error = await getFailure(createClient(port, { retries: 1 }).stats());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
     expect(error.message).toContain(`GET http://127.0.0.1:${port}/stats`);
   });
 
   it('tells no key and no query', async () => {
-    const client = clientOf(await freePort(), { retries: 0, apiKey: 'mmd_secret' });
-    const error = await failureOf(client.recall({ query: 'whispered' }));
+    const client = createClient(await freePort(), { retries: 0, apiKey: 'mmd_secret' });
+    const error = await getFailure(client.recall({ query: 'whispered' }));
     expect(`${error.message} ${error.cause}`).not.toMatch(/secret|whispered/);
   });
 });
@@ -89,8 +89,8 @@ describe('a call', () => {
       },
     ],
   ])('is made again after %s, a store with the same key', async (_what, failing) => {
-    const { port, asked } = await serviceOf([failing, failing, STORED]);
-    expect(await clientOf(port).store(MEMORY)).toEqual({ id: 'memory-1', status: 'stored' });
+    const { port, asked } = await startService([failing, failing, STORED]);
+    expect(await createClient(port).store(MEMORY)).toEqual({ id: 'memory-1', status: 'stored' });
     expect(asked).toHaveLength(3);
     const keys = asked.map(({ headers }) => headers['idempotency-key']);
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
@@ -105,38 +105,38 @@ describe('a call', () => {
     ['forget with a condition', (memory) => memory.forget('memory-1', { ifVersions: [1] })],
   ])('%s is made again only where it was refused before anything was done', async (_what, call) => {
     for (const lost of [hangUp, reply(502, ''), refusal(503, 'UNAVAILABLE')]) {
-      const { port, asked } = await serviceOf([lost, reply(200, {})]);
-      expect(await failureOf(call(clientOf(port)))).toMatchObject({ code: 'UNAVAILABLE' });
+      const { port, asked } = await startService([lost, reply(200, {})]);
+      expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'UNAVAILABLE' });
       expect(asked).toHaveLength(1);
     }
     const refused = [refusal(429, 'RATE_LIMITED'), refusal(503, 'UNAVAILABLE', { 'retry-after': '0' })];
-    const { port, asked } = await serviceOf([...refused, reply(200, {})]);
-    await call(clientOf(port));
+    const { port, asked } = await startService([...refused, reply(200, {})]);
+    await call(createClient(port));
     expect(asked).toHaveLength(3);
   });
 
   it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not made again after %i', async (status) => {
-    const { port, asked } = await serviceOf([reply(status, '')]);
-    await failureOf(clientOf(port).stats());
+    const { port, asked } = await startService([reply(status, '')]);
+    await getFailure(createClient(port).stats());
     expect(asked).toHaveLength(1);
   });
 
   it.each([0, 1, 3])('is made again at most %i times', async (retries) => {
-    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED')]);
-    expect(await failureOf(clientOf(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
+    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED')]);
+    expect(await getFailure(createClient(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
     expect(asked).toHaveLength(retries + 1);
   });
 
   it('is not made again where the service says to come back after its time is over', async () => {
-    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
-    const error = await failureOf(clientOf(port).stats({ timeoutMs: 99_000 }));
+    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+    const error = await getFailure(createClient(port).stats({ timeoutMs: 99_000 }));
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 100 });
     expect(asked).toHaveLength(1);
   });
 
   it('is made again when an attempt takes too long', async () => {
-    const { port, asked } = await serviceOf([silence, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
+    const { port, asked } = await startService([silence, STORED]);
+    await createClient(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
@@ -145,22 +145,22 @@ describe('a call', () => {
       response.writeHead(200, { 'content-length': '40' });
       response.write('{"id":');
     };
-    const { port, asked } = await serviceOf([stalling, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
+    const { port, asked } = await startService([stalling, STORED]);
+    await createClient(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
   it('that takes long ends when the time of the client is over', async () => {
-    const { port } = await serviceOf([silence]);
-    const error = await failureOf(clientOf(port, { timeoutMs: 100 }).consolidate());
+    const { port } = await startService([silence]);
+    const error = await getFailure(createClient(port, { timeoutMs: 100 }).consolidate());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
   });
 
   it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its time is over: %s', async (whose) => {
-    const { port } = await serviceOf([silence]);
+    const { port } = await startService([silence]);
     const options = { timeoutMs: 100 };
-    const call = whose.endsWith('call') ? clientOf(port).stats(options) : clientOf(port, options).stats();
-    const error = await failureOf(call);
+    const call = whose.endsWith('call') ? createClient(port).stats(options) : createClient(port, options).stats();
+    const error = await getFailure(call);
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
     expect(error.message).toMatch(/no answer within \d+ ms/);
   });
@@ -168,8 +168,8 @@ describe('a call', () => {
   it('that takes long is not cut off by the limit of an attempt', async () => {
     const late: Reply = (response, request) =>
       void delay(400).then(() => reply(200, { late: true })(response, request));
-    const { port } = await serviceOf([late]);
-    expect(await clientOf(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
+    const { port } = await startService([late]);
+    expect(await createClient(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
   });
 
   it('that takes long is not cut off by the limit that Node has for answers', async () => {
@@ -177,7 +177,7 @@ describe('a call', () => {
     const held: Reply = (response, request) => {
       answer = () => reply(200, { late: true })(response, request);
     };
-    const { port, asked } = await serviceOf([held, silence]);
+    const { port, asked } = await startService([held, silence]);
     // Node's own limit is five minutes.
     const sender = Symbol.for('undici.globalDispatcher.1');
     const global = globalThis as unknown as Record<symbol, object>;
@@ -187,7 +187,7 @@ describe('a call', () => {
     });
     const Agent = before.constructor as new (limits: object) => object;
     global[sender] = new Agent({ headersTimeout: 50 });
-    const call = clientOf(port).consolidate();
+    const call = createClient(port).consolidate();
     await expect.poll(() => asked.length).toBe(1);
     // Begun later, so that the limit is over for both.
     await expect(fetch(`http://127.0.0.1:${port}/stats`)).rejects.toMatchObject({
@@ -198,20 +198,20 @@ describe('a call', () => {
   });
 
   it('shows the key and the headers of the client', async () => {
-    const { port, asked } = await serviceOf([STORED]);
-    await clientOf(port, { apiKey: 'mmd_a_b', headers: { 'X-Team': 'blue' } }).store(MEMORY);
+    const { port, asked } = await startService([STORED]);
+    await createClient(port, { apiKey: 'mmd_a_b', headers: { 'X-Team': 'blue' } }).store(MEMORY);
     expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blue' });
   });
 
   it('goes where the URL says, behind a path too', async () => {
-    const { port, asked } = await serviceOf([reply(200, {})]);
-    await clientOf(port, { url: `http://127.0.0.1:${port}/memory// ` }).stats();
+    const { port, asked } = await startService([reply(200, {})]);
+    await createClient(port, { url: `http://127.0.0.1:${port}/memory// ` }).stats();
     await expect.poll(() => asked.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
   });
 
   it('is refused unsent where a header cannot say its key', async () => {
-    const { port, asked } = await serviceOf([STORED]);
-    const error = await failureOf(clientOf(port).store(MEMORY, { idempotencyKey: 'ключ' }));
+    const { port, asked } = await startService([STORED]);
+    const error = await getFailure(createClient(port).store(MEMORY, { idempotencyKey: 'ключ' }));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
     expect(asked).toHaveLength(0);
   });
@@ -225,16 +225,16 @@ describe('what is sent as a header', () => {
     ['with a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
     ['of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
   ])('is told at once and unseen where none can be %s: %s', async (_what, name, call) => {
-    const { port, asked } = await serviceOf([reply(200, {})]);
-    const error = await failureOf(call((options) => clientOf(port, options)));
+    const { port, asked } = await startService([reply(200, {})]);
+    const error = await getFailure(call((options) => createClient(port, options)));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: `/${name}` }] });
     expect(`${error.message} ${error.cause}`).not.toContain('secret');
     expect(asked).toHaveLength(0);
   });
 
   it('may have line ends around it, as what comes from a file', async () => {
-    const { port, asked } = await serviceOf([reply(200, {})]);
-    await clientOf(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
+    const { port, asked } = await startService([reply(200, {})]);
+    await createClient(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
     expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
   });
 });
@@ -243,28 +243,28 @@ describe('a signal', () => {
   const why = new Error('not needed any more');
 
   it('that has come already keeps the call from being made', async () => {
-    const { port, asked } = await serviceOf([STORED]);
-    await expect(clientOf(port).store(MEMORY, { signal: AbortSignal.abort(why) })).rejects.toBe(why);
+    const { port, asked } = await startService([STORED]);
+    await expect(createClient(port).store(MEMORY, { signal: AbortSignal.abort(why) })).rejects.toBe(why);
     expect(asked).toHaveLength(0);
   });
 
   it('ends a call that waits for its answer, and its connection', async () => {
     const leaving = new AbortController();
     let closed: Promise<unknown> | undefined;
-    const { port } = await serviceOf([
+    const { port } = await startService([
       (response) => {
         closed = once(response, 'close');
         leaving.abort(why);
       },
     ]);
-    await expect(clientOf(port).stats({ signal: leaving.signal })).rejects.toBe(why);
+    await expect(createClient(port).stats({ signal: leaving.signal })).rejects.toBe(why);
     await closed;
   });
 
   it('ends a call that waits to be made again', async () => {
     const leaving = new AbortController();
-    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
-    const call = clientOf(port).stats({ signal: leaving.signal });
+    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
+    const call = createClient(port).stats({ signal: leaving.signal });
     await eventually('the first attempt', 20_000, () => asked.length === 1 || undefined);
     await delay(50);
     leaving.abort(why);
@@ -273,14 +273,14 @@ describe('a signal', () => {
 
   it('that comes with a refusal keeps the call from waiting to be made again', async () => {
     const leaving = new AbortController();
-    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const leave: typeof fetch = async (...args) => {
       const response = await fetch(...args);
       const body = await response.arrayBuffer();
       if (response.status === 429) leaving.abort(why);
       return new Response(body, response);
     };
-    await expect(clientOf(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
+    await expect(createClient(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
     expect(asked).toHaveLength(1);
   });
 });
@@ -294,8 +294,8 @@ describe('a page of a proxy', () => {
     ['metrics', (client) => client.metrics()],
     ['a stream of events', (client) => client.events().next()],
   ])('is not taken for %s', async (_what, call) => {
-    const { port } = await serviceOf([page]);
-    expect(await failureOf(call(clientOf(port)))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
+    const { port } = await startService([page]);
+    expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
 });
 
@@ -304,8 +304,8 @@ describe('an import', () => {
     ['is refused', refusal(401, 'UNAUTHORIZED'), () => ({})],
     ['takes too long', silence, () => ({ timeoutMs: 100 })],
     ['is ended by its caller', silence, () => ({ signal: AbortSignal.timeout(100) })],
-  ])('that %s reads no more of its lines', async (_what, answer, optionsOf) => {
-    const { port } = await serviceOf([answer]);
+  ])('that %s reads no more of its lines', async (_what, answer, getOptions) => {
+    const { port } = await startService([answer]);
     let leave: () => void;
     const left = new Promise<void>((resolve) => {
       leave = resolve;
@@ -320,7 +320,7 @@ describe('an import', () => {
         leave();
       }
     }
-    await expect(clientOf(port).importMemories(endless(), optionsOf())).rejects.toThrow();
+    await expect(createClient(port).importMemories(endless(), getOptions())).rejects.toThrow();
     await left;
   });
 });
@@ -328,8 +328,8 @@ describe('an import', () => {
 describe('the version of the service', () => {
   async function warnings(version: string): Promise<string[]> {
     const told: string[] = [];
-    const { port } = await serviceOf([reply(200, {})], healthy(version));
-    const client = clientOf(port, { onWarning: (message) => told.push(message) });
+    const { port } = await startService([reply(200, {})], healthy(version));
+    const client = createClient(port, { onWarning: (message) => told.push(message) });
     for (let n = 0; n < 3; n++) await client.stats();
     await delay(100);
     return told;
@@ -356,8 +356,8 @@ describe('the version of the service', () => {
   ])('is warned of on the console where who is to be told %s, and nothing else fails', async (_how, onWarning) => {
     const onConsole = vi.spyOn(console, 'warn').mockReturnValue();
     onTestFinished(() => onConsole.mockRestore());
-    const { port } = await serviceOf([reply(200, {})], healthy('9.0.0'));
-    await clientOf(port, { onWarning }).stats();
+    const { port } = await startService([reply(200, {})], healthy('9.0.0'));
+    await createClient(port, { onWarning }).stats();
     const [message, error] = await eventually('the warning', 20_000, () => onConsole.mock.lastCall);
     expect([message, String(error)]).toEqual([
       expect.stringContaining('9.0.0'),
@@ -366,8 +366,8 @@ describe('the version of the service', () => {
   });
 
   it('is asked for by no call that nobody answers, so that nothing outlives it', async () => {
-    const { port, asked } = await serviceOf([silence], silence);
-    await failureOf(clientOf(port, { retries: 0 }).stats({ timeoutMs: 100 }));
+    const { port, asked } = await startService([silence], silence);
+    await getFailure(createClient(port, { retries: 0 }).stats({ timeoutMs: 100 }));
     await delay(100);
     expect(asked).toHaveLength(1);
   });
@@ -375,11 +375,11 @@ describe('the version of the service', () => {
   it('is asked again after nobody answered', async () => {
     const told: string[] = [];
     const options = { retries: 0, onWarning: (message: string) => told.push(message) };
-    const { port } = await serviceOf([reply(200, {})], healthy('9.0.0'));
+    const { port } = await startService([reply(200, {})], healthy('9.0.0'));
     let isDown = true;
     const flaky: typeof fetch = (...args) => (isDown ? Promise.reject(new TypeError('down')) : fetch(...args));
-    const client = clientOf(port, { ...options, fetch: flaky });
-    await failureOf(client.stats());
+    const client = createClient(port, { ...options, fetch: flaky });
+    await getFailure(client.stats());
     await delay(0);
     isDown = false;
     await client.stats();
@@ -389,8 +389,8 @@ describe('the version of the service', () => {
 
 describe('health', () => {
   it('is an answer also where the service is unhealthy', async () => {
-    const { port } = await serviceOf([], reply(503, { status: 'unhealthy', version: VERSION }));
-    expect(await clientOf(port).health()).toMatchObject({ status: 'unhealthy' });
+    const { port } = await startService([], reply(503, { status: 'unhealthy', version: VERSION }));
+    expect(await createClient(port).health()).toMatchObject({ status: 'unhealthy' });
   });
 
   it.each<[string, Reply]>([
@@ -398,11 +398,11 @@ describe('health', () => {
     ['a page of a proxy', reply(503, '<html>Service Unavailable</html>')],
     ['JSON of a proxy', reply(503, { status: 'error' })],
   ])('is asked for again where the same status comes with %s, and is never that', async (_what, answer) => {
-    const { port } = await serviceOf([], answer);
-    expect(await failureOf(clientOf(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+    const { port } = await startService([], answer);
+    expect(await getFailure(createClient(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
     const replies = [answer, healthy(VERSION)];
-    const back = await serviceOf([], (response, request) => (replies.shift() ?? silence)(response, request));
-    expect(await clientOf(back.port).health()).toMatchObject({ status: 'healthy' });
+    const back = await startService([], (response, request) => (replies.shift() ?? silence)(response, request));
+    expect(await createClient(back.port).health()).toMatchObject({ status: 'healthy' });
   });
 });
 
@@ -425,64 +425,64 @@ describe('a stream of events', () => {
   }
 
   it('goes on after the last event that was seen', async () => {
-    const { port, asked } = await serviceOf([stream(frame('a') + frame('b')), hangUp, stream(frame('c')), silence]);
-    expect(await take(clientOf(port).events({ type: ['stored'] }), 3)).toEqual(['a', 'b', 'c']);
+    const { port, asked } = await startService([stream(frame('a') + frame('b')), hangUp, stream(frame('c')), silence]);
+    expect(await take(createClient(port).events({ type: ['stored'] }), 3)).toEqual(['a', 'b', 'c']);
     expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'b', 'b']);
     expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(['/events?type=stored']));
   });
 
   it('tells of a gap where it broke before anything was seen', async () => {
-    const { port } = await serviceOf([stream(':\n\n'), stream(frame('a'))]);
-    expect(await take(clientOf(port).events(), 2)).toEqual(['gap', 'a']);
+    const { port } = await startService([stream(':\n\n'), stream(frame('a'))]);
+    expect(await take(createClient(port).events(), 2)).toEqual(['gap', 'a']);
   });
 
   it('is read however it is written', async () => {
     const written = `retry: 1000\n\n:\n\n${frame('a').replaceAll('\n', '\r\n')}data: {"id":\ndata: "b"}\n\nid: c\n\n`;
-    const { port } = await serviceOf([stream(written), silence]);
-    expect(await take(clientOf(port).events(), 2)).toEqual(['a', 'b']);
+    const { port } = await startService([stream(written), silence]);
+    expect(await take(createClient(port).events(), 2)).toEqual(['a', 'b']);
   });
 
   it('goes on where what was told makes no sense', async () => {
-    const { port } = await serviceOf([stream(`${frame('a')}data: {"id\n\n`), stream(frame('b'))]);
-    expect(await take(clientOf(port).events(), 2)).toEqual(['a', 'b']);
+    const { port } = await startService([stream(`${frame('a')}data: {"id\n\n`), stream(frame('b'))]);
+    expect(await take(createClient(port).events(), 2)).toEqual(['a', 'b']);
   });
 
   it('throws when it is refused, at first or later', async () => {
     for (const replies of [[refusal(401, 'UNAUTHORIZED')], [stream(frame('a')), refusal(401, 'UNAUTHORIZED')]]) {
-      const { port } = await serviceOf(replies);
-      expect(await failureOf(take(clientOf(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
+      const { port } = await startService(replies);
+      expect(await getFailure(take(createClient(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
     }
   });
 
   it('throws when for too long a page of a proxy is there in its place', async () => {
     const page = reply(200, '<html>', { 'content-type': 'text/html' });
-    const { port } = await serviceOf([stream(frame('a')), page]);
-    const events = clientOf(port, { reconnectTimeoutMs: 100 }).events();
-    expect(await failureOf(take(events, 9))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
+    const { port } = await startService([stream(frame('a')), page]);
+    const events = createClient(port, { reconnectTimeoutMs: 100 }).events();
+    expect(await getFailure(take(events, 9))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
 
   it('throws when the service stays away too long', async () => {
-    const { port } = await serviceOf([stream(frame('a')), hangUp]);
-    const client = clientOf(port, { retries: 0, reconnectTimeoutMs: 100 });
-    expect(await failureOf(take(client.events(), 9))).toMatchObject({ code: 'UNAVAILABLE' });
+    const { port } = await startService([stream(frame('a')), hangUp]);
+    const client = createClient(port, { retries: 0, reconnectTimeoutMs: 100 });
+    expect(await getFailure(take(client.events(), 9))).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('lets its connection go when nobody reads on', async () => {
     let closed: Promise<unknown> | undefined;
-    const { port } = await serviceOf([
+    const { port } = await startService([
       (response) => {
         closed = once(response, 'close');
         response.writeHead(200);
         response.write(frame('a'));
       },
     ]);
-    await take(clientOf(port).events(), 1);
+    await take(createClient(port).events(), 1);
     await closed;
   });
 
   it('lets its connection go when nobody reads on after the gap that it tells itself', async () => {
     const streams: ServerResponse[] = [];
-    const { port } = await serviceOf([
+    const { port } = await startService([
       stream(':\n\n'),
       (response) => {
         streams.push(response);
@@ -490,7 +490,7 @@ describe('a stream of events', () => {
         response.write(':\n\n');
       },
     ]);
-    expect(await take(clientOf(port).events(), 1)).toEqual(['gap']);
+    expect(await take(createClient(port).events(), 1)).toEqual(['gap']);
     await expect.poll(() => streams.map(({ closed }) => closed)).toEqual([true]);
   });
 });
@@ -500,7 +500,7 @@ describe('over a line that fails', () => {
 
   it('a store whose answer is lost stores once', async () => {
     const line = await lineTo(memoryd.server.port);
-    const client = clientOf(line.port);
+    const client = createClient(line.port);
     await client.stats();
     line.lose(2);
     const { id } = await client.store({ content: 'heard once', session_id: 'lost answers' });
@@ -509,7 +509,7 @@ describe('over a line that fails', () => {
 
   it('a batch whose answer is lost stores once', async () => {
     const line = await lineTo(memoryd.server.port);
-    const client = clientOf(line.port);
+    const client = createClient(line.port);
     await client.stats();
     line.lose(1);
     const { stored_count } = await client.storeBatch(
@@ -521,12 +521,12 @@ describe('over a line that fails', () => {
 
   it('a forget whose answer is lost is told as not found, and has happened', async () => {
     const line = await lineTo(memoryd.server.port);
-    const client = clientOf(line.port);
+    const client = createClient(line.port);
     const { id } = await client.store(MEMORY);
     // The first answer is followed by a question for the version.
     await delay(100);
     line.lose(1);
-    expect(await failureOf(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await getFailure(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('events are told without a loss while connections break', async () => {
@@ -534,7 +534,7 @@ describe('over a line that fails', () => {
     const told: string[] = [];
     const leaving = new AbortController();
     onTestFinished(() => leaving.abort());
-    const client = clientOf(line.port);
+    const client = createClient(line.port);
     void (async () => {
       for await (const event of client.events({ type: ['stored'] }, leaving.signal)) {
         told.push(...('memory_ids' in event ? event.memory_ids : [event.type]));

@@ -70,10 +70,10 @@ async function describedOperations(): Promise<Described[]> {
 }
 
 /** Values that only a faithful way of writing them brings across. */
-function sampleOf({ type, enum: values, format, items }: Schema): unknown {
+function getSample({ type, enum: values, format, items }: Schema): unknown {
   if (values) return values[0];
   if (format === 'date-time') return '2026-01-31T09:30:00+01:00';
-  if (type === 'array') return [sampleOf(items ?? {}), sampleOf(items ?? {})];
+  if (type === 'array') return [getSample(items ?? {}), getSample(items ?? {})];
   if (type === 'integer') return 7;
   if (type === 'number') return 1e-7;
   if (type === 'boolean') return true;
@@ -147,7 +147,7 @@ async function recorder(): Promise<{ client: MemoryClient; sent: Sent[] }> {
 }
 
 /** A query string as requests write it: lists for what comes again, metadata by its keys. */
-function queryOf({ searchParams }: URL): Record<string, string[]> {
+function getQuery({ searchParams }: URL): Record<string, string[]> {
   return Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]));
 }
 
@@ -183,7 +183,7 @@ describe('the methods of the client', () => {
     async (name) => {
       const operation = (await describedOperations()).find((described) => described.name === name) as Described;
       const of = (place: Parameter['in']) => operation.parameters.filter((parameter) => parameter.in === place);
-      const samples = of('query').map((parameter) => [parameter.name, sampleOf(parameter.schema)] as const);
+      const samples = of('query').map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
       const query = Object.fromEntries(
         samples.map(([key, sample]) => (key === 'metadata.<key>' ? ['metadata', { 'a.b c': sample }] : [key, sample])),
       );
@@ -196,7 +196,7 @@ describe('the methods of the client', () => {
       ) as Sent;
       expect(request.method).toBe(operation.method);
       expect(url.pathname).toBe(operation.path.replace(/\{\w+\}/, encodeURIComponent('a b/ü?&=#%')));
-      expect(queryOf(url)).toEqual(
+      expect(getQuery(url)).toEqual(
         Object.fromEntries(samples.map(([key, sample]) => [key.replace('<key>', 'a.b c'), written(sample)])),
       );
       expect(of('header').map((header) => [header.name, headers[header.name.toLowerCase()]])).toEqual(

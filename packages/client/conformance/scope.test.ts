@@ -13,7 +13,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
-async function* bytesOf(lines: string[]): AsyncGenerator<Uint8Array> {
+async function* getBytes(lines: string[]): AsyncGenerator<Uint8Array> {
   for (const line of lines) yield new TextEncoder().encode(`${line}\n`);
 }
 
@@ -31,7 +31,7 @@ const CALLS: Record<string, (memory: Scoped, call: CallOptions) => Promise<unkno
   forget: (memory, call) => memory.forget('nobody', call),
   forgetMany: (memory, call) => memory.forgetMany({ tag: 'none' }, call),
   exportMemories: (memory, { signal }) => collect(memory.exportMemories({}, signal)),
-  importMemories: (memory, call) => memory.importMemories(bytesOf([]), call),
+  importMemories: (memory, call) => memory.importMemories(getBytes([]), call),
   stats: (memory, call) => memory.stats(call),
 };
 
@@ -83,12 +83,12 @@ it('an import within a scope stores for its user, and refuses what is of another
   const { id } = await ada.store({ content: 'carried over' });
   const lines = await collect(ada.exportMemories());
   await ada.forget(id);
-  expect(await ben.importMemories(bytesOf(lines))).toMatchObject({ imported_count: 0, refused_count: 1 });
+  expect(await ben.importMemories(getBytes(lines))).toMatchObject({ imported_count: 0, refused_count: 1 });
   const withoutUser = lines.map((line) => {
     const { user_id: _user, ...rest } = JSON.parse(line);
     return JSON.stringify(rest);
   });
-  expect(await ben.importMemories(bytesOf(withoutUser))).toMatchObject({ imported_count: 1 });
+  expect(await ben.importMemories(getBytes(withoutUser))).toMatchObject({ imported_count: 1 });
   expect(await ben.memory(id)).toMatchObject({ content: 'carried over', user_id: 'moving-b' });
   await expect(ada.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -39,7 +39,7 @@ export function healthy(version: string): Reply {
 }
 
 /** A service that answers with one reply after the other, the last again and again. It ends with the test. */
-export async function serviceOf(replies: Reply[], health: Reply = healthy(VERSION)): Promise<Service> {
+export async function startService(replies: Reply[], health: Reply = healthy(VERSION)): Promise<Service> {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     request.resume();
@@ -57,7 +57,7 @@ export async function serviceOf(replies: Reply[], health: Reply = healthy(VERSIO
 }
 
 /** A client that waits but a moment between attempts. */
-export function clientOf(port: number, options: MemoryClientOptions = {}): MemoryClient {
+export function createClient(port: number, options: MemoryClientOptions = {}): MemoryClient {
   return new MemoryClient({ url: `http://127.0.0.1:${port}`, retryDelayMs: 1, ...options });
 }
 

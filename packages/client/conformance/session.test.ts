@@ -18,11 +18,11 @@ import {
 const kinds = (context: Context) => context.items.map(({ kind, content }) => `${kind}: ${content}`);
 
 /** What a conversation does, whichever memory it is kept in. */
-function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
+function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   let started = 0;
   function newSession(options?: Partial<SessionOptions>): Session {
     started++;
-    return session(memoryOf(), `conversation ${started}`, { userId: null, ...options });
+    return session(getMemory(), `conversation ${started}`, { userId: null, ...options });
   }
   const said = (role: string, content: string) => ({ role, content });
 
@@ -43,7 +43,7 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   it('keeps what else a message says', async () => {
     const talk = newSession();
     const [id] = await talk.add([{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 1 }]);
-    expect(await memoryOf().memory(id as string)).toMatchObject({
+    expect(await getMemory().memory(id as string)).toMatchObject({
       session_id: talk.id,
       tags: ['role:tool', 'answer'],
       metadata: { call: 'a' },
@@ -77,7 +77,7 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   it('says nothing twice after consolidation has merged twins', async () => {
     const talk = newSession();
     await talk.add(['Book it?', 'Godwit, yes', 'And the train?', 'Godwit, yes'].map((text) => said('user', text)));
-    await memoryOf().consolidate();
+    await getMemory().consolidate();
     const context = await talk.context('godwit', { tokens: 1000 });
     expect(kinds(context)).toEqual([
       'turn: Book it?',
@@ -92,14 +92,14 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
       const talk = newSession();
       const [, answer] = await talk.add([said('user', 'Who ringed the gannet?'), said(role, 'The gannet has no ring')]);
       const request = { query: 'who ringed the gannet', session_id: talk.id, explain: true };
-      const { results } = await memoryOf().recall(request);
+      const { results } = await getMemory().recall(request);
       const reply = results.find((result) => result.id === answer)?.explanation?.evidence.reply ?? 0;
       expect(reply > 0).toBe(role === 'assistant');
     }
   });
 
   it('leaves out what was corrected', async () => {
-    const memory = memoryOf();
+    const memory = getMemory();
     const { id } = await memory.store({ content: 'The dotterel lives in room four' });
     await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
     const context = await newSession().context('In which room does the dotterel live?', { tokens: 1000 });
@@ -107,7 +107,7 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   });
 
   it('recalls by the filter that it was given', async () => {
-    const memory = memoryOf();
+    const memory = getMemory();
     await memory.store({ content: 'A private whimbrel', tags: ['private'] });
     await memory.store({ content: 'A public whimbrel', tags: ['public'] });
     const talk = newSession({ recall: { tag: ['public'] } });
@@ -140,7 +140,7 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   });
 
   it('asks for the beginning of a query that is too long', async () => {
-    const memory = memoryOf();
+    const memory = getMemory();
     await memory.store({ content: 'The pratincole eats on the wing' });
     const context = await newSession().context(`pratincole ${'🦩'.repeat(9000)}`, { tokens: 1000 });
     expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
@@ -169,12 +169,12 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
       { id: expect.any(String), status: 'stored' },
       { error: { code: 'INVALID_REQUEST' } },
     ]);
-    const { memories } = await memoryOf().session({ session_id: talk.id });
+    const { memories } = await getMemory().session({ session_id: talk.id });
     expect(memories.map(({ id }) => id)).toEqual([results[0].id, results[1].id]);
   });
 
   it('tells one user nothing that another said in a session of the same name', async () => {
-    const [ada, ben] = ['ada', 'ben'].map((userId) => session(memoryOf(), 'one name', { userId })) as [
+    const [ada, ben] = ['ada', 'ben'].map((userId) => session(getMemory(), 'one name', { userId })) as [
       Session,
       Session,
     ];
@@ -187,17 +187,17 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
 
   it('recalls for a user what is theirs, and what all users share where it is asked to', async () => {
     const query = 'Where does the redpoll winter?';
-    await memoryOf().storeBatch([
+    await getMemory().storeBatch([
       { content: 'The redpoll winters in Oslo', user_id: 'ada' },
       { content: 'The redpoll winters in Kiel', user_id: 'ben' },
       { content: 'The redpoll winters everywhere' },
     ]);
     const texts = async (options: RecalledOptions) =>
-      (await recalled(memoryOf(), query, options)).map(({ content }) => content).sort();
+      (await recalled(getMemory(), query, options)).map(({ content }) => content).sort();
     expect(await texts({ userId: 'ben' })).toEqual(['The redpoll winters in Kiel']);
     const everywhere = ['The redpoll winters everywhere', 'The redpoll winters in Kiel'];
     expect(await texts({ userId: 'ben', recall: { shared: true } })).toEqual(everywhere);
-    const talk = session(memoryOf(), 'of redpolls', { userId: 'ben', recall: { shared: true } });
+    const talk = session(getMemory(), 'of redpolls', { userId: 'ben', recall: { shared: true } });
     const { items } = await talk.context(query, { tokens: 1000 });
     expect(items.map(({ content }) => content).sort()).toEqual(everywhere);
     expect(await texts({ userId: null })).toHaveLength(3);
@@ -207,13 +207,13 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
     ['a message of another user', (talk) => talk.add([{ ...said('user', 'not mine'), user_id: 'ada' }])],
     ['a recall of another user', (talk) => talk.context('mine', { tokens: 100 })],
   ])('refuses %s', async (_what, ask) => {
-    const talk = session(memoryOf(), 'refused', { userId: 'ben', recall: { user_id: 'ada' } });
+    const talk = session(getMemory(), 'refused', { userId: 'ben', recall: { user_id: 'ada' } });
     await expect(ask(talk)).rejects.toMatchObject({ name: 'MemoryError', code: 'FORBIDDEN' });
   });
 
   it('gives an agent of a user nothing of another agent', async () => {
     const [cook, guide] = ['cook', 'guide'].map((agentId) =>
-      session(memoryOf(), 'agents', { userId: 'cleo', agentId }),
+      session(getMemory(), 'agents', { userId: 'cleo', agentId }),
     ) as [Session, Session];
     await cook.add([said('user', 'The siskin burnt the risotto')]);
     expect(kinds(await guide.context('siskin', { tokens: 1000 }))).toEqual([]);
@@ -221,16 +221,16 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   });
 
   it('recalls nothing without a user', async () => {
-    await expect(recalled(memoryOf(), 'of whom', {} as RecalledOptions)).rejects.toThrow(TypeError);
-    await expect(recalled(memoryOf(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
+    await expect(recalled(getMemory(), 'of whom', {} as RecalledOptions)).rejects.toThrow(TypeError);
+    await expect(recalled(getMemory(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
   });
 
   it('refuses to begin without a user', () => {
     const withoutUser = {} as SessionOptions;
-    expect(() => session(memoryOf(), 'of whom', withoutUser)).toThrow(
+    expect(() => session(getMemory(), 'of whom', withoutUser)).toThrow(
       /^userId must be the id of the end user, or null/,
     );
-    expect(() => session(memoryOf(), 'of whom', { userId: undefined as never })).toThrow(TypeError);
+    expect(() => session(getMemory(), 'of whom', { userId: undefined as never })).toThrow(TypeError);
   });
 }
 

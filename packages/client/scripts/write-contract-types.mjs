@@ -17,16 +17,16 @@ const named = declarations.flatMap((text) =>
     .map(([, comment = '', name]) => ({ comment, name, schema: contract[name] }))
     .filter(({ name }) => text.includes(`export type ${name} = Type.Static<typeof ${name}>;`)),
 );
-const nameOf = new Map(named.map(({ name, schema }) => [JSON.stringify(schema), name]));
+const names = new Map(named.map(({ name, schema }) => [JSON.stringify(schema), name]));
 
-function typeOf(schema) {
-  return nameOf.get(JSON.stringify(schema)) ?? shapeOf(schema);
+function getType(schema) {
+  return names.get(JSON.stringify(schema)) ?? getShape(schema);
 }
 
-function shapeOf(schema) {
+function getShape(schema) {
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
+  if (schema.anyOf) return schema.anyOf.map(getType).join(' | ');
   switch (schema.type) {
     case 'string':
     case 'number':
@@ -36,9 +36,9 @@ function shapeOf(schema) {
     case 'integer':
       return 'number';
     case 'array':
-      return `Array<${typeOf(schema.items)}>`;
+      return `Array<${getType(schema.items)}>`;
     case 'object':
-      return objectOf(schema);
+      return getObject(schema);
     case undefined:
       return 'unknown';
     default:
@@ -46,20 +46,20 @@ function shapeOf(schema) {
   }
 }
 
-function objectOf({ properties, required = [], patternProperties }) {
-  if (patternProperties) return `Record<string, ${Object.values(patternProperties).map(typeOf).join(' | ')}>`;
+function getObject({ properties, required = [], patternProperties }) {
+  if (patternProperties) return `Record<string, ${Object.values(patternProperties).map(getType).join(' | ')}>`;
   const fields = Object.entries(properties).map(([name, schema]) => {
     const comment = schema.description ? `/** ${schema.description} */\n` : '';
-    return `${comment}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)};`;
+    return `${comment}${name}${required.includes(name) ? '' : '?'}: ${getType(schema)};`;
   });
   return `{\n${fields.join('\n').replace(/^/gm, '  ')}\n}`;
 }
 
-function commentOf({ comment, schema }) {
+function getComment({ comment, schema }) {
   return comment || (schema.description ? `/** ${schema.description} */\n` : '');
 }
 
-const types = named.map((entry) => `${commentOf(entry)}export type ${entry.name} = ${shapeOf(entry.schema)};\n`);
+const types = named.map((entry) => `${getComment(entry)}export type ${entry.name} = ${getShape(entry.schema)};\n`);
 const codes = Object.keys(contract.ERRORS).map((code) => JSON.stringify(code));
 const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*|\/\/# .*)\n?/gm, '');
 const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');

@@ -22,11 +22,11 @@ export function pathTo(path: string, id: string): string | undefined {
  * @throws MemoryError INVALID_REQUEST for texts that UTF-8 does not have
  */
 export function queryString(request: object): string {
-  const pairs = Object.entries(request).flatMap(([name, value]) => pairsOf(name, value));
+  const pairs = Object.entries(request).flatMap(([name, value]) => getPairs(name, value));
   return pairs.length > 0 ? `?${pairs.join('&')}` : '';
 }
 
-function pairsOf(name: string, value: unknown): string[] {
+function getPairs(name: string, value: unknown): string[] {
   if (value === undefined) return [];
   // No list is written like a list of one empty text, which is refused as an empty list is.
   if (Array.isArray(value)) return (value.length > 0 ? value : ['']).map((item) => pair(name, item));
@@ -38,14 +38,14 @@ function pairsOf(name: string, value: unknown): string[] {
 
 function pair(name: string, value: unknown): string {
   try {
-    return `${encodeURIComponent(name)}=${encodeURIComponent(textOf(value))}`;
+    return `${encodeURIComponent(name)}=${encodeURIComponent(getText(value))}`;
   } catch {
     throw unsendable(name, 'not contain a lone surrogate');
   }
 }
 
 // The service reads plain decimals: 0.0000001, never 1e-7.
-function textOf(value: unknown): string {
+function getText(value: unknown): string {
   const text = String(value);
   return typeof value === 'number' && text.includes('e-') ? value.toFixed(20) : text;
 }

@@ -45,10 +45,10 @@ import type {
 import { pathTo, queryString } from './address.ts';
 import { follow } from './event-stream.ts';
 import { toJsonBody } from './json-body.ts';
-import { bodyOf } from './line-body.ts';
-import { errorOf, MemoryError, notOurs, unsendable } from './memory-error.ts';
+import { getBody } from './line-body.ts';
+import { getError, MemoryError, notOurs, unsendable } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { linesOf, piecesOf } from './pieces.ts';
+import { getLines, getPieces } from './pieces.ts';
 import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
 import { VERSION } from './version.ts';
 import { withScope } from './with-scope.ts';
@@ -125,12 +125,12 @@ export class MemoryClient implements MemoryApi {
   }
 
   async memory(memoryId: string, options: ScopeRequest & CallOptions = {}): Promise<Memory> {
-    const path = pathOf(OPERATIONS.memory, memoryId);
+    const path = getPath(OPERATIONS.memory, memoryId);
     return this.#json(OPERATIONS.memory, options, { path, query: pickScope(options) });
   }
 
   async history(memoryId: string, request: HistoryRequest = {}, call: CallOptions = {}): Promise<HistoryResponse> {
-    return this.#json(OPERATIONS.history, call, { path: pathOf(OPERATIONS.history, memoryId), query: request });
+    return this.#json(OPERATIONS.history, call, { path: getPath(OPERATIONS.history, memoryId), query: request });
   }
 
   async memories(request: MemoriesRequest, call: CallOptions = {}): Promise<MemoriesResponse> {
@@ -144,7 +144,7 @@ export class MemoryClient implements MemoryApi {
     options: WriteCondition & CallOptions = {},
   ): Promise<UpdateResponse> {
     return this.#json(OPERATIONS.update, options, {
-      path: pathOf(OPERATIONS.update, memoryId),
+      path: getPath(OPERATIONS.update, memoryId),
       query: pickScope(options),
       body: request,
       ...conditional(options),
@@ -154,7 +154,7 @@ export class MemoryClient implements MemoryApi {
   /** NOT_FOUND also where an earlier attempt, of which no answer came, forgot it. With a condition, as `update`. */
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
-      path: pathOf(OPERATIONS.forget, memoryId),
+      path: getPath(OPERATIONS.forget, memoryId),
       query: pickScope(options),
       ...conditional(options),
     });
@@ -173,11 +173,11 @@ export class MemoryClient implements MemoryApi {
   }
 
   async consolidation({ id, ...page }: ConsolidationRequest, call: CallOptions = {}): Promise<ConsolidationResponse> {
-    return this.#json(OPERATIONS.consolidation, call, { path: pathOf(OPERATIONS.consolidation, id), query: page });
+    return this.#json(OPERATIONS.consolidation, call, { path: getPath(OPERATIONS.consolidation, id), query: page });
   }
 
   async undo(consolidationId: string, call: CallOptions = {}): Promise<UndoResponse> {
-    return this.#json(OPERATIONS.undo, call, { path: pathOf(OPERATIONS.undo, consolidationId) });
+    return this.#json(OPERATIONS.undo, call, { path: getPath(OPERATIONS.undo, consolidationId) });
   }
 
   async stats(options: ScopeRequest & CallOptions = {}): Promise<StatsResponse> {
@@ -223,7 +223,7 @@ export class MemoryClient implements MemoryApi {
 
   /** As `MemoryApi` says. An export that is cut off throws UNAVAILABLE; one that has begun is not asked for again. */
   exportMemories(request: ScopeRequest = {}, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
-    return linesOf(this.#pieces(OPERATIONS.exportMemories, signal, request));
+    return getLines(this.#pieces(OPERATIONS.exportMemories, signal, request));
   }
 
   /**
@@ -234,7 +234,7 @@ export class MemoryClient implements MemoryApi {
     lines: AsyncIterable<Uint8Array>,
     options: OwnScopeRequest & CallOptions = {},
   ): Promise<ImportResponse> {
-    const { body, failure, end } = await bodyOf(lines);
+    const { body, failure, end } = await getBody(lines);
     try {
       return await this.#json(OPERATIONS.importMemories, options, { query: pickScope(options), body });
     } catch (error) {
@@ -259,7 +259,7 @@ export class MemoryClient implements MemoryApi {
       begun.lift();
       return begun;
     });
-    yield* piecesOf(await this.#checked(arriving), SILENCE_MS);
+    yield* getPieces(await this.#checked(arriving), SILENCE_MS);
   }
 
   async #openEvents(query: object, seen: string | undefined, call: CallOptions): Promise<Arrival> {
@@ -309,7 +309,7 @@ export class MemoryClient implements MemoryApi {
   #checkVersion(): void {
     this.#versionCheck ??= this.#health({ timeoutMs: VERSION_TIMEOUT_MS }).then(
       ({ version }) => {
-        if (!version || minorOf(version) === minorOf(VERSION)) return undefined;
+        if (!version || getMinor(version) === getMinor(VERSION)) return undefined;
         return this.#warn(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
       },
       () => {
@@ -344,12 +344,12 @@ function isStreamed(body: unknown): body is ReadableStream<Uint8Array> | Blob {
   return body instanceof ReadableStream || body instanceof Blob;
 }
 
-function minorOf(version: string): string {
+function getMinor(version: string): string {
   return version.split('.', 2).join('.');
 }
 
 async function readJson<T extends object>(response: Response): Promise<T> {
-  const answer = objectOf<T>(await response.text());
+  const answer = getObject<T>(await response.text());
   if (!answer) throw notOurs(response, 'a JSON object');
   return answer;
 }
@@ -358,12 +358,12 @@ async function readJson<T extends object>(response: Response): Promise<T> {
 async function readHealth(response: Response): Promise<HealthResponse> {
   if (response.ok) return readJson(response);
   const text = await response.text();
-  const answer = objectOf<HealthResponse>(text);
-  if (answer?.status !== 'unhealthy') throw errorOf(response, text);
+  const answer = getObject<HealthResponse>(text);
+  if (answer?.status !== 'unhealthy') throw getError(response, text);
   return answer;
 }
 
-function objectOf<T extends object>(text: string): T | undefined {
+function getObject<T extends object>(text: string): T | undefined {
   try {
     const answer = JSON.parse(text);
     return typeof answer === 'object' && answer ? answer : undefined;
@@ -373,7 +373,7 @@ function objectOf<T extends object>(text: string): T | undefined {
 }
 
 // NOT_FOUND, as for any id that the service never gave.
-function pathOf({ path }: Operation, id: string): string {
+function getPath({ path }: Operation, id: string): string {
   const filled = pathTo(path, id);
   if (filled === undefined) throw new MemoryError('NOT_FOUND', 'no URL can name this id, so nothing has it');
   return filled;

@@ -1,6 +1,6 @@
 import type { MemoryEvent } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
-import { linesOf, piecesOf } from './pieces.ts';
+import { getLines, getPieces } from './pieces.ts';
 import { type Arrival, backoffMs, pause } from './transport.ts';
 
 /** The service sends a comment every 15 seconds; a stream that is silent for longer than this is dead. */
@@ -26,7 +26,7 @@ export async function* follow(following: Following): AsyncGenerator<MemoryEvent,
     let arrival = await following.open(seen);
     for (let missed = false; ; missed = seen === undefined) {
       try {
-        for await (const event of eventsOf(arrival, missed)) {
+        for await (const event of streamEvents(arrival, missed)) {
           if (event.id !== '') seen = event.id;
           yield event;
           if (following.signal?.aborted) return;
@@ -65,11 +65,11 @@ function isFinal(error: unknown): boolean {
  *
  * @param missed begins with a gap: events were missed, and without the id of one the service cannot know
  */
-async function* eventsOf(arrival: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
+async function* streamEvents(arrival: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
   let data = '';
   try {
     if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
-    for await (const line of linesOf(piecesOf(arrival, SILENCE_MS))) {
+    for await (const line of getLines(getPieces(arrival, SILENCE_MS))) {
       if (line.startsWith('data:')) data += line.slice(5);
       if (line !== '' || data === '') continue;
       yield JSON.parse(data);

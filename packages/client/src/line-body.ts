@@ -8,7 +8,7 @@ export interface LineBody {
 }
 
 /** Lines, each with its end, as the body of a request. */
-export async function bodyOf(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
+export async function getBody(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
   let failed: unknown;
   const ended = withEnds(lines);
   if (isPage()) return { body: new Blob(await gathered(ended)), failure: () => undefined, end: () => undefined };

@@ -70,7 +70,7 @@ export function unsendable(field: string, must: string): MemoryError {
 }
 
 /** The error that an answer tells. */
-export function errorOf(response: Response, text: string): MemoryError {
+export function getError(response: Response, text: string): MemoryError {
   const { status, statusText, headers } = response;
   const known = {
     status,

@@ -89,11 +89,11 @@ export function eachChange(memory: MemoryApi, request: ConsolidationRequest): It
 async function* each<Request extends { cursor?: string }, Answer extends Page, Item>(
   request: Request,
   ask: (request: Request) => Promise<Answer>,
-  itemsOf: (answer: Answer) => Item[],
+  getItems: (answer: Answer) => Item[],
 ): Items<Item> {
   for (let next: Request | undefined = request; next; ) {
     const answer: Answer = await ask(next);
-    yield* itemsOf(answer);
+    yield* getItems(answer);
     const { next_cursor: cursor } = answer;
     next = cursor === undefined ? undefined : { ...request, cursor };
   }

@@ -10,7 +10,7 @@ const LINE_CHARS = 128 * 1024 * 1024;
  * @param silenceMs after so many milliseconds without a byte it is dead
  * @throws MemoryError UNAVAILABLE when it is cut off, the reason of the caller's signal when that comes
  */
-export async function* piecesOf(
+export async function* getPieces(
   { response, end, rejection }: Arrival,
   silenceMs: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -34,7 +34,7 @@ export async function* piecesOf(
  *
  * @throws MemoryError INTERNAL_ERROR for a line longer than any that the service writes
  */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+export async function* getLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
   let chars = 0;
@@ -43,16 +43,16 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
     begun.push(first);
     chars += first.length;
     for (const next of more) {
-      yield lineOf(begun);
+      yield getLine(begun);
       begun = [next];
       chars = next.length;
     }
     if (chars > LINE_CHARS) throw new MemoryError('INTERNAL_ERROR', 'a line of the answer is too long');
   }
-  const last = lineOf([...begun, decoder.decode()]);
+  const last = getLine([...begun, decoder.decode()]);
   if (last !== '') yield last;
 }
 
-function lineOf(parts: string[]): string {
+function getLine(parts: string[]): string {
   return parts.join('').replace(/\r$/, '');
 }

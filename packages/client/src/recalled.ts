@@ -28,7 +28,7 @@ export interface RecalledOptions extends RecallingOptions, OfUser {
   /** Texts that the reader has anyway: what says the same is left out. */
   said?: readonly string[];
   /** How a result stands in the prompt, for its tokens; as its text alone where absent. */
-  lineOf?: (result: RecallResult) => string;
+  getLine?: (result: RecallResult) => string;
 }
 
 /**
@@ -39,10 +39,10 @@ export interface RecalledOptions extends RecallingOptions, OfUser {
  */
 export async function recalled(all: MemoryApi, query: string, options: RecalledOptions): Promise<RecallResult[]> {
   const memory = scopeToUser(all, options);
-  const { tokens = Number.POSITIVE_INFINITY, said = [], lineOf = contentOf } = options;
+  const { tokens = Number.POSITIVE_INFINITY, said = [], getLine = getContent } = options;
   const results = await answersTo(memory, query, options.recall);
-  const costOf = costOfText(options);
-  const room = { costOf: (result: RecallResult) => costOf(lineOf(result)), tokens, recentTurns: 0, said };
+  const getCost = costOfText(options);
+  const room = { getCost: (result: RecallResult) => getCost(getLine(result)), tokens, recentTurns: 0, said };
   return select([], results, room).recalled;
 }
 
@@ -67,6 +67,6 @@ export function costOfText({
   return (text) => countTokens(text) + tokensPerItem;
 }
 
-function contentOf({ content }: RecallResult): string {
+function getContent({ content }: RecallResult): string {
   return content;
 }

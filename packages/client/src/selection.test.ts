@@ -14,7 +14,7 @@ const content = fc.constantFrom(
   'ok',
 );
 
-const costOf = ({ content: text }: Pick<Candidate, 'content'>) => text.length + 4;
+const getCost = ({ content: text }: Pick<Candidate, 'content'>) => text.length + 4;
 
 interface Case {
   turns: Candidate[];
@@ -49,7 +49,7 @@ const canonical = (text: string) => text.normalize('NFC').trim();
 function holds(property: (chosen: Selection<Candidate, Candidate>, given: Case) => void): void {
   fc.assert(
     fc.property(cases, (given) => {
-      property(select(given.turns, given.recalled, { ...given, costOf }), given);
+      property(select(given.turns, given.recalled, { ...given, getCost }), given);
     }),
     { numRuns: 2000 },
   );
@@ -58,7 +58,7 @@ function holds(property: (chosen: Selection<Candidate, Candidate>, given: Case) 
 describe('a selection', () => {
   it('takes no more tokens than there is room for, and says how many', () => {
     holds(({ turns, recalled, tokens }, given) => {
-      const sum = [...turns, ...recalled].reduce((total, item) => total + costOf(item), 0);
+      const sum = [...turns, ...recalled].reduce((total, item) => total + getCost(item), 0);
       expect(tokens).toBe(sum);
       expect(tokens).toBeLessThanOrEqual(given.tokens);
     });
@@ -93,7 +93,7 @@ describe('a selection', () => {
       let left = tokens;
       let fitting = 0;
       for (const turn of all.toReversed().slice(0, recentTurns)) {
-        left -= costOf(turn);
+        left -= getCost(turn);
         if (left < 0) break;
         fitting++;
       }
@@ -110,7 +110,7 @@ describe('a selection', () => {
       distilled('Ada has a cat.\nTo Leeds, in May.'),
       distilled('Ada has a cat.\nAda has a dog.'),
     ];
-    const chosen = select(turns, recalled, { tokens: 1000, costOf, recentTurns: 8 });
+    const chosen = select(turns, recalled, { tokens: 1000, getCost, recentTurns: 8 });
     expect(chosen.recalled.map(({ id }) => id)).toEqual(['source', 'note', 'Ada has a cat.\nAda has a dog.']);
   });
 
@@ -119,7 +119,7 @@ describe('a selection', () => {
       const room = given.tokens - tokens;
       const next = given.turns.at(-turns.length - 1);
       const isRecalled = recalled.some(({ content: text }) => canonical(text) === canonical(next?.content ?? ''));
-      if (next && turns.length < given.turns.length && !isRecalled) expect(costOf(next)).toBeGreaterThan(room);
+      if (next && turns.length < given.turns.length && !isRecalled) expect(getCost(next)).toBeGreaterThan(room);
     });
   });
 });

@@ -11,7 +11,7 @@ export interface Room<Item> {
   /** Most tokens of all that is chosen. */
   tokens: number;
   /** Tokens of one item, with what stands around it. */
-  costOf(item: Item): number;
+  getCost(item: Item): number;
   /** So many of the newest turns go before anything recalled. */
   recentTurns: number;
   /** Texts that the reader has anyway. */
@@ -39,7 +39,7 @@ export interface Selection<Turn, Recalled> {
 export function select<Turn extends Candidate, Recalled extends Candidate>(
   turns: readonly Turn[],
   recalled: readonly Recalled[],
-  { tokens: most, costOf, recentTurns, said: known = [] }: Room<Turn | Recalled>,
+  { tokens: most, getCost, recentTurns, said: known = [] }: Room<Turn | Recalled>,
 ): Selection<Turn, Recalled> {
   const chosen = new Map<string, { memory: Recalled; cost: number }>();
   const said = new Set(known.map(canonical));
@@ -51,7 +51,7 @@ export function select<Turn extends Candidate, Recalled extends Candidate>(
       const text = canonical(turn.content);
       // The turn stands for what was recalled with its text, which it may be itself.
       const spared = chosen.get(text)?.cost ?? 0;
-      const cost = costOf(turn) - spared;
+      const cost = getCost(turn) - spared;
       if (tokens + cost > most) return;
       chosen.delete(text);
       said.add(text);
@@ -63,7 +63,7 @@ export function select<Turn extends Candidate, Recalled extends Candidate>(
   takeTurns(recentTurns);
   for (const memory of recalled) {
     const text = canonical(memory.content);
-    const cost = costOf(memory);
+    const cost = getCost(memory);
     if (said.has(text) || chosen.has(text) || tokens + cost > most) continue;
     if (memory.session_id === null && quotes(text, [...said, ...chosen.keys()])) continue;
     chosen.set(text, { memory, cost });

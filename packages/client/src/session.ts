@@ -87,13 +87,13 @@ export function session(all: MemoryApi, id: string, options: SessionOptions): Se
   const memory = scopeToUser(all, options);
   const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
-  const costOf = costOfText(options);
+  const getCost = costOfText(options);
   return {
     id,
     add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
     async context(query, { tokens }) {
       const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
-      const chosen = select(turns, results, { costOf: ({ content }) => costOf(content), tokens, recentTurns });
+      const chosen = select(turns, results, { getCost: ({ content }) => getCost(content), tokens, recentTurns });
       const items = [...chosen.recalled.map(recalledItem), ...chosen.turns.map(turnItem)];
       return { items: items.sort(byTime), tokens: chosen.tokens };
     },
@@ -165,12 +165,12 @@ function recalledItem({ id, content, tags, created_at, score }: RecallResult): C
 }
 
 function spoken(tags: readonly string[]): Pick<ContextItem, 'role'> {
-  const role = roleOf(tags);
+  const role = getRole(tags);
   return role === undefined ? {} : { role };
 }
 
 /** Who said a message, by the tags of its memory; undefined for what was not added as a message. */
-export function roleOf(tags: readonly string[]): string | undefined {
+export function getRole(tags: readonly string[]): string | undefined {
   return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
 }
 

@@ -1,4 +1,4 @@
-import { errorOf, MemoryError, notOurs, unsendable } from './memory-error.ts';
+import { getError, MemoryError, notOurs, unsendable } from './memory-error.ts';
 import { patience } from './patience.ts';
 
 /** How requests are sent. */
@@ -60,9 +60,9 @@ export interface Arrival {
   rejection(error: unknown): unknown;
 }
 
-const LONGEST_WAIT_MS = 5000;
+const MAX_WAIT_MS = 5000;
 /** What timers hold: beyond it they fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
 const TIMEOUT_MS = 120_000;
 
@@ -78,7 +78,7 @@ function httpUrl(url: string): URL | undefined {
 }
 
 /** What paths are appended to. */
-function baseOf(url: string): string {
+function getBase(url: string): string {
   const resolved = httpUrl(url);
   if (!resolved) throw new TypeError(`url must be an http or https address such as http://127.0.0.1:8090, not ${url}`);
   // Not told: it may be followed by a password.
@@ -95,7 +95,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#url = baseOf(options.url ?? 'http://127.0.0.1:8090');
+    this.#url = getBase(options.url ?? 'http://127.0.0.1:8090');
     this.retryDelayMs = options.retryDelayMs ?? 250;
   }
 
@@ -109,7 +109,7 @@ export class Transport {
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
     const { retries = 5, timeoutMs: givenMs } = this.#options;
-    const headers = this.#headersOf(sending);
+    const headers = this.#getHeaders(sending);
     const deadline = Date.now() + (timeoutMs ?? givenMs ?? (sending.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS));
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
@@ -124,7 +124,7 @@ export class Transport {
     }
   }
 
-  #headersOf({ headers, body }: Sending): Record<string, string> {
+  #getHeaders({ headers, body }: Sending): Record<string, string> {
     const { apiKey } = this.#options;
     return sendable({
       ...this.#options.headers,
@@ -146,7 +146,7 @@ export class Transport {
     const rejection = (error: unknown) => {
       if (error instanceof MemoryError) return error;
       if (signal?.aborted) return signal.reason;
-      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${reasonOf(error)})`;
+      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${getReason(error)})`;
       const what = `${method} ${this.#url}${path.split('?')[0]}`;
       return new MemoryError('UNAVAILABLE', `${why} to ${what}`, { cause: error });
     };
@@ -161,7 +161,7 @@ export class Transport {
         redirect: 'manual',
         ...(fetch === globalThis.fetch && patience()),
       });
-      if (!response.ok && response.status !== alsoStatus) throw errorOf(response, await response.text());
+      if (!response.ok && response.status !== alsoStatus) throw getError(response, await response.text());
       if (answers !== undefined && !isOfType(answers, response)) throw notOurs(response, answers);
       const lift = () => {
         lifted = true;
@@ -178,7 +178,7 @@ export class Transport {
 
 /** The wait before a retry: random, so that callers who failed together do not come again together. */
 export function backoffMs(attempt: number, delayMs: number): number {
-  return Math.random() * Math.min(delayMs * 2 ** attempt, LONGEST_WAIT_MS);
+  return Math.random() * Math.min(delayMs * 2 ** attempt, MAX_WAIT_MS);
 }
 
 /** Resolved after a time; rejects with the signal's reason when that comes first. */
@@ -239,7 +239,7 @@ function limited(ms: number, caller: AbortSignal | undefined) {
     expired = true;
     controller.abort();
   };
-  const timer = ms <= LONGEST_TIMER_MS ? setTimeout(expire, ms) : undefined;
+  const timer = ms <= MAX_TIMER_MS ? setTimeout(expire, ms) : undefined;
   caller?.addEventListener('abort', stop, { once: true });
   const lift = () => clearTimeout(timer);
   const end = () => {
@@ -257,7 +257,7 @@ function limited(ms: number, caller: AbortSignal | undefined) {
 }
 
 // fetch says no more than that it failed; its cause, where there is one, says why.
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return String((cause as Error | undefined)?.message || (error as Error | undefined)?.message || error);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linesOf } from './lines.ts';
+import { getLines } from './lines.ts';
 
 async function* inPieces(bytes: Uint8Array, sizes: number[]): AsyncIterable<Uint8Array> {
   for (let at = 0, i = 0; at < bytes.length; i++) {
@@ -13,7 +13,7 @@ async function* inPieces(bytes: Uint8Array, sizes: number[]): AsyncIterable<Uint
 async function read(text: string, sizes = [7], maxBytes = 1_000_000): Promise<string[]> {
   const lines: string[] = [];
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const line of linesOf(inPieces(new TextEncoder().encode(text), sizes), maxBytes)) {
+  for await (const line of getLines(inPieces(new TextEncoder().encode(text), sizes), maxBytes)) {
     lines.push(decoder.decode(line));
   }
   return lines;

@@ -9,7 +9,7 @@ const CARRIAGE_RETURN = 0x0d;
  *
  * @throws MemoryError PAYLOAD_TOO_LARGE for a line of more than `maxBytes`, named by its number from 1
  */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
+export async function* getLines(pieces: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
   let begun: Uint8Array[] = [];
   let begunBytes = 0;
   let number = 1;

@@ -6,12 +6,12 @@ import { StoreRequest } from './store.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 import { UpdateRequest } from './update.ts';
-import { assertValid, checkOf, isKeepable } from './validate.ts';
+import { assertValid, createCheck, isKeepable } from './validate.ts';
 
-const checkStore = checkOf(StoreRequest, 'body');
-const checkRecall = checkOf(RecallRequest, 'query');
-const checkUpdate = checkOf(UpdateRequest, 'body');
-const checkForgetMany = checkOf(ForgetManyRequest, 'query');
+const checkStore = createCheck(StoreRequest, 'body');
+const checkRecall = createCheck(RecallRequest, 'query');
+const checkUpdate = createCheck(UpdateRequest, 'body');
+const checkForgetMany = createCheck(ForgetManyRequest, 'query');
 
 const TIME = `created_at must ${TIME_MUST}`;
 const NO_JSON = 'be a value that JSON has: a string, a number, true, false, null, an array or an object';
@@ -218,8 +218,8 @@ describe('checking a request', () => {
   it.each(['a\0b', '\ud800'])('leaves an id that cannot be kept to be found by nobody (%#)', (id) => {
     expect(isKeepable(id)).toBe(false);
     const schema = Type.Object({ memory_id: Type.String(), source: Type.String() });
-    const found = checkOf(schema, 'body', ['memory_id'])({ memory_id: id, source: id });
+    const found = createCheck(schema, 'body', ['memory_id'])({ memory_id: id, source: id });
     expect(found).toEqual([{ path: '/source', message: 'source must not contain U+0000 or a lone surrogate' }]);
-    expect(checkOf(schema, 'body', ['memory_id'])({ memory_id: 7, source: '' })).toHaveLength(1);
+    expect(createCheck(schema, 'body', ['memory_id'])({ memory_id: 7, source: '' })).toHaveLength(1);
   });
 });

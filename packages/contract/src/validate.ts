@@ -16,7 +16,7 @@ export type Check = (value: unknown) => ErrorDetail[];
  * @param what names the value as a whole in messages, such as "body"
  * @param ids fields that name what there may be: a string that cannot be kept is none of them, and found by nobody
  */
-export function checkOf(schema: TSchema, what: string, ids: readonly string[] = []): Check {
+export function createCheck(schema: TSchema, what: string, ids: readonly string[] = []): Check {
   const compiled = Compile(schema);
   // A filter names metadata too, and may be larger than what it looks for.
   const keepsMetadata = must(schema, 'metadata') === METADATA_MUST;
@@ -24,8 +24,8 @@ export function checkOf(schema: TSchema, what: string, ids: readonly string[] = 
   return (value) => {
     if (compiled.Check(value)) return [...checkStrings(value, what, ids, keepsMetadata), ...checkTimes(value, times)];
     const byField = new Map<string, ErrorDetail>();
-    for (const error of compiled.Errors(beginningOf(value, schema))) {
-      for (const detail of detailsOf(schema, error, what)) {
+    for (const error of compiled.Errors(getBeginning(value, schema))) {
+      for (const detail of toDetails(schema, error, what)) {
         const field = detail.path.split('/')[1] ?? '';
         if (!byField.has(field)) byField.set(field, detail);
       }
@@ -42,7 +42,7 @@ const TOLD_ITEMS = 1000;
  * As much of a value as tells what is wrong with it. To tell it takes thousands of times as long as to refuse it, and a
  * client may send millions of what is refused.
  */
-function beginningOf(value: unknown, schema: TSchema): unknown {
+function getBeginning(value: unknown, schema: TSchema): unknown {
   if (Array.isArray(value)) return value.slice(0, ((schema as { maxItems?: number }).maxItems ?? TOLD_ITEMS) + 1);
   if (typeof value !== 'object' || value === null) return value;
   const known = (schema as { properties?: Record<string, TSchema> }).properties;
@@ -50,7 +50,7 @@ function beginningOf(value: unknown, schema: TSchema): unknown {
   const told: [field: string, of: unknown][] = [];
   let unknown = 0;
   for (const [field, of] of Object.entries(value)) {
-    if (Object.hasOwn(known, field)) told.push([field, beginningOf(of, known[field] as TSchema)]);
+    if (Object.hasOwn(known, field)) told.push([field, getBeginning(of, known[field] as TSchema)]);
     else if (unknown++ < TOLD_UNKNOWN_FIELDS) told.push([field, of]);
   }
   return Object.fromEntries(told);
@@ -75,7 +75,7 @@ interface SchemaError {
   params: object;
 }
 
-function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDetail[] {
+function toDetails(schema: TSchema, error: SchemaError, what: string): ErrorDetail[] {
   const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
   if (error.instancePath === '' && params.requiredProperties) {
     return params.requiredProperties.map((field) =>

@@ -18,7 +18,16 @@ import {
   sessions,
   TERM_BYTES,
 } from './entries';
-import { chunkLength, chunkPostings, digestOf, firstChunk, frequencyOf, nextChunk, rowOf, termCount } from './postings';
+import {
+  chunkLength,
+  chunkPostings,
+  firstChunk,
+  getDigest,
+  getFrequency,
+  getRow,
+  nextChunk,
+  termCount,
+} from './postings';
 import {
   CREATED_AT,
   get,
@@ -81,7 +90,7 @@ export function isAsExpected(): bool {
 }
 
 function heldFacts(row: u32): u64 {
-  const owner = ownerOf(row);
+  const owner = getOwner(row);
   let held = mix(owner, reinterpret<u64>(get<f64>(row, CREATED_AT)));
   held += mix(owner, get<u32>(row, NAMESPACE) as u64);
   held += mix(owner, get<u32>(row, SESSION) as u64);
@@ -98,15 +107,15 @@ function heldPostings(term: u32): u64 {
     const length = chunkLength(chunk);
     for (let i: u32 = 0; i < length; i++) {
       const posting = load<u32>(chunkPostings(chunk) + (i << 2));
-      const row = rowOf(posting);
+      const row = getRow(posting);
       if (get<u8>(row, LIVE) === 0) continue;
-      held += mix(ownerOf(row), counted(digestOf(term), frequencyOf(posting)));
+      held += mix(getOwner(row), counted(getDigest(term), getFrequency(posting)));
     }
   }
   return held;
 }
 
-function ownerOf(row: u32): u64 {
+function getOwner(row: u32): u64 {
   return reinterpret<u64>(get<f64>(row, ORDINAL));
 }
 

@@ -1,6 +1,6 @@
 import { firstRowFrom } from './gallop';
 import { allocate, release } from './memory';
-import { chunkLength, chunkPostings, firstChunk, nextChunk, postingCount, rowOf } from './postings';
+import { chunkLength, chunkPostings, firstChunk, getRow, nextChunk, postingCount } from './postings';
 import { get, LIVE, NAMESPACE, rowCount } from './rows';
 import { NONE } from './table';
 
@@ -53,7 +53,7 @@ function mergeIn(namespace: u32, term: u32): void {
     const postings = chunkPostings(chunk);
     const length = chunkLength(chunk);
     for (let i: u32 = 0; i < length; i++) {
-      const row = rowOf(load<u32>(postings + (i << 2)));
+      const row = getRow(load<u32>(postings + (i << 2)));
       const isIn = get<u8>(row, LIVE) !== 0 && get<u32>(row, NAMESPACE) === namespace;
       if (isIn) store<u32>(added + (left++ << 2), row);
     }

@@ -1,5 +1,5 @@
 /** The sum of four numbers. */
-export function sumOf(lanes: v128): i32 {
+export function getSum(lanes: v128): i32 {
   return (
     i32x4.extract_lane(lanes, 0) +
     i32x4.extract_lane(lanes, 1) +

@@ -6,7 +6,7 @@
 const PAGE_BITS: usize = 16;
 /** 16 MiB. */
 const STEP_PAGES: usize = 256;
-const SMALLEST_CLASS: u32 = 4;
+const MIN_CLASS: u32 = 4;
 const CLASSES = 32;
 
 /** First free block of each class, by the binary logarithm of its bytes. */
@@ -52,7 +52,7 @@ function growTo(pages: usize): void {
 
 /** A block of at least so many bytes, with whatever stood in it before. */
 export function allocate(bytes: usize): usize {
-  const blockClass = classOf(bytes);
+  const blockClass = getClass(bytes);
   const list = freeBlocks + (blockClass << 2);
   const block = load<usize>(list);
   if (block === 0) return reserve((1 as usize) << blockClass);
@@ -62,12 +62,12 @@ export function allocate(bytes: usize): usize {
 
 /** Gives a block back that was allocated with the same number of bytes. */
 export function release(block: usize, bytes: usize): void {
-  const list = freeBlocks + (classOf(bytes) << 2);
+  const list = freeBlocks + (getClass(bytes) << 2);
   store<usize>(block, load<usize>(list));
   store<usize>(list, block);
 }
 
-function classOf(bytes: usize): u32 {
+function getClass(bytes: usize): u32 {
   const needed: u32 = 32 - (clz<u32>((bytes as u32) - 1) as u32);
-  return max<u32>(needed, SMALLEST_CLASS);
+  return max<u32>(needed, MIN_CLASS);
 }

@@ -16,7 +16,7 @@ const POSTING_BYTES: u32 = 4;
 const FREQUENCY_BITS: u32 = 8;
 const CHUNK_HEAD: usize = 8;
 const FIRST_CHUNK_BYTES: usize = 16;
-const LARGEST_CHUNK_BYTES: usize = 4096;
+const MAX_CHUNK_BYTES: usize = 4096;
 
 /**
  * Of a term: its digest, the count of its postings, its first and last chunk, where the next posting goes and none
@@ -37,14 +37,14 @@ const HELD: usize = 4;
 const ROOM: usize = 6;
 const PAGE_TERMS: u32 = 4096;
 const PAGE_BITS: u32 = 12;
-const MOST_PAGES: u32 = 8192;
-const pages = memory.data(MOST_PAGES * 4, 16);
+const MAX_PAGES: u32 = 8192;
+const pages = memory.data(MAX_PAGES * 4, 16);
 
 export let termCount: u32 = 0;
 
 /** A term without postings. Traps at 32 million terms. */
 export function addTerm(digest: u64): u32 {
-  if (termCount === MOST_PAGES * PAGE_TERMS) full();
+  if (termCount === MAX_PAGES * PAGE_TERMS) full();
   const term = termCount++;
   if ((term & (PAGE_TERMS - 1)) === 0) {
     store<usize>(pages + ((term >> PAGE_BITS) << 2), reserve(TERM_BYTES * PAGE_TERMS));
@@ -53,7 +53,7 @@ export function addTerm(digest: u64): u32 {
   return term;
 }
 
-export function digestOf(term: u32): u64 {
+export function getDigest(term: u32): u64 {
   return load<u64>(termAt(term), DIGEST);
 }
 
@@ -66,19 +66,19 @@ export function postingCount(term: u32): u32 {
   return load<u32>(termAt(term), COUNT);
 }
 
-/** How many postings of a term are of rows that are not counted; holds as long as `uncountedAsOf` says. */
+/** How many postings of a term are of rows that are not counted; holds as long as `getUncountedSince` says. */
 export function uncountedPostings(term: u32): u32 {
   return load<u32>(termAt(term), UNCOUNTED);
 }
 
 /** After how many changes of what is counted they were counted; 0 where they never were, or have been swept since. */
-export function uncountedAsOf(term: u32): u32 {
+export function getUncountedSince(term: u32): u32 {
   return load<u32>(termAt(term), AS_OF);
 }
 
-export function setUncountedPostings(term: u32, count: u32, asOf: u32): void {
+export function setUncountedPostings(term: u32, count: u32, since: u32): void {
   store<u32>(termAt(term), count, UNCOUNTED);
-  store<u32>(termAt(term), asOf, AS_OF);
+  store<u32>(termAt(term), since, AS_OF);
 }
 
 /** The first chunk of a list, to be walked at once: what is added later may not be seen. */
@@ -101,7 +101,7 @@ export function chunkPostings(chunk: usize): usize {
   return chunk + CHUNK_HEAD;
 }
 
-export function rowOf(posting: u32): u32 {
+export function getRow(posting: u32): u32 {
   return posting >> FREQUENCY_BITS;
 }
 
@@ -115,7 +115,7 @@ export function firstPostingFrom(postings: usize, from: u32, count: u32, row: u3
   return firstRowFrom(postings, POSTING_BYTES, FREQUENCY_BITS, from, count, row);
 }
 
-export function frequencyOf(posting: u32): u32 {
+export function getFrequency(posting: u32): u32 {
   return posting & 0xff;
 }
 
@@ -126,7 +126,7 @@ export function frequencyIn(term: u32, row: u32): u32 {
     const held = firstPostingFrom(chunkPostings(chunk), 0, length, row);
     if (held === length) continue;
     const posting = load<u32>(chunkPostings(chunk) + (held << 2));
-    return rowOf(posting) === row ? frequencyOf(posting) : 0;
+    return getRow(posting) === row ? getFrequency(posting) : 0;
   }
   return 0;
 }
@@ -143,7 +143,7 @@ export function append(term: u32, row: u32, frequency: u32): void {
 
 function addChunk(at: usize): void {
   const last = load<usize>(at, LAST);
-  const bytes = last === 0 ? FIRST_CHUNK_BYTES : min(chunkBytes(last) * 2, LARGEST_CHUNK_BYTES);
+  const bytes = last === 0 ? FIRST_CHUNK_BYTES : min(chunkBytes(last) * 2, MAX_CHUNK_BYTES);
   const chunk = allocate(bytes);
   store<usize>(chunk, 0, NEXT);
   store<u16>(chunk, (bytes - CHUNK_HEAD) as u16, ROOM);
@@ -188,7 +188,7 @@ function sweepChunk(chunk: usize): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < length; i++) {
     const posting = load<u32>(postings + (i << 2));
-    if (get<u8>(rowOf(posting), LIVE) === 0) continue;
+    if (get<u8>(getRow(posting), LIVE) === 0) continue;
     store<u32>(postings + (kept << 2), posting);
     kept++;
   }

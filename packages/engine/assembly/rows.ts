@@ -7,8 +7,8 @@ import { full, reserve } from './memory';
 
 export const BLOCK_ROWS: u32 = 16384;
 const BLOCK_BITS: u32 = 14;
-export const MOST_ROWS: u32 = 1 << 24;
-const MOST_BLOCKS: u32 = MOST_ROWS >> BLOCK_BITS;
+export const MAX_ROWS: u32 = 1 << 24;
+const MAX_BLOCKS: u32 = MAX_ROWS >> BLOCK_BITS;
 
 /** Of the memory. Times are milliseconds since 1970 in UTC. */
 export const ORDINAL: usize = 0;
@@ -50,14 +50,14 @@ export const COUNTED: usize = LIVE + BLOCK_ROWS;
 export const ALLOWED: usize = COUNTED + BLOCK_ROWS;
 const BLOCK_BYTES: usize = ALLOWED + BLOCK_ROWS;
 
-const blocks = memory.data(MOST_BLOCKS * 4, 16);
-const soonestExpiries = memory.data(MOST_BLOCKS * 8, 16);
+const blocks = memory.data(MAX_BLOCKS * 4, 16);
+const soonestExpiries = memory.data(MAX_BLOCKS * 8, 16);
 
 export let rowCount: u32 = 0;
 
 /** A new row of zeros. Traps where there are as many as numbers. */
 export function addRow(): u32 {
-  if (rowCount === MOST_ROWS) full();
+  if (rowCount === MAX_ROWS) full();
   const row = rowCount++;
   if ((row & (BLOCK_ROWS - 1)) === 0) {
     const block = row >> BLOCK_BITS;
@@ -71,7 +71,7 @@ export function blockAt(block: u32): usize {
   return load<usize>(blocks + (block << 2));
 }
 
-export function blockOf(row: u32): usize {
+export function getBlock(row: u32): usize {
   return blockAt(row >> BLOCK_BITS);
 }
 
@@ -80,11 +80,11 @@ export function inBlock(row: u32): u32 {
 }
 
 export function get<T>(row: u32, column: usize): T {
-  return load<T>(blockOf(row) + column + inBlock(row) * sizeof<T>());
+  return load<T>(getBlock(row) + column + inBlock(row) * sizeof<T>());
 }
 
 export function set<T>(row: u32, column: usize, value: T): void {
-  store<T>(blockOf(row) + column + inBlock(row) * sizeof<T>(), value);
+  store<T>(getBlock(row) + column + inBlock(row) * sizeof<T>(), value);
 }
 
 export function setExpiry(row: u32, expiresAt: f64): void {

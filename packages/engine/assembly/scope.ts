@@ -1,6 +1,6 @@
 import { beginFew, fewCount, fewMet, fewRow, isFew, placeAmongFew, setFewMet } from './few';
-import { sumOf } from './lanes';
-import { chunkLength, chunkPostings, firstChunk, nextChunk, rowOf } from './postings';
+import { getSum } from './lanes';
+import { chunkLength, chunkPostings, firstChunk, getRow, nextChunk } from './postings';
 import {
   ALLOWED,
   BLOCK_ROWS,
@@ -91,7 +91,7 @@ function countCounted(block: usize): u32 {
     const pairs = i16x8.extadd_pairwise_i8x16_u(counted);
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(pairs));
   }
-  return sumOf(sums);
+  return getSum(sums);
 }
 
 const ANY_TIER: u8 = 3;
@@ -155,7 +155,7 @@ function meetPostings(term: u32): void {
     const postings = chunkPostings(chunk);
     const length = chunkLength(chunk);
     for (let i: u32 = 0; i < length; i++) {
-      const row = rowOf(load<u32>(postings + (i << 2)));
+      const row = getRow(load<u32>(postings + (i << 2)));
       if (get<u8>(row, ALLOWED) === conditions) set<u8>(row, ALLOWED, conditions + 1);
     }
   }

@@ -51,7 +51,7 @@ export function firstSelectedFrom(from: u32, row: u32): u32 {
 function sortByDigit(shift: u32): void {
   memory.fill(ends, 0, DIGITS << 2);
   for (let i: u32 = 0; i < selectedCount; i++) {
-    const count = endOf(selectedRow(i), shift);
+    const count = getEnd(selectedRow(i), shift);
     store<u32>(count, load<u32>(count) + 1);
   }
   let before: u32 = 0;
@@ -61,7 +61,7 @@ function sortByDigit(shift: u32): void {
     before += count;
   }
   for (let i: u32 = 0; i < selectedCount; i++) {
-    const end = endOf(selectedRow(i), shift);
+    const end = getEnd(selectedRow(i), shift);
     store<u64>(spare + load<u32>(end) * PAIR_BYTES, load<u64>(pairs + i * PAIR_BYTES));
     store<u32>(end, load<u32>(end) + 1);
   }
@@ -70,7 +70,7 @@ function sortByDigit(shift: u32): void {
   pairs = sorted;
 }
 
-function endOf(row: u32, shift: u32): usize {
+function getEnd(row: u32, shift: u32): usize {
   return ends + (((row >> shift) & (DIGITS - 1)) << 2);
 }
 

@@ -12,7 +12,7 @@ import { NONE } from './table';
 const UNPLACED: u32 = 0xfffffffe;
 
 /** Rows that are gone back from the end of a session before a row is postponed. */
-const MOST_STEPS: u32 = 64;
+const MAX_STEPS: u32 = 64;
 
 const lastRowPages = memory.data(LIST_BYTES, 16);
 const postponedPages = memory.data(LIST_BYTES, 16);
@@ -57,7 +57,7 @@ export function enterSession(row: u32): void {
   let before = lastRow(session);
   let after = NONE;
   for (let step: u32 = 0; before !== NONE && isBefore(row, before); step++) {
-    if (step === MOST_STEPS) {
+    if (step === MAX_STEPS) {
       set<u32>(row, PREVIOUS, UNPLACED);
       addNumber(postponedPages, postponedCount++, row);
       return;

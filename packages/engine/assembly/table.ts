@@ -26,7 +26,7 @@ export function clearTable(at: usize): Table {
 
 /** The value of a key; NONE where it has none. */
 export function find(table: Table, key: u64): u32 {
-  const slot = slotOf(table, key);
+  const slot = getSlot(table, key);
   return load<u64>(slot) === key ? load<u32>(slot, VALUE) : NONE;
 }
 
@@ -34,7 +34,7 @@ export function find(table: Table, key: u64): u32 {
 export function put(table: Table, key: u64, value: u32): void {
   // At three quarters full, a search looks at a handful of slots.
   if (table.used * 4 >= table.slots * 3) grow(table);
-  const slot = slotOf(table, key);
+  const slot = getSlot(table, key);
   if (load<u64>(slot) !== key) {
     store<u64>(slot, key);
     table.used++;
@@ -43,7 +43,7 @@ export function put(table: Table, key: u64, value: u32): void {
 }
 
 // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4), then one slot after the other.
-function slotOf(table: Table, key: u64): usize {
+function getSlot(table: Table, key: u64): usize {
   const mask = table.slots - 1;
   let slot = (((key * 0x9e3779b97f4a7c15) >> 32) as u32) & mask;
   let found = load<u64>(table.slotsAt + ((slot as usize) << SLOT_BITS));

@@ -1,7 +1,7 @@
 import { beginCrowd, isCrowdedOut } from './best';
 import { dropExact, setExactDimensions } from './exact';
 import { fewCount, fewRow, isFew } from './few';
-import { sumOf } from './lanes';
+import { getSum } from './lanes';
 import { full, reserve } from './memory';
 import { get, set, TEXT, VECTOR, VECTORS } from './rows';
 import { isAllowed, isAllowedAt } from './scope';
@@ -18,10 +18,10 @@ import { mix, NONE } from './table';
 
 const BLOCK_VECTORS: u32 = 16384;
 const BLOCK_BITS: u32 = 14;
-const MOST_BLOCKS: u32 = 2048;
-const blocks = memory.data(MOST_BLOCKS * 4, 16);
+const MAX_BLOCKS: u32 = 2048;
+const blocks = memory.data(MAX_BLOCKS * 4, 16);
 
-const LARGEST_LEVEL: i8 = 7;
+const MAX_LEVEL: i8 = 7;
 /** Added to a level, so that it is stored without a sign. */
 const OFFSET: i8 = 8;
 /** Width of a level against the root mean square of the components: least error for a normal distribution. */
@@ -34,7 +34,7 @@ export let dimensions: u32 = 0;
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
 /** Most dimensions of a vector, for which the histogram has room. The host sees to it. */
-const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
+const MAX_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
 /** Dimensions filled up with zeros to whole stretches. */
 let padded: u32 = 0;
 /** Components of a vector filled up with zeros. */
@@ -67,7 +67,7 @@ function givenBytes(): u32 {
   return dimensions + 4;
 }
 
-function blockOf(vector: u32): usize {
+function getBlock(vector: u32): usize {
   return load<usize>(blocks + ((vector >> BLOCK_BITS) << 2));
 }
 
@@ -76,7 +76,7 @@ function inBlock(vector: u32): usize {
 }
 
 function rowAt(vector: u32): usize {
-  return blockOf(vector) + blockRows + (inBlock(vector) << 2);
+  return getBlock(vector) + blockRows + (inBlock(vector) << 2);
 }
 
 /** Gives a row its vectors, in place of those that it has. */
@@ -93,7 +93,7 @@ export function setVectors(row: u32, given: usize, count: u32): void {
 }
 
 function addVector(row: u32): void {
-  if (vectorCount === MOST_BLOCKS * BLOCK_VECTORS) full();
+  if (vectorCount === MAX_BLOCKS * BLOCK_VECTORS) full();
   const vector = vectorCount++;
   const block = vector >> BLOCK_BITS;
   if (load<usize>(blocks + (block << 2)) === 0) store<usize>(blocks + (block << 2), reserve(blockBytes));
@@ -102,7 +102,7 @@ function addVector(row: u32): void {
 
 function writeVector(vector: u32, given: usize): void {
   memory.copy(filledUp, given, dimensions);
-  writeSigns(filledUp, blockOf(vector) + inBlock(vector) * signBytes);
+  writeSigns(filledUp, getBlock(vector) + inBlock(vector) * signBytes);
   writeLevels(filledUp, load<f32>(given + dimensions), vector);
 }
 
@@ -117,22 +117,22 @@ function writeSigns(components: usize, into: usize): void {
 function writeLevels(components: usize, step: f32, vector: u32): void {
   const squares = dotBytes(components, components, padded) as f32;
   const width = max<f32>(LEVEL_WIDTH * sqrt<f32>(squares / (dimensions as f32)), 1e-9);
-  const levels = blockOf(vector) + blockLevels + inBlock(vector) * levelBytes;
+  const levels = getBlock(vector) + blockLevels + inBlock(vector) * levelBytes;
   const half: usize = padded >> 1;
   let product: i32 = 0;
   for (let i: usize = 0; i < half; i += 16) {
-    const low = levelsOf(v128.load(components + i), width);
-    const high = levelsOf(v128.load(components + half + i), width);
-    product += sumOf(dot(low, v128.load(components + i))) + sumOf(dot(high, v128.load(components + half + i)));
+    const low = getLevels(v128.load(components + i), width);
+    const high = getLevels(v128.load(components + half + i), width);
+    product += getSum(dot(low, v128.load(components + i))) + getSum(dot(high, v128.load(components + half + i)));
     const offset = i8x16.splat(OFFSET);
     v128.store(levels + i, v128.or(i8x16.add(low, offset), i8x16.shl(i8x16.add(high, offset), 4)));
   }
   const scale: f32 = product > 0 ? (squares * step) / (product as f32) : 0;
-  store<f32>(blockOf(vector) + blockScales + (inBlock(vector) << 2), scale);
+  store<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2), scale);
 }
 
 /** The levels nearest to sixteen components. */
-function levelsOf(components: v128, width: f32): v128 {
+function getLevels(components: v128, width: f32): v128 {
   const inverse = f32x4.splat(1 / width);
   const low = i16x8.extend_low_i8x16_s(components);
   const high = i16x8.extend_high_i8x16_s(components);
@@ -146,7 +146,7 @@ function levelsOf(components: v128, width: f32): v128 {
       divided(i32x4.extend_high_i16x8_s(high), inverse),
     ),
   );
-  return i8x16.max_s(i8x16.min_s(levels, i8x16.splat(LARGEST_LEVEL)), i8x16.splat(-LARGEST_LEVEL));
+  return i8x16.max_s(i8x16.min_s(levels, i8x16.splat(MAX_LEVEL)), i8x16.splat(-MAX_LEVEL));
 }
 
 function divided(components: v128, inverse: v128): v128 {
@@ -157,13 +157,13 @@ function dotBytes(left: usize, right: usize, bytes: usize): i32 {
   let sums = i32x4.splat(0);
   for (let at: usize = 0; at < bytes; at += 16)
     sums = i32x4.add(sums, dot(v128.load(left + at), v128.load(right + at)));
-  return sumOf(sums);
+  return getSum(sums);
 }
 
 /** A fingerprint of the signs of a row's vector, one of several. */
 export function heldSigns(owner: u64, row: u32, which: u32): u64 {
   const vector = get<u32>(row, VECTOR) + which;
-  return fingerprint(owner, blockOf(vector) + inBlock(vector) * signBytes, which);
+  return fingerprint(owner, getBlock(vector) + inBlock(vector) * signBytes, which);
 }
 
 /** The same of a vector as it comes. */
@@ -208,8 +208,8 @@ export function closeGaps(): void {
 }
 
 function moveVector(from: u32, to: u32, row: u32): void {
-  const source = blockOf(from);
-  const target = blockOf(to);
+  const source = getBlock(from);
+  const target = getBlock(to);
   memory.copy(target + inBlock(to) * signBytes, source + inBlock(from) * signBytes, signBytes);
   memory.copy(
     target + blockLevels + inBlock(to) * levelBytes,
@@ -223,10 +223,10 @@ function moveVector(from: u32, to: u32, row: u32): void {
 /** Candidates that one scan gathers before it drops those that have fallen behind. */
 const GATHERED: u32 = 16384;
 /** Most that are sought: the room for a quarter more is why those behind are dropped only now and then. */
-const MOST_SOUGHT: u32 = (GATHERED / 4) * 3;
+const MAX_LOOKED_UP: u32 = (GATHERED / 4) * 3;
 const gathered = memory.data(GATHERED * 8, 16);
 /** By distance: how many gathered candidates have it. */
-const histogram = memory.data((MOST_DIMENSIONS + 1) * 4, 16);
+const histogram = memory.data((MAX_DIMENSIONS + 1) * 4, 16);
 
 let threshold: u32 = 0;
 /** Gathered candidates that are within the threshold, and gathered ones in all. */
@@ -244,7 +244,7 @@ let scannedDistance: u32 = 0;
  * newest.
  */
 export function nearestSigns(query: usize, wanted: u32, mostOfText: u32, into: usize): u32 {
-  const most = min<u32>(wanted, MOST_SOUGHT);
+  const most = min<u32>(wanted, MAX_LOOKED_UP);
   beginCrowd(mostOfText);
   writeSigns(query, signs);
   memory.fill(histogram, 0, ((dimensions as usize) + 1) << 2);
@@ -273,7 +273,7 @@ function scanRow(row: u32, most: u32): void {
   const count: u32 = get<u16>(row, VECTORS);
   const first = get<u32>(row, VECTOR);
   for (let vector = first; vector < first + count; vector++) {
-    const at = blockOf(vector) + inBlock(vector) * signBytes;
+    const at = getBlock(vector) + inBlock(vector) * signBytes;
     let distance: u32 = 0;
     for (let place: usize = 0; place < signBytes; place += 8) {
       distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
@@ -285,9 +285,9 @@ function scanRow(row: u32, most: u32): void {
 // The query's first stretch stays in registers. Bits are counted by 64: processors have an instruction for that, where
 // those of 128 are put together of a dozen on x86, so that a scan by them takes nearly twice as long.
 function scanBlock(first: u32, count: u32, most: u32): void {
-  const rows = blockOf(first) + blockRows;
+  const rows = getBlock(first) + blockRows;
   const bytes = signBytes;
-  let at = blockOf(first) + (count as usize) * bytes;
+  let at = getBlock(first) + (count as usize) * bytes;
   const query0 = load<u64>(signs);
   const query1 = load<u64>(signs, 8);
   const query2 = load<u64>(signs, 16);
@@ -390,7 +390,7 @@ function takeNearest(most: u32, into: usize): u32 {
  * caller multiplies by the query's step.
  */
 function product(query: usize, vector: u32): f32 {
-  const levels = blockOf(vector) + blockLevels + inBlock(vector) * levelBytes;
+  const levels = getBlock(vector) + blockLevels + inBlock(vector) * levelBytes;
   const half: usize = padded >> 1;
   const nibble = i8x16.splat(0x0f);
   const offset = i8x16.splat(OFFSET);
@@ -402,7 +402,7 @@ function product(query: usize, vector: u32): f32 {
     sums = i32x4.add(sums, dot(low, v128.load(query + at)));
     sums = i32x4.add(sums, dot(high, v128.load(query + half + at)));
   }
-  return (sumOf(sums) as f32) * load<f32>(blockOf(vector) + blockScales + (inBlock(vector) << 2));
+  return (getSum(sums) as f32) * load<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2));
 }
 
 function dot(left: v128, right: v128): v128 {

@@ -7,26 +7,26 @@ import {
   chunkPostings,
   firstChunk,
   firstPostingFrom,
-  frequencyOf,
+  getFrequency,
+  getRow,
+  getUncountedSince,
   nextChunk,
   postingCount,
-  rowOf,
   setUncountedPostings,
   toPosting,
-  uncountedAsOf,
   uncountedPostings,
 } from './postings';
 import {
   BLOCK_ROWS,
   blockAt,
-  blockOf,
   COUNTED,
   CREATED_AT,
   get,
+  getBlock,
   inBlock,
   LENGTH,
   MATCH,
-  MOST_ROWS,
+  MAX_ROWS,
   rowCount,
   set,
   TERMS,
@@ -53,11 +53,11 @@ export let wordCount: u32 = 0;
 /** Rows of a stretch that is looked at for matches as a whole. */
 const STRETCH_BITS: u32 = 10;
 const STRETCH_ROWS: u32 = 1 << STRETCH_BITS;
-const touched = memory.data(MOST_ROWS >> STRETCH_BITS, 16);
+const touched = memory.data(MAX_ROWS >> STRETCH_BITS, 16);
 
 export function clearWords(): void {
   for (let word: u32 = 0; word < wordCount; word++) {
-    const merged = mergedOf(word);
+    const merged = getMerged(word);
     if (merged !== 0) release(merged, mergedBytes(load<u32>(wordAt(word), 12)));
   }
   wordCount = 0;
@@ -69,15 +69,15 @@ function wordAt(word: u32): usize {
   return words + word * WORD_BYTES;
 }
 
-function termOf(word: u32): u32 {
+function getTerm(word: u32): u32 {
   return load<u32>(wordAt(word));
 }
 
-function mergedOf(word: u32): usize {
+function getMerged(word: u32): usize {
   return load<usize>(wordAt(word), 4);
 }
 
-function countOf(word: u32): u32 {
+function getCount(word: u32): u32 {
   return load<u32>(wordAt(word), 8);
 }
 
@@ -157,8 +157,8 @@ function findWords(): void {
   for (let place: u32 = 0; place < fewCount; place++) countFound(table, slots, fewRow(place));
   for (let word: u32 = 0; word < wordCount; word++) {
     const at = wordAt(word);
-    store<u32>(at, countOf(word), 12);
-    store<usize>(at, allocate(mergedBytes(countOf(word))), 4);
+    store<u32>(at, getCount(word), 12);
+    store<usize>(at, allocate(mergedBytes(getCount(word))), 4);
     store<u32>(at, 0, 8);
   }
   for (let place: u32 = 0; place < fewCount; place++) addFound(table, slots, fewRow(place));
@@ -189,7 +189,7 @@ function countFound(table: usize, slots: u32, row: u32): void {
 }
 
 function addCount(word: u32): void {
-  store<u32>(wordAt(word), countOf(word) + 1, 8);
+  store<u32>(wordAt(word), getCount(word) + 1, 8);
 }
 
 function addFound(table: usize, slots: u32, row: u32): void {
@@ -206,8 +206,8 @@ function addFound(table: usize, slots: u32, row: u32): void {
 }
 
 function addPosting(word: u32, posting: u32): void {
-  const last = mergedOf(word) + (((countOf(word) - 1) as usize) << 2);
-  if (countOf(word) > 0 && rowOf(load<u32>(last)) === rowOf(posting)) {
+  const last = getMerged(word) + (((getCount(word) - 1) as usize) << 2);
+  if (getCount(word) > 0 && getRow(load<u32>(last)) === getRow(posting)) {
     store<u32>(last, max<u32>(load<u32>(last), posting));
     return;
   }
@@ -226,7 +226,7 @@ export function aboutDocumentFrequency(terms: usize, count: u32): u32 {
   let sum: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const term = load<u32>(terms + (i << 2));
-    const behind = countedChanges - uncountedAsOf(term);
+    const behind = countedChanges - getUncountedSince(term);
     if (behind * BEHIND_SHARE > postingCount(term)) setUncountedPostings(term, countUncounted(term), countedChanges);
     sum += postingCount(term) - min(uncountedPostings(term), postingCount(term));
   }
@@ -254,10 +254,10 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
     const chunkEnd = chunkLength(chunk);
     for (let i: u32 = 0; i < chunkEnd; i++) {
       let posting = load<u32>(postings + (i << 2));
-      while (read < length && rowOf(load<u32>(list + (read << 2))) < rowOf(posting)) {
+      while (read < length && getRow(load<u32>(list + (read << 2))) < getRow(posting)) {
         store<u32>(into + (written++ << 2), load<u32>(list + (read++ << 2)));
       }
-      if (read < length && rowOf(load<u32>(list + (read << 2))) === rowOf(posting)) {
+      if (read < length && getRow(load<u32>(list + (read << 2))) === getRow(posting)) {
         posting = max<u32>(load<u32>(list + (read++ << 2)), posting);
       }
       store<u32>(into + (written++ << 2), posting);
@@ -269,12 +269,12 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
 
 /** In how many memories that are counted a word occurs. */
 export function documentFrequency(word: u32): u32 {
-  const merged = mergedOf(word);
-  if (merged !== 0) return countCounted(merged, countOf(word));
-  const term = termOf(word);
+  const merged = getMerged(word);
+  if (merged !== 0) return countCounted(merged, getCount(word));
+  const term = getTerm(word);
   if (term === NONE) return 0;
   // Counted anew only where what is counted has changed: a row that comes in is counted, and so are its postings.
-  if (uncountedAsOf(term) !== countedChanges) setUncountedPostings(term, countUncounted(term), countedChanges);
+  if (getUncountedSince(term) !== countedChanges) setUncountedPostings(term, countUncounted(term), countedChanges);
   return postingCount(term) - uncountedPostings(term);
 }
 
@@ -288,17 +288,17 @@ function countUncounted(term: u32): u32 {
 
 function countCounted(postings: usize, length: u32): u32 {
   let counted: u32 = 0;
-  for (let i: u32 = 0; i < length; i++) counted += get<u8>(rowOf(load<u32>(postings + (i << 2))), COUNTED);
+  for (let i: u32 = 0; i < length; i++) counted += get<u8>(getRow(load<u32>(postings + (i << 2))), COUNTED);
   return counted;
 }
 
 /** Adds a word to the match of every row that holds it: `share * f / (f + damping)`. */
 export function matchWord(word: u32, share: f32): void {
   findWords();
-  const merged = mergedOf(word);
-  if (merged !== 0) matchPostings(merged, countOf(word), share);
-  else if (termOf(word) !== NONE) {
-    for (let chunk = firstChunk(termOf(word)); chunk !== 0; chunk = nextChunk(chunk)) {
+  const merged = getMerged(word);
+  if (merged !== 0) matchPostings(merged, getCount(word), share);
+  else if (getTerm(word) !== NONE) {
+    for (let chunk = firstChunk(getTerm(word)); chunk !== 0; chunk = nextChunk(chunk)) {
       matchPostings(chunkPostings(chunk), chunkLength(chunk), share);
     }
   }
@@ -307,9 +307,9 @@ export function matchWord(word: u32, share: f32): void {
 function matchPostings(postings: usize, length: u32, share: f32): void {
   for (let i: u32 = 0; i < length; i++) {
     const posting = load<u32>(postings + (i << 2));
-    const row = rowOf(posting);
-    const frequency: f32 = frequencyOf(posting) as f32;
-    const block = blockOf(row);
+    const row = getRow(posting);
+    const frequency: f32 = getFrequency(posting) as f32;
+    const block = getBlock(row);
     const place = inBlock(row) << 2;
     // No text has as many terms as would need the sign's bit, without which converting takes one instruction.
     const length: f32 = load<i32>(block + LENGTH + place) as f32;
@@ -420,11 +420,11 @@ function isRepeated(row: u32, match: f32): bool {
 /** Writes how often a word occurs in each selected row, as 16-bit numbers that are `stride` bytes apart. */
 export function writeFrequencies(word: u32, into: usize, stride: u32): void {
   findWords();
-  const merged = mergedOf(word);
-  if (merged !== 0) findFrequencies(merged, countOf(word), 0, into, stride);
-  else if (termOf(word) !== NONE) {
+  const merged = getMerged(word);
+  if (merged !== 0) findFrequencies(merged, getCount(word), 0, into, stride);
+  else if (getTerm(word) !== NONE) {
     let next: u32 = 0;
-    for (let chunk = firstChunk(termOf(word)); chunk !== 0 && next < selectedCount; chunk = nextChunk(chunk)) {
+    for (let chunk = firstChunk(getTerm(word)); chunk !== 0 && next < selectedCount; chunk = nextChunk(chunk)) {
       next = findFrequencies(chunkPostings(chunk), chunkLength(chunk), next, into, stride);
     }
   }
@@ -439,9 +439,9 @@ function findFrequencies(postings: usize, length: u32, next: u32, into: usize, s
   while (at < selectedCount && held < length) {
     const row = selectedRow(at);
     const posting = load<u32>(postings + (held << 2));
-    if (rowOf(posting) < row) held = firstPostingFrom(postings, held + 1, length, row);
-    else if (rowOf(posting) > row) at = firstSelectedFrom(at + 1, rowOf(posting));
-    else store<u16>(into + selectedPlace(at++) * stride, frequencyOf(posting) as u16);
+    if (getRow(posting) < row) held = firstPostingFrom(postings, held + 1, length, row);
+    else if (getRow(posting) > row) at = firstSelectedFrom(at + 1, getRow(posting));
+    else store<u16>(into + selectedPlace(at++) * stride, getFrequency(posting) as u16);
   }
   return at;
 }

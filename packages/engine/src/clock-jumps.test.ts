@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 const iso = (time: number) => new Date(time).toISOString();
-const idsOf = async () => (await api.session({ session_id: 's' })).memories.map(({ id }) => id);
+const getIds = async () => (await api.session({ session_id: 's' })).memories.map(({ id }) => id);
 
 describe('a clock that is set forward or back', () => {
   it('does not reorder what arrives in a session', async () => {
@@ -55,7 +55,7 @@ describe('a clock that is set forward or back', () => {
     }
     const batch = await api.storeBatch([0, 1].map((i) => ({ content: `batch ${i}`, session_id: 's' })));
     ids.push(...batch.results.map((result) => ('id' in result ? result.id : '')));
-    expect(await idsOf()).toEqual(ids);
+    expect(await getIds()).toEqual(ids);
   });
 
   it('gives all memories of a batch the same time of creation, however long they take', async () => {
@@ -70,7 +70,7 @@ describe('a clock that is set forward or back', () => {
     const later = await api.store({ content: 'later', session_id: 's', created_at: iso(now + HOUR_MS) });
     now -= HOUR_MS;
     const earlier = await api.store({ content: 'earlier', session_id: 's', created_at: iso(now - HOUR_MS) });
-    expect(await idsOf()).toEqual([earlier.id, later.id]);
+    expect(await getIds()).toEqual([earlier.id, later.id]);
   });
 
   it('hides what expires while it is ahead, and shows it again when it is right', async () => {

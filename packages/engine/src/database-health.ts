@@ -55,7 +55,7 @@ export class DatabaseHealth {
     const probed = this.#storage.probe(Date.now(), chars).then(() => {
       this.#isSuspect = false;
       return undefined;
-    }, messageOf);
+    }, getMessage);
     try {
       return await Promise.race([probed, late]);
     } finally {
@@ -64,7 +64,7 @@ export class DatabaseHealth {
   }
 }
 
-function messageOf(error: unknown): string {
+function getMessage(error: unknown): string {
   return error instanceof MemoryError ? error.message : 'the database fails, as the log says';
 }
 

@@ -57,14 +57,14 @@ export function memoryApiContract(
     });
   }
 
-  async function idOf(stored: Promise<{ id: string }>): Promise<string> {
+  async function getId(stored: Promise<{ id: string }>): Promise<string> {
     return (await stored).id;
   }
 
   /** Stores texts one after the other, so that their order is theirs. */
   async function storeAll(session_id: string, contents: string[]): Promise<string[]> {
     const ids: string[] = [];
-    for (const content of contents) ids.push(await idOf(memory.store({ content, session_id })));
+    for (const content of contents) ids.push(await getId(memory.store({ content, session_id })));
     return ids;
   }
 
@@ -75,13 +75,13 @@ export function memoryApiContract(
   /** All items of a list that is asked for page by page, each page of at most two. */
   async function inPages<Page extends { next_cursor?: string }, Item>(
     ask: (page: { limit: number; cursor?: string }) => Promise<Page>,
-    itemsOf: (page: Page) => Item[],
+    getItems: (page: Page) => Item[],
   ): Promise<Item[]> {
     const items: Item[] = [];
     for (let cursor: string | undefined; ; ) {
       const page = await ask({ limit: 2, ...(cursor !== undefined && { cursor }) });
-      expect(itemsOf(page).length).toBeLessThanOrEqual(2);
-      items.push(...itemsOf(page));
+      expect(getItems(page).length).toBeLessThanOrEqual(2);
+      items.push(...getItems(page));
       cursor = page.next_cursor;
       if (cursor === undefined) return items;
     }
@@ -89,7 +89,7 @@ export function memoryApiContract(
 
   verb('store', () => {
     it('keeps every field that it is given', async () => {
-      const corrected = await idOf(memory.store({ content: 'the key hangs by the door' }));
+      const corrected = await getId(memory.store({ content: 'the key hangs by the door' }));
       const fields = {
         content: 'the key hangs in the kitchen',
         tags: ['home', 'keys'],
@@ -113,7 +113,7 @@ export function memoryApiContract(
 
     it('fills in what is left out', async () => {
       const before = Date.now();
-      const id = await idOf(memory.store({ content: 'a plain memory' }));
+      const id = await getId(memory.store({ content: 'a plain memory' }));
       const kept: Memory = await memory.memory(id);
       expect(kept).toMatchObject({
         tags: [],
@@ -135,7 +135,7 @@ export function memoryApiContract(
       '{"json": "\\u0000"}',
       'x'.repeat(70_000),
     ])('keeps a text as it is (%#)', async (content) => {
-      const id = await idOf(memory.store({ content, session_id: 'as it is' }));
+      const id = await getId(memory.store({ content, session_id: 'as it is' }));
       const { memories } = await memory.session({ session_id: 'as it is' });
       expect(memories.find((kept) => kept.id === id)?.content).toBe(content);
     });
@@ -234,7 +234,7 @@ export function memoryApiContract(
 
     it('says of what it recalls where and when it is from', async () => {
       const at = '2021-06-01T00:00:00.000Z';
-      const id = await idOf(memory.store({ content: 'the dibbler hides', session_id: 'woods', created_at: at }));
+      const id = await getId(memory.store({ content: 'the dibbler hides', session_id: 'woods', created_at: at }));
       const { results } = await memory.recall({ query: 'dibbler' });
       expect(results).toMatchObject([{ id, session_id: 'woods', created_at: at }]);
     });
@@ -247,7 +247,7 @@ export function memoryApiContract(
 
     it('recalls only what passes the filter', async () => {
       const shared = { content: 'the numbat sleeps', session_id: 'filtered', created_at: '2021-06-01T00:00:00Z' };
-      const chosen = await idOf(
+      const chosen = await getId(
         memory.store({
           ...shared,
           tags: ['a b', 'ü&='],
@@ -273,7 +273,7 @@ export function memoryApiContract(
 
     it('ranks a memory of the day that a question asks about above one of the day before', async () => {
       const of = { session_id: 'days' };
-      const at = async (content: string, created_at: string) => idOf(memory.store({ ...of, content, created_at }));
+      const at = async (content: string, created_at: string) => getId(memory.store({ ...of, content, created_at }));
       const tulips = await at('Planted tulips', '2026-11-23T11:00:00Z');
       const roof = await at('Repaired the roof', '2026-11-24T12:00:00Z');
       const asked_at = '2026-11-25T09:00:00Z';
@@ -294,14 +294,14 @@ export function memoryApiContract(
     it('leaves out what is superseded where it is told to', async () => {
       const [old = ''] = await storeAll('superseded', ['the wombatling sleeps on hay']);
       const newer = { content: 'the wombatling sleeps on oats', session_id: 'superseded', supersedes: old };
-      const id = await idOf(memory.store(newer));
+      const id = await getId(memory.store(newer));
       expect(await recalled({ query: 'wombatling' })).toEqual([id, old]);
       expect(await recalled({ query: 'wombatling', superseded: true })).toEqual([id, old]);
       expect(await recalled({ query: 'wombatling', superseded: false })).toEqual([id]);
     });
 
     it('takes a recall that is not tracked for no use of what it returns', async () => {
-      const id = await idOf(memory.store({ content: 'the potoroo digs' }));
+      const id = await getId(memory.store({ content: 'the potoroo digs' }));
       expect(await recalled({ query: 'potoroo', track: false })).toEqual([id]);
       expect(await recalled({ query: 'potoroo' })).toEqual([id]);
       await expect.poll(async () => (await memory.memory(id)).access_count).toBeGreaterThan(0);
@@ -309,7 +309,7 @@ export function memoryApiContract(
     });
 
     it('finds a memory by the words of its tags, as they are now', async () => {
-      const id = await idOf(memory.store({ content: 'It is due in May.', tags: ['bilby insurance', 'role:quokka'] }));
+      const id = await getId(memory.store({ content: 'It is due in May.', tags: ['bilby insurance', 'role:quokka'] }));
       expect(await recalled({ query: 'bilby' })).toEqual([id]);
       expect(await recalled({ query: 'quokka' })).toEqual([]);
       await memory.update(id, { tags: ['wallaby'] });
@@ -399,7 +399,7 @@ export function memoryApiContract(
 
     it('puts what says something else before one text of many sessions again, which it leaves out of none', async () => {
       for (const room of ['a', 'b', 'c']) await storeAll(`recall said in ${room}`, ['The tarsier eats crickets.']);
-      const other = await idOf(
+      const other = await getId(
         memory.store({ content: 'What a tarsier eats must move.', session_id: 'recall said once' }),
       );
       const query = 'What does the tarsier eat?';
@@ -411,15 +411,15 @@ export function memoryApiContract(
     });
 
     it('ranks a corrected memory below the one that corrects it', async () => {
-      const old = await idOf(memory.store({ content: 'the pangolin lives in room four' }));
-      const corrected = await idOf(memory.store({ content: 'the pangolin lives in room five', supersedes: old }));
+      const old = await getId(memory.store({ content: 'the pangolin lives in room four' }));
+      const corrected = await getId(memory.store({ content: 'the pangolin lives in room five', supersedes: old }));
       const { results } = await memory.recall({ query: 'which room does the pangolin live in' });
       expect(results.map(({ id }) => id)).toEqual([corrected, old]);
       expect(results[1]).toMatchObject({ superseded_by: corrected });
     });
 
     it('explains the score of a correction by what it corrects, where that matches better', async () => {
-      const old = await idOf(memory.store({ content: 'the axolotl lives in the tank of room four' }));
+      const old = await getId(memory.store({ content: 'the axolotl lives in the tank of room four' }));
       await memory.store({ content: 'now in five', supersedes: old });
       const { results } = await memory.recall({ query: 'axolotl tank of room four', explain: true });
       const [correction, corrected] = results.map(({ score, explanation }) => ({ score, ...explanation }));
@@ -431,7 +431,7 @@ export function memoryApiContract(
     it.each(['what is 50% of a/b?', 'x=1&y=2#z', '+1 (555) 010', '"quoted" \\ back', '日本語', '🎉', 'q'.repeat(8192)])(
       'takes any query (%#)',
       async (query) => {
-        const id = await idOf(memory.store({ content: query }));
+        const id = await getId(memory.store({ content: query }));
         const found = await recalled({ query, top_k: 100 });
         expect(found.length === 0 || found.includes(id)).toBe(true);
       },
@@ -464,7 +464,7 @@ export function memoryApiContract(
     it('is the transcript, oldest first, page by page', async () => {
       const contents = ['good morning', 'hello', 'how are you', 'well', 'and you'];
       const ids = await storeAll('transcript', contents);
-      const earlier = await idOf(
+      const earlier = await getId(
         memory.store({ content: 'long before', session_id: 'transcript', created_at: '2000-01-01T00:00:00Z' }),
       );
       const whole = await memory.session({ session_id: 'transcript' });
@@ -486,7 +486,7 @@ export function memoryApiContract(
     });
 
     it.each(AWKWARD_IDS)('has any name (%#)', async (session_id) => {
-      const id = await idOf(memory.store({ content: `stored in ${session_id}`, session_id }));
+      const id = await getId(memory.store({ content: `stored in ${session_id}`, session_id }));
       const answer = await memory.session({ session_id });
       expect(answer).toMatchObject({ session_id, total: 1, memories: [{ id }] });
     });
@@ -547,14 +547,14 @@ export function memoryApiContract(
     );
 
     it('answers NOT_FOUND for what has expired', async () => {
-      const id = await idOf(memory.store({ content: 'long gone', expires_at: '2001-01-01T00:00:00Z' }));
+      const id = await getId(memory.store({ content: 'long gone', expires_at: '2001-01-01T00:00:00Z' }));
       await refused(memory.memory(id), 'NOT_FOUND');
     });
   });
 
   verb('history', () => {
     it('tells every text that a memory has had, and the one of a time', async () => {
-      const id = await idOf(memory.store({ content: 'first draft' }));
+      const id = await getId(memory.store({ content: 'first draft' }));
       for (const content of ['second draft', 'third draft']) await memory.update(id, { content });
       const { texts, total } = await memory.history(id);
       expect(texts.map(({ content }) => content)).toEqual(['first draft', 'second draft', 'third draft']);
@@ -576,12 +576,12 @@ export function memoryApiContract(
     });
 
     it('answers NOT_FOUND for a time before the memory', async () => {
-      const id = await idOf(memory.store({ content: 'young' }));
+      const id = await getId(memory.store({ content: 'young' }));
       await refused(memory.history(id, { as_of: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
     });
 
     it('refuses a time and a cursor that are wrong', async () => {
-      const id = await idOf(memory.store({ content: 'timeless' }));
+      const id = await getId(memory.store({ content: 'timeless' }));
       await refused(memory.history(id, { as_of: 'once' }), 'INVALID_REQUEST', '/as_of');
       await refused(memory.history(id, { cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
     });
@@ -642,7 +642,7 @@ export function memoryApiContract(
   verb('update', () => {
     it('changes what it names and leaves the rest', async () => {
       const fields = { content: 'a vole', tags: ['a'], importance: 0.25, metadata: { n: 1 } };
-      const id = await idOf(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
+      const id = await getId(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
       expect(await memory.update(id, { content: 'a water vole', expires_at: null })).toEqual({ id, status: 'updated' });
       expect(await memory.memory(id)).toMatchObject({
         ...fields,
@@ -673,7 +673,7 @@ export function memoryApiContract(
     });
 
     it('happens only for a version that was seen, where versions are named', async () => {
-      const id = await idOf(memory.store({ content: 'contested' }));
+      const id = await getId(memory.store({ content: 'contested' }));
       await memory.update(id, { importance: 0.1 }, { ifVersions: [7, 1] });
       await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [1] }), 'PRECONDITION_FAILED');
       await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [] }), 'PRECONDITION_FAILED');
@@ -681,7 +681,7 @@ export function memoryApiContract(
     });
 
     it('refuses what is wrong', async () => {
-      const id = await idOf(memory.store({ content: 'to stay' }));
+      const id = await getId(memory.store({ content: 'to stay' }));
       await refused(memory.update(id, {}), 'INVALID_REQUEST');
       await refused(memory.update(id, { content: '' }), 'INVALID_REQUEST', '/content');
       await refused(memory.update(id, { source: 'x' } as never), 'INVALID_REQUEST', '/source');
@@ -694,7 +694,7 @@ export function memoryApiContract(
 
   verb('forget', () => {
     it('removes a memory for good', async () => {
-      const id = await idOf(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
+      const id = await getId(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
       expect(await memory.forget(id)).toMatchObject({ status: 'forgotten', id });
       await refused(memory.memory(id), 'NOT_FOUND');
       await refused(memory.forget(id), 'NOT_FOUND');
@@ -718,7 +718,7 @@ export function memoryApiContract(
     });
 
     it('happens only for a version that was seen, where versions are named', async () => {
-      const id = await idOf(memory.store({ content: 'guarded' }));
+      const id = await getId(memory.store({ content: 'guarded' }));
       await refused(memory.forget(id, { ifVersions: [2] }), 'PRECONDITION_FAILED');
       expect(await memory.forget(id, { ifVersions: [1] })).toMatchObject({ status: 'forgotten' });
     });
@@ -758,7 +758,7 @@ export function memoryApiContract(
   verb('consolidate', () => {
     it('settles what was stored, and says how much', async () => {
       await memory.consolidate();
-      const id = await idOf(memory.store({ content: 'to be settled' }));
+      const id = await getId(memory.store({ content: 'to be settled' }));
       expect(await memory.consolidate()).toMatchObject({
         status: 'consolidated',
         consolidated_count: expect.toSatisfy((count: number) => count >= 1),
@@ -768,13 +768,13 @@ export function memoryApiContract(
     });
 
     it('leaves what is younger than asked', async () => {
-      const id = await idOf(memory.store({ content: 'too young to settle' }));
+      const id = await getId(memory.store({ content: 'too young to settle' }));
       await memory.consolidate({ min_age_seconds: 3600 });
       expect((await memory.memory(id)).tier).toBe('working');
     });
 
     it('says what it would do, and does nothing', async () => {
-      const id = await idOf(memory.store({ content: 'not yet' }));
+      const id = await getId(memory.store({ content: 'not yet' }));
       const planned = await memory.consolidate({ dry_run: true });
       expect(planned).toMatchObject({ status: 'planned', plan: { settle: { total: expect.any(Number) } } });
       expect(planned.plan?.settle.memories).toContainEqual({ id });
@@ -836,7 +836,7 @@ export function memoryApiContract(
   verb('undo', () => {
     it('takes a run back, once', async () => {
       await memory.consolidate();
-      const settled = await idOf(memory.store({ content: 'to be unsettled' }));
+      const settled = await getId(memory.store({ content: 'to be unsettled' }));
       const { id } = (await memory.consolidate()) as { id: string };
       expect(await memory.undo(id)).toEqual({ status: 'undone', id });
       expect((await memory.memory(settled)).tier).toBe('working');
@@ -865,8 +865,8 @@ export function memoryApiContract(
     it('keeps apart what two users say in the same words and session', async () => {
       const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-      const adas = await idOf(ada.store(words));
-      const bens = await idOf(ben.store(words));
+      const adas = await getId(ada.store(words));
+      const bens = await getId(ben.store(words));
       await memory.consolidate();
       expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
       expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
@@ -892,8 +892,8 @@ export function memoryApiContract(
 
     it('shows an agent its own memories, and with shared those of no agent', async () => {
       const user = 'contract-cleo';
-      const shared = await idOf(inScope(user).store({ content: 'The dunnock sings for everyone' }));
-      const cook = await idOf(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
+      const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
+      const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
       await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
       const recalledBy = async (withShared: boolean) =>
         (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
@@ -939,7 +939,7 @@ export function memoryApiContract(
 
     it('refuses what is no request within a scope, and takes none for an empty one', async () => {
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-      const id = await idOf(ada.store({ content: 'The whinchat stays' }));
+      const id = await getId(ada.store({ content: 'The whinchat stays' }));
       for (const wrong of [5, 'x', [], () => {}] as never[]) {
         await refused((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
         await refused((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
@@ -964,7 +964,7 @@ export function memoryApiContract(
     });
 
     it('does not tell by an import whether another user has a memory', async () => {
-      const theirs = await idOf(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
+      const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
       const ben = inScope('contract-ben');
       await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
       const lines: string[] = [];
@@ -1022,7 +1022,7 @@ export function memoryApiContract(
 
     it('tell what happens, in order', async () => {
       const seen = await follow({});
-      const id = await idOf(memory.store({ content: 'a watched wheatear' }));
+      const id = await getId(memory.store({ content: 'a watched wheatear' }));
       await memory.update(id, { importance: 1 });
       await memory.recall({ query: 'wheatear' });
       await memory.forget(id);
@@ -1033,7 +1033,7 @@ export function memoryApiContract(
 
     it('tell only of the types asked for', async () => {
       const seen = await follow({ type: ['stored', 'forgotten'] });
-      const id = await idOf(memory.store({ content: 'a quiet wryneck' }));
+      const id = await getId(memory.store({ content: 'a quiet wryneck' }));
       await memory.update(id, { importance: 1 });
       await memory.forget(id);
       await expect.poll(() => about(seen, id)).toEqual(['stored', 'forgotten']);
@@ -1042,7 +1042,7 @@ export function memoryApiContract(
     it('go on after the last that was seen', async () => {
       const seen = await follow({ type: ['stored'] });
       const last_event_id = seen.at(-1)?.id as string;
-      const id = await idOf(memory.store({ content: 'meanwhile' }));
+      const id = await getId(memory.store({ content: 'meanwhile' }));
       for await (const event of memory.events({ type: ['stored'], last_event_id })) {
         expect(event.type).toBe('stored');
         if (about([event], id).length > 0) break;
@@ -1081,7 +1081,7 @@ export function memoryApiContract(
 
   verb('exportMemories', () => {
     it('tells all that is kept, a line each after a header', async () => {
-      const id = await idOf(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
+      const id = await getId(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
       const [header = '', ...lines] = await exported();
       expect(JSON.parse(header)).toMatchObject({ format: 'memoryd', version: 1, lines: lines.length });
       const memories = lines.map((line) => JSON.parse(line));
@@ -1103,7 +1103,7 @@ export function memoryApiContract(
 
   verb('importMemories', () => {
     it('keeps what was exported and forgotten since, and leaves the rest', async () => {
-      const id = await idOf(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
+      const id = await getId(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
       const lines = await exported();
       await memory.forget(id);
       expect(await memory.importMemories(asBytes(lines))).toMatchObject({
@@ -1128,7 +1128,7 @@ export function memoryApiContract(
     });
 
     it('tells of refused lines in their order, whether it is their form or what is there that they are refused for', async () => {
-      const id = await idOf(memory.store({ content: 'an ibis that stays', session_id: 'imported' }));
+      const id = await getId(memory.store({ content: 'an ibis that stays', session_id: 'imported' }));
       const lines = await exported();
       const kept = lines.map((line) => JSON.parse(line)).find((line) => line.id === id);
       const other = JSON.stringify({ ...kept, content: 'another ibis' });
@@ -1142,7 +1142,7 @@ export function memoryApiContract(
     });
 
     it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
-      await idOf(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
+      await getId(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
       const lines = await exported();
       const own = { ...JSON.parse(lines.at(-1) ?? ''), id: 'its-own', [link]: 'its-own' };
@@ -1176,7 +1176,7 @@ export function memoryApiContract(
     it('counts memories by tier', async () => {
       await memory.consolidate();
       const before = await memory.stats();
-      const id = await idOf(memory.store({ content: 'to be counted' }));
+      const id = await getId(memory.store({ content: 'to be counted' }));
       expect(await memory.stats()).toMatchObject({
         working_count: before.working_count + 1,
         episodic_count: before.episodic_count,

@@ -86,7 +86,7 @@ class Model {
   }
 
   forget(memory: Kept): void {
-    for (const gone of [memory, ...this.#twinsOf(memory)]) {
+    for (const gone of [memory, ...this.#getTwins(memory)]) {
       this.kept.splice(this.kept.indexOf(gone), 1);
       this.forgotten.push(gone);
     }
@@ -97,7 +97,7 @@ class Model {
     for (const memory of this.kept) {
       const twin = this.live.find((other) => other === memory || isTwin(other, memory));
       if (!twin || twin === memory || memory.mergedInto !== null) continue;
-      for (const merged of [memory, ...this.#twinsOf(memory)]) {
+      for (const merged of [memory, ...this.#getTwins(memory)]) {
         merges.push({ memory: merged, before: merged.mergedInto, into: twin.id });
         merged.mergedInto = twin.id;
       }
@@ -131,7 +131,7 @@ class Model {
     for (const [mark, holders] of this.#holders) if (content.includes(mark)) holders.add(id);
   }
 
-  #twinsOf({ id }: Kept): Kept[] {
+  #getTwins({ id }: Kept): Kept[] {
     return this.kept.filter(({ mergedInto }) => mergedInto === id);
   }
 }

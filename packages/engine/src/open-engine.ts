@@ -8,7 +8,7 @@ import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
 import { openedEarly } from './core/embedding-queue/opened-early.ts';
 import { type EventLimits, EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
-import { assertKeepableNamespace, namespacesOf } from './core/namespaces.ts';
+import { assertKeepableNamespace, getNamespaces } from './core/namespaces.ts';
 import { onlyModelInUse } from './core/only-model-in-use.ts';
 import { findTimeZone } from './core/ranking/time-zone.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
@@ -98,7 +98,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   assertSettings(options);
   const parts = await openParts({ ...options, clock });
   const { storage, health, embedding, events, keys } = parts;
-  const core = coreOf({ ...options, clock }, parts);
+  const core = createCore({ ...options, clock }, parts);
   const schedule = new SleepSchedule({
     storage,
     sleeper: core.sleeper,
@@ -125,7 +125,7 @@ async function open(options: EngineOptions): Promise<Engine> {
       return withScope(memoryApi(core, name, scope, keyId));
     },
     keys,
-    namespaces: namespacesOf(storage, clock),
+    namespaces: getNamespaces(storage, clock),
     backup: (signal) => storage.backup(signal),
     databaseProblem: () => health.problem(),
     databaseCondition: () => storage.condition(),
@@ -155,8 +155,8 @@ type Timed = EngineOptions & { clock: Clock };
 
 async function openParts(options: Timed): Promise<OpenParts> {
   const { telemetry, clock, ids = uuidV7 } = options;
-  const openEmbedder = embedderOf(options);
-  const distiller = await distillerOf(options, clock);
+  const openEmbedder = createEmbedder(options);
+  const distiller = await createDistiller(options, clock);
   const early = openEmbedder && openedEarly(openEmbedder);
   const {
     storage: opened,
@@ -192,7 +192,7 @@ async function openParts(options: Timed): Promise<OpenParts> {
   return { storage, health, lease, distiller, embedding, events, keys: keyRing, secret };
 }
 
-function coreOf(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
+function createCore(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
   const sleeper = new Sleeper({
@@ -220,7 +220,7 @@ function coreOf(options: Timed, { storage, lease, distiller, embedding, events, 
     thesaurus: english,
     ...(options.redact === 'on' && { redactor: knownFormats }),
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
-    timezone: timezoneOf(options),
+    timezone: getTimezone(options),
     maxAnswerBytes: options.maxAnswerBytes,
   };
 }
@@ -248,7 +248,7 @@ function assertSettings(options: EngineOptions): void {
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
   if (!['on', 'off'].includes(tokenStates)) throw new TypeError('tokenStates must be on or off');
-  timezoneOf(options);
+  getTimezone(options);
   assertEmbeddingSettings(options);
 }
 
@@ -272,7 +272,7 @@ function streamLimits({
   return { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace };
 }
 
-function timezoneOf({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {
+function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {
   const zone = findTimeZone(timezone);
   if (zone === undefined) throw new TypeError(`timezone must ${TIME_ZONE_MUST}`);
   return zone;
@@ -301,7 +301,7 @@ async function assertWhole(storage: Storage): Promise<void> {
  * How the embedder that the options name is opened; undefined where there is none. Who asks no other service should not wait
  * for what does to load.
  */
-function embedderOf({
+function createEmbedder({
   embedder,
   embeddingUrl: url,
   embeddingApiKey: apiKey,
@@ -330,7 +330,7 @@ function embedderOf({
 }
 
 /** The language model that the options name, with the default for whatever it fails at; or the default alone. */
-async function distillerOf(
+async function createDistiller(
   { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,
   clock: Clock,
 ): Promise<DecliningDistiller> {

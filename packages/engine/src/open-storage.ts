@@ -1,4 +1,4 @@
-import { namespacesOf } from './core/namespaces.ts';
+import { getNamespaces } from './core/namespaces.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Telemetry } from './ports/runtime.ts';
@@ -80,7 +80,7 @@ export async function openAdministration(database: DatabaseOptions): Promise<Adm
   });
   return {
     keys: new KeyRing(keys, systemClock, { notices }),
-    namespaces: namespacesOf(storage, systemClock),
+    namespaces: getNamespaces(storage, systemClock),
     close: () => storage.close(),
   };
 }

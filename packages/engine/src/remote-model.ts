@@ -39,8 +39,8 @@ interface RemoteRequest {
 const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
 
 /** Longest that a server's own `Retry-After` is waited for. */
-const LONGEST_RETRY_AFTER_MS = 30_000;
-const LONGEST_BACKOFF_MS = 5000;
+const MAX_RETRY_AFTER_MS = 30_000;
+const MAX_BACKOFF_MS = 5000;
 
 /** How much of a refusal is looked at, and how much of that is logged. */
 const MAX_REFUSAL_CHARS = 16 * 1024;
@@ -75,8 +75,8 @@ export class RemoteModelClient {
         methods: ['post'],
         statusCodes: BUSY_STATUSES,
         afterStatusCodes: [429, 503],
-        maxRetryAfter: LONGEST_RETRY_AFTER_MS,
-        backoffLimit: LONGEST_BACKOFF_MS,
+        maxRetryAfter: MAX_RETRY_AFTER_MS,
+        backoffLimit: MAX_BACKOFF_MS,
         jitter: true,
         shouldRetry: ({ error }) => (isTooLong(error) ? false : undefined),
       },
@@ -106,9 +106,9 @@ export class RemoteModelClient {
         timeout: patience.attemptMs,
         retry: { limit: patience.retries },
       });
-      return await textOf(response, this.#protocol.largestAnswerBytes, abort.signal);
+      return await getText(response, this.#protocol.largestAnswerBytes, abort.signal);
     } catch (error) {
-      throw abort.signal.aborted ? abort.signal.reason : this.#failureOf(error, secret);
+      throw abort.signal.aborted ? abort.signal.reason : this.#getFailure(error, secret);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
@@ -131,11 +131,11 @@ export class RemoteModelClient {
     return new RemoteFailure(kind, `${this.#protocol.server} ${what}`, cause);
   }
 
-  #failureOf(error: unknown, secret: boolean): RemoteFailure {
+  #getFailure(error: unknown, secret: boolean): RemoteFailure {
     if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
     if (error instanceof HTTPError) return this.#failureOfStatus(error, secret);
     if (error instanceof AnswerTooLarge) return this.unusable(error.message);
-    return this.#failure('unreachable', 'cannot be reached', this.#loggable(messagesOf(error)));
+    return this.#failure('unreachable', 'cannot be reached', this.#loggable(getMessages(error)));
   }
 
   // The error of the library holds the request with its key, so it is never passed on.
@@ -181,7 +181,7 @@ class AnswerTooLarge extends Error {}
  * The text of an answer's body. Rejects where it is larger than it may be, and as soon as the signal comes: Node's fetch
  * holds that weakly, and forgets it while a body is read (nodejs/undici, pull request 4984).
  */
-async function textOf({ body }: Response, largestBytes: number, signal: AbortSignal): Promise<string> {
+async function getText({ body }: Response, largestBytes: number, signal: AbortSignal): Promise<string> {
   const reader = body?.getReader();
   const giveUp = () => void reader?.cancel(signal.reason).catch(() => {});
   signal.addEventListener('abort', giveUp, { once: true });
@@ -210,7 +210,7 @@ async function textFrom(reader: Reader | undefined, largestBytes: number, signal
 }
 
 /** What an error and its causes say: fetch itself says only that it failed. */
-function messagesOf(error: unknown): string {
+function getMessages(error: unknown): string {
   const messages: string[] = [];
   for (let cause = error; cause instanceof Error && messages.length < 4; cause = cause.cause) {
     messages.push(cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name));

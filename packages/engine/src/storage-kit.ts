@@ -6,7 +6,7 @@ export { GROUP_LIMITS, mostMemoriesOfRareWord, tellingWords } from './core/disti
 export { groupedByOwner } from './core/owner.ts';
 export { DAMPING, wordShares } from './core/ranking/bm25.ts';
 export { dateMatch, speakerTerms, weighed } from './core/ranking/query-terms.ts';
-export { retentionOf } from './core/retention.ts';
+export { getRetention } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
 export type { NoticeListener, Notices, NoticeTopic } from './ports/coordination.ts';
 export type { AskedDate } from './ports/ranking.ts';
@@ -41,8 +41,8 @@ export { BatchQueue } from './storage/batch-queue.ts';
 export { DAMAGED, fromJson } from './storage/damage.ts';
 export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
 export {
-  backgroundOf,
-  MOST_VECTORS,
+  getBackground,
+  MAX_VECTORS,
   NEAREST,
   PASSED_AT_ONCE,
   sampledTimes,
@@ -52,23 +52,23 @@ export {
   type Found,
   foundBy,
   gather,
-  MOST_OF_TEXT,
-  MOST_SUCCESSORS,
+  MAX_PER_TEXT,
+  MAX_SUCCESSORS,
   NEIGHBOUR_DISTANCE,
   type Surroundings,
 } from './storage/gather.ts';
-export { recordsOf, toLine } from './storage/kept-lines.ts';
+export { getRecords, toLine } from './storage/kept-lines.ts';
 export { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from './storage/memory-row.ts';
 export { assertMayWrite, ENTRIES_MADE_BY } from './storage/newer-writer.ts';
 export { rankFound } from './storage/rank-found.ts';
 export {
   areTooMany,
   askedWords,
+  getWords,
   kindsOfWords,
   type Recallable,
   rarestWords,
   synonymsAmong,
-  wordsOf,
 } from './storage/recall-words.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
 export {

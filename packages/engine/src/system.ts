@@ -55,12 +55,12 @@ const SEALED = /^[\w-]{22,}$/;
  */
 export function syntheticIvSeal(key: string): Seal {
   const [cipherKey, ivKey] = ['encrypt', 'authenticate'].map((use) => derived(key, use)) as [Buffer, Buffer];
-  const ivOf = (text: Buffer, purpose: string): Buffer =>
+  const getIv = (text: Buffer, purpose: string): Buffer =>
     createHmac('sha256', ivKey).update(purpose).update('\0').update(text).digest().subarray(0, IV_BYTES);
   return {
     seal(text, purpose) {
       const plain = Buffer.from(text);
-      const iv = ivOf(plain, purpose);
+      const iv = getIv(plain, purpose);
       return Buffer.concat([iv, createCipheriv(CIPHER, cipherKey, iv).update(plain)]).toString('base64url');
     },
     open(sealed, purpose) {
@@ -68,7 +68,7 @@ export function syntheticIvSeal(key: string): Seal {
       const bytes = Buffer.from(sealed, 'base64url');
       const iv = bytes.subarray(0, IV_BYTES);
       const plain = createDecipheriv(CIPHER, cipherKey, iv).update(bytes.subarray(IV_BYTES));
-      return timingSafeEqual(iv, ivOf(plain, purpose)) ? plain.toString() : undefined;
+      return timingSafeEqual(iv, getIv(plain, purpose)) ? plain.toString() : undefined;
     },
   };
 }

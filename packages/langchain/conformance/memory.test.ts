@@ -24,30 +24,30 @@ import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts';
 
 /** What the parts of a chain do with memory, whichever memory it is. */
-function suite(memoryOf: () => MemoryApi): void {
+function suite(getMemory: () => MemoryApi): void {
   let sessions = 0;
   const newHistory = () =>
-    new MemoryChatHistory({ userId: null, memory: memoryOf(), sessionId: `chain ${++sessions}` });
+    new MemoryChatHistory({ userId: null, memory: getMemory(), sessionId: `chain ${++sessions}` });
 
   describe('the retriever', () => {
     it('gives documents, best first', async () => {
-      const { id } = await memoryOf().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
-      await memoryOf().store({ content: 'The siskin was here' });
-      const retriever = new MemoryRetriever({ userId: null, memory: memoryOf(), recall: { top_k: 2 } });
+      const { id } = await getMemory().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
+      await getMemory().store({ content: 'The siskin was here' });
+      const retriever = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { top_k: 2 } });
       const documents = await retriever.invoke('What seeds does the siskin eat?');
       expect(documents).toHaveLength(2);
       expect(documents[0]).toMatchObject({ id, pageContent: 'The siskin eats alder seeds' });
-      const { session_id, created_at } = await memoryOf().memory(id);
+      const { session_id, created_at } = await getMemory().memory(id);
       const metadata = { id, score: expect.any(Number), tags: ['bird'], session_id, created_at };
       expect(documents[0]?.metadata).toEqual(metadata);
     });
 
     it('filters, and keeps to a budget of tokens', async () => {
       const serin = (n: number) => ({ content: `Serin ${n} ${'sings and '.repeat(n)}`, tags: ['serin'] });
-      await memoryOf().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
-      await memoryOf().store({ content: 'Serin of another kind' });
+      await getMemory().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
+      await getMemory().store({ content: 'Serin of another kind' });
       const recall = { tag: ['serin'] };
-      const retriever = new MemoryRetriever({ userId: null, memory: memoryOf(), recall, tokens: 25, countTokens });
+      const retriever = new MemoryRetriever({ userId: null, memory: getMemory(), recall, tokens: 25, countTokens });
       const texts = (await retriever.invoke('serin')).map(({ pageContent }) => pageContent);
       expect(texts.length).toBeGreaterThan(1);
       expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(25);
@@ -55,9 +55,9 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('gives one user no document of another', async () => {
-      await memoryOf().store({ content: 'The goosander dives in Lagos', user_id: 'ada' });
+      await getMemory().store({ content: 'The goosander dives in Lagos', user_id: 'ada' });
       const textsFor = async (userId: string) =>
-        (await new MemoryRetriever({ userId, memory: memoryOf() }).invoke('goosander')).map(
+        (await new MemoryRetriever({ userId, memory: getMemory() }).invoke('goosander')).map(
           (found) => found.pageContent,
         );
       expect(await textsFor('ben')).toEqual([]);
@@ -65,8 +65,8 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('gives nothing for a blank query, and passes on what memory refuses', async () => {
-      expect(await new MemoryRetriever({ userId: null, memory: memoryOf() }).invoke(' ')).toEqual([]);
-      const refused = new MemoryRetriever({ userId: null, memory: memoryOf(), recall: { min_score: 2 } });
+      expect(await new MemoryRetriever({ userId: null, memory: getMemory() }).invoke(' ')).toEqual([]);
+      const refused = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { min_score: 2 } });
       await expect(refused.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
   });
@@ -96,7 +96,7 @@ function suite(memoryOf: () => MemoryApi): void {
     ];
 
     it('keeps the messages of two users apart whose sessions have one name', async () => {
-      const of = (userId: string) => new MemoryChatHistory({ userId, memory: memoryOf(), sessionId: 'one name' });
+      const of = (userId: string) => new MemoryChatHistory({ userId, memory: getMemory(), sessionId: 'one name' });
       await of('ada').addMessage(new HumanMessage('I am Ada'));
       await of('ben').addMessage(new HumanMessage('I am Ben'));
       await of('ben').clear();
@@ -151,8 +151,8 @@ function suite(memoryOf: () => MemoryApi): void {
       const history = newHistory();
       const parts = ['It came ', 'in May'].map((text) => ({ type: 'text', text }));
       await history.addMessages([new AIMessage('In May'), new AIMessage({ content: parts } as object)]);
-      const { memories } = await memoryOf().session({ session_id: `chain ${sessions}` });
-      for (const { id } of memories) await memoryOf().update(id, { content: 'It came in June, they say' });
+      const { memories } = await getMemory().session({ session_id: `chain ${sessions}` });
+      for (const { id } of memories) await getMemory().update(id, { content: 'It came in June, they say' });
       const said = (await history.getMessages()).map(({ text }) => text);
       expect(said).toEqual(['It came in June, they say', 'It came in June, they say']);
     });
@@ -168,7 +168,7 @@ function suite(memoryOf: () => MemoryApi): void {
       const history = newHistory();
       await history.addUserMessage('Hello');
       const unknown = { langchain: { type: 'remove', data: { id: 'h1' } } };
-      await memoryOf().store({ content: 'a note', session_id: `chain ${sessions}`, metadata: unknown });
+      await getMemory().store({ content: 'a note', session_id: `chain ${sessions}`, metadata: unknown });
       expect((await history.getMessages()).map(({ text }) => text)).toEqual(['Hello']);
     });
 
@@ -182,8 +182,8 @@ function suite(memoryOf: () => MemoryApi): void {
       const history = newHistory();
       await history.addUserMessage('Hello');
       const note = { session_id: `chain ${sessions}`, metadata: { langchain } };
-      await memoryOf().store({ ...note, content: 'a note' });
-      await memoryOf().store({ ...note, content: 'Hello to you', tags: ['role:assistant'] });
+      await getMemory().store({ ...note, content: 'a note' });
+      await getMemory().store({ ...note, content: 'Hello to you', tags: ['role:assistant'] });
       const messages = await history.getMessages();
       expect(messages.map(({ type, text }) => [type, text])).toEqual([
         ['human', 'Hello'],
@@ -192,7 +192,7 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('is read whole while one of its memories is forgotten', async () => {
-      const memory = memoryOf();
+      const memory = getMemory();
       const sessionId = `chain ${++sessions}`;
       const history = new MemoryChatHistory({ userId: null, memory, sessionId });
       for (const said of ['yes', 'Sure?', 'yes']) await history.addUserMessage(said);
@@ -212,7 +212,7 @@ function suite(memoryOf: () => MemoryApi): void {
 
     it('keeps what is said as texts that are recalled, with who said it', async () => {
       await newHistory().addMessages(every);
-      const { memories } = await memoryOf().session({ session_id: `chain ${sessions}` });
+      const { memories } = await getMemory().session({ session_id: `chain ${sessions}` });
       expect(memories.map(({ tags, content }) => `${tags.join()} ${content}`)).toEqual([
         'role:system Be brief.',
         'role:user What does the siskin eat?',
@@ -231,8 +231,8 @@ function suite(memoryOf: () => MemoryApi): void {
       const said = ['Yes?', 'yes', 'Sure?', 'yes'];
       for (const content of said) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
       await history.addAIMessage('yes');
-      await memoryOf().consolidate();
-      expect(await memoryOf().memories({ session_id: `chain ${sessions}` })).toMatchObject({ total: 4 });
+      await getMemory().consolidate();
+      expect(await getMemory().memories({ session_id: `chain ${sessions}` })).toMatchObject({ total: 4 });
       const messages = await history.getMessages();
       expect(messages.map(({ name, content }) => [name, content])).toEqual([
         ...said.map((content) => ['Ada', content]),
@@ -242,10 +242,10 @@ function suite(memoryOf: () => MemoryApi): void {
 
     it('holds what other programs said in the session, and no memory that nobody said', async () => {
       const history = newHistory();
-      const talk = session(memoryOf(), `chain ${sessions}`, { userId: null });
+      const talk = session(getMemory(), `chain ${sessions}`, { userId: null });
       const said = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
       await talk.add(said);
-      await memoryOf().store({ content: 'a note', session_id: talk.id, metadata: { langchain: 'none' } });
+      await getMemory().store({ content: 'a note', session_id: talk.id, metadata: { langchain: 'none' } });
       const messages = await history.getMessages();
       expect(messages.map(({ type, content }) => [type, content])).toEqual([
         ['human', 'as user'],
@@ -276,7 +276,7 @@ function suite(memoryOf: () => MemoryApi): void {
         (error) => error,
       );
       expect(results).toMatchObject([{ status: 'stored' }, { error: { code: 'INVALID_REQUEST' } }]);
-      expect(await memoryOf().memory(results[0].id)).toMatchObject({ content: 'kept' });
+      expect(await getMemory().memory(results[0].id)).toMatchObject({ content: 'kept' });
     });
 
     it('is what a chain answers from, and grows by each turn', async () => {
@@ -284,14 +284,14 @@ function suite(memoryOf: () => MemoryApi): void {
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
           new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
         ),
-        getMessageHistory: (sessionId) => new MemoryChatHistory({ userId: null, memory: memoryOf(), sessionId }),
+        getMessageHistory: (sessionId) => new MemoryChatHistory({ userId: null, memory: getMemory(), sessionId }),
         inputMessagesKey: 'question',
         historyMessagesKey: 'before',
       });
       const config = { configurable: { sessionId: `chain ${++sessions}` } };
       await chain.invoke({ question: 'Who am I?' }, config);
       await chain.invoke({ question: 'How do you know?' }, config);
-      const { memories } = await memoryOf().session({ session_id: config.configurable.sessionId });
+      const { memories } = await getMemory().session({ session_id: config.configurable.sessionId });
       expect(memories.map(({ content }) => content)).toEqual([
         ...['Who am I?', 'Falstaff', 'How do you know?', 'You told me'],
       ]);
@@ -301,7 +301,7 @@ function suite(memoryOf: () => MemoryApi): void {
   describe('the tools', () => {
     /** Calls a tool as a model does, and answers the message that the model reads. */
     async function call(name: string, args: Record<string, unknown>): Promise<ToolMessage> {
-      const tool = memoryTools(memoryOf(), { userId: null }).find((each) => each.name === name);
+      const tool = memoryTools(getMemory(), { userId: null }).find((each) => each.name === name);
       return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
     }
 
@@ -315,9 +315,9 @@ function suite(memoryOf: () => MemoryApi): void {
       );
       expect(found.artifact).toMatchObject({ results: [{ id }], total: 1 });
       await call('update', { memory_id: id, content: 'The brambling came in June' });
-      expect((await memoryOf().memory(id)).content).toBe('The brambling came in June');
+      expect((await getMemory().memory(id)).content).toBe('The brambling came in June');
       expect((await call('forget', { memory_id: id })).artifact).toMatchObject({ status: 'forgotten' });
-      await expect(memoryOf().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(getMemory().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
     it('say what a model did wrong, and what to do', async () => {
@@ -331,8 +331,8 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('reach nothing of another user', async () => {
-      const { id } = await memoryOf().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
-      const bens = memoryTools(memoryOf(), { userId: 'ben' });
+      const { id } = await getMemory().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
+      const bens = memoryTools(getMemory(), { userId: 'ben' });
       const ask = (name: string, args: object) =>
         bens.find((each) => each.name === name)?.invoke({ type: 'tool_call', id: 'c', name, args: { ...args } });
       expect((await ask('recall', { query: 'smew' })).artifact).toMatchObject({ total: 0 });
@@ -340,7 +340,7 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('let no model choose whose memories they are', async () => {
-      for (const { name, schema } of memoryTools(memoryOf(), { userId: null })) {
+      for (const { name, schema } of memoryTools(getMemory(), { userId: null })) {
         const { properties } = schema as { properties: Record<string, unknown> };
         for (const field of ['user_id', 'agent_id', 'shared']) expect(properties, name).not.toHaveProperty(field);
       }
@@ -348,7 +348,7 @@ function suite(memoryOf: () => MemoryApi): void {
     });
 
     it('are described by schemas that say what each argument is', () => {
-      for (const { name, description, schema } of memoryTools(memoryOf(), { userId: null })) {
+      for (const { name, description, schema } of memoryTools(getMemory(), { userId: null })) {
         expect(description.length, name).toBeGreaterThan(100);
         const { properties } = schema as { properties: Record<string, { description?: string }> };
         for (const [field, { description: text }] of Object.entries(properties)) expect(text, field).toBeTruthy();

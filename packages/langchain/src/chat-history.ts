@@ -39,7 +39,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     const messages: BaseMessage[] = [];
     for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
       // A twin that consolidation merged is in the transcript, but in no list.
-      const metadata = kept.get(id) ?? (await this.#metadataOf(id));
+      const metadata = kept.get(id) ?? (await this.#getMetadata(id));
       const message = metadata && toMessage({ content, tags, metadata });
       if (message) messages.push(message);
     }
@@ -64,7 +64,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /** Undefined for a memory that has been forgotten, or has expired, since the transcript was read. */
-  async #metadataOf(id: string): Promise<Metadata | undefined> {
+  async #getMetadata(id: string): Promise<Metadata | undefined> {
     try {
       return (await this.#memory.memory(id)).metadata;
     } catch (error) {

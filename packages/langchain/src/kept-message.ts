@@ -8,7 +8,7 @@ import {
   type StoredMessage,
   SystemMessage,
 } from '@langchain/core/messages';
-import { type Message, roleOf } from '@memoryd/client/session';
+import { getRole, type Message } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
 import { withoutTexts, withTexts } from './kept-content.ts';
 
@@ -26,7 +26,7 @@ const KEPT_TYPES: readonly unknown[] = ['human', 'ai', 'system', 'tool', 'functi
 export function toKept(message: BaseMessage): Message {
   const { type, data } = message.toDict();
   if (!KEPT_TYPES.includes(type)) throw new TypeError(`a history keeps no messages of the type ${type}`);
-  const content = textOf(message);
+  const content = getText(message);
   // LangChain says content by another name where it was given as `contentBlocks`.
   const { content: _said, content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };
   const stored = { type, data: { ...rest, content: withoutTexts(message.content, content) } };
@@ -43,8 +43,8 @@ export function toMessage({
 }: Pick<Memory, 'content' | 'tags' | 'metadata'>): BaseMessage | undefined {
   const kept = isStored(metadata.langchain) ? restored(metadata.langchain, content) : undefined;
   if (kept) return kept;
-  const role = roleOf(tags);
-  return role === undefined ? undefined : messageOf(role, content);
+  const role = getRole(tags);
+  return role === undefined ? undefined : getMessage(role, content);
 }
 
 /** A message again; undefined where what is kept is none: whoever writes into the session can say that of anything. */
@@ -60,14 +60,14 @@ function restored({ type, data }: StoredMessage, said: string): BaseMessage | un
   }
 }
 
-function messageOf(role: string, content: string): BaseMessage {
+function getMessage(role: string, content: string): BaseMessage {
   if (role === 'user') return new HumanMessage(content);
   if (role === 'assistant') return new AIMessage(content);
   return role === 'system' ? new SystemMessage(content) : new ChatMessage(content, role);
 }
 
 /** What a message says; where it says nothing, what it does or holds, since no memory is blank. */
-function textOf(message: BaseMessage): string {
+function getText(message: BaseMessage): string {
   if (message.text.trim() !== '') return message.text;
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
   if (calls.length > 0) return calls.map(({ name, args }) => `${name}(${JSON.stringify(args)})`).join('\n');

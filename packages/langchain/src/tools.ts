@@ -1,7 +1,7 @@
 import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
 import { type OfUser, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
-import { failureOf, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
+import { getFailure, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
 
 /**
  * The memories of one user as tools: `recall`, `store`, `update` and `forget`, to be bound to a model among others. The
@@ -11,10 +11,10 @@ import { failureOf, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
  */
 export function memoryTools(all: MemoryApi, of: OfUser): DynamicStructuredTool[] {
   const memory = scopeToUser(all, of);
-  return Object.values(MODEL_TOOLS).map((verb: Tool) => toolOf(verb, memory));
+  return Object.values(MODEL_TOOLS).map((verb: Tool) => toTool(verb, memory));
 }
 
-function toolOf(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
+function toTool(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
   const { name, description, input } = verb;
   return tool(
     async (args: unknown, { signal }: { signal?: AbortSignal } = {}) => {
@@ -23,7 +23,7 @@ function toolOf(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
         const answer = await verb.call(memory, args, signal ? { signal } : {});
         return [verb.text(answer), answer];
       } catch (error) {
-        throw failureOf(error);
+        throw getFailure(error);
       }
     },
     // Arguments that do not fit the schema never get here: the model is to be told which, and why.

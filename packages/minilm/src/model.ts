@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
 import { MODEL_FILES } from './files.ts';
 import { type Model, STATE_SIZE, type Turn, takePart } from './parts.ts';
-import { inputsOf, PART_TOKENS, readTokenizer } from './tokens.ts';
+import { getInputs, PART_TOKENS, readTokenizer } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;
@@ -19,14 +19,14 @@ export async function loadModel(folder: string): Promise<Model> {
     const parts = windows.map((window) => takePart(window, tokenize, PART_TOKENS));
     const texts = parts.map(({ ids }) => [CLS, ...ids, SEP]);
     const embedded: Embedded[] = [];
-    for (const run of runsOf(texts.map(({ length }) => length))) {
+    for (const run of getRuns(texts.map(({ length }) => length))) {
       const together = run.map((index) => texts[index] as number[]);
       const some = await embedTogether(sessions, together, turn);
       for (const [i, index] of run.entries()) embedded[index] = some[i] as Embedded;
     }
     return parts.map(({ ids, length }, i) => {
       const { vector, states } = embedded[i] as Embedded;
-      return { vector, states: statesOf(states, ids, tells), length, tokens: ids.length };
+      return { vector, states: getStates(states, ids, tells), length, tokens: ids.length };
     });
   };
 }
@@ -38,7 +38,7 @@ interface Embedded {
 }
 
 /** The states of the tokens that tell what a text is about, one after the other. */
-function statesOf(states: Int8Array, ids: readonly number[], tells: (id: number) => boolean): Int8Array {
+function getStates(states: Int8Array, ids: readonly number[], tells: (id: number) => boolean): Int8Array {
   const telling = ids.flatMap((id, i) => (tells(id) ? [i + 1] : []));
   const kept = new Int8Array(telling.length * STATE_SIZE);
   for (const [i, place] of telling.entries()) kept.set(stateAt(states, place), i * STATE_SIZE);
@@ -55,7 +55,7 @@ async function embedTogether(
   texts: readonly (readonly number[])[],
   turn: Turn,
 ): Promise<Embedded[]> {
-  const tensors: Record<string, Tensor> = inputsOf(texts);
+  const tensors: Record<string, Tensor> = getInputs(texts);
   for (const session of sessions) {
     await turn();
     const feeds = Object.fromEntries(session.inputNames.map((name) => [name, tensors[name] as Tensor]));
@@ -96,7 +96,7 @@ export const RUN_TOKENS = 128;
  * Which texts share a run, by how many tokens each has: those of about one length, so that what is padded to the longest
  * costs less than runs of their own. Each text is in one run, by its index.
  */
-export function runsOf(lengths: readonly number[]): number[][] {
+export function getRuns(lengths: readonly number[]): number[][] {
   const ascending = lengths.map((_, index) => index).sort((a, b) => (lengths[a] as number) - (lengths[b] as number));
   const runs: number[][] = [];
   let longest = 0;

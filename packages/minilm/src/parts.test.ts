@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 /** All parts of a text, as an embedder takes them. */
-function partsOf(text: string): { text: string; ids: number[] }[] {
+function getParts(text: string): { text: string; ids: number[] }[] {
   const parts: { text: string; ids: number[] }[] = [];
   for (let from = 0; from < text.length; ) {
     const { ids, length } = takePart(windowAt(text, from), tokenize, PART_TOKENS);
@@ -31,7 +31,7 @@ describe('the parts of a long text', () => {
     ['lines', 'milk, eggs and flour\n'.repeat(500)],
     ['code', 'if(a[i]<b[j]){c[k++]=a[i++];}else{c[k++]=b[j++];}\n'.repeat(150)],
   ])('hold every token of %s, in order and at most 254 in each', (_, text) => {
-    const parts = partsOf(text);
+    const parts = getParts(text);
     expect(parts.length).toBeGreaterThan(2);
     for (const { ids } of parts) expect(ids.length).toBeLessThanOrEqual(PART_TOKENS);
     expect(parts.flatMap(({ ids }) => ids)).toEqual(tokenize(text));
@@ -44,7 +44,7 @@ describe('the parts of a long text', () => {
     ['emoji of several characters', '👩‍👩‍👧‍👦'.repeat(1000)],
     ['characters of two units', '𒀀'.repeat(6000)],
   ])('cover %s whole and cut no character in two', (_, text) => {
-    const parts = partsOf(text);
+    const parts = getParts(text);
     expect(parts.map((part) => part.text).join('')).toBe(text);
     for (const part of parts) {
       expect(part.ids.length).toBeLessThanOrEqual(PART_TOKENS);
@@ -53,18 +53,18 @@ describe('the parts of a long text', () => {
   });
 
   it('end at the ends of sentences', () => {
-    for (const part of partsOf(SENTENCE.repeat(100))) expect(part.text.trimEnd()).toMatch(/monastery\.$/);
+    for (const part of getParts(SENTENCE.repeat(100))) expect(part.text.trimEnd()).toMatch(/monastery\.$/);
   });
 
   it('end at the ends of words where a sentence is too long', () => {
-    const parts = partsOf(WORDS.repeat(200));
+    const parts = getParts(WORDS.repeat(200));
     const words = parts.flatMap((part) => part.text.trim().split(/\s+/));
     expect(new Set(words)).toEqual(new Set(WORDS.trim().split(' ')));
   });
 
   it('are at least half full before the last', () => {
     const text = `Yes. ${SENTENCE.repeat(30)} ${WORDS.repeat(60)}. No. ${'x,'.repeat(2000)}`;
-    for (const { ids } of partsOf(text).slice(0, -1)) expect(ids.length).toBeGreaterThanOrEqual(PART_TOKENS / 2);
+    for (const { ids } of getParts(text).slice(0, -1)) expect(ids.length).toBeGreaterThanOrEqual(PART_TOKENS / 2);
   });
 
   it('are taken from windows that never grow', () => {

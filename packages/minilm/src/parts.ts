@@ -59,7 +59,7 @@ export function windowAt(text: string, from: number): string {
 }
 
 /** The parts of a text, in order; together they are the text. */
-export function* partsOf(text: string, tokenize: Tokenize, mostTokens: number): Iterable<string> {
+export function* getParts(text: string, tokenize: Tokenize, mostTokens: number): Iterable<string> {
   for (let from = 0; from < text.length; ) {
     const { length } = takePart(windowAt(text, from), tokenize, mostTokens);
     yield text.slice(from, (from += length));

@@ -10,7 +10,7 @@ beforeAll(async () => {
   model = await loadModel(BUILT_FOLDER);
 });
 
-async function statesOf(...texts: string[]): Promise<Int8Array[][]> {
+async function getStates(...texts: string[]): Promise<Int8Array[][]> {
   const parts = await model(texts, atOnce);
   return parts.map(({ states = new Int8Array() }) =>
     Array.from({ length: states.length / STATE_SIZE }, (_, i) => states.slice(i * STATE_SIZE, (i + 1) * STATE_SIZE)),
@@ -25,7 +25,7 @@ function cosine(one: Int8Array | undefined, other: Int8Array | undefined): numbe
 
 describe('the states of tokens', () => {
   it('are of those that tell what a text is about', async () => {
-    const [all = []] = await statesOf('The heron, and the otter: at the lake!');
+    const [all = []] = await getStates('The heron, and the otter: at the lake!');
     expect(all).toHaveLength(3);
     for (const state of all) expect(Math.hypot(...state)).toBeCloseTo(127, -1);
   });
@@ -36,16 +36,16 @@ describe('the states of tokens', () => {
       'Otters',
       'A heron stands at the edge of the lake and waits for fish.',
     ];
-    const together = await statesOf(...texts);
-    for (const [i, text] of texts.entries()) expect(await statesOf(text)).toEqual([together[i]]);
+    const together = await getStates(...texts);
+    for (const [i, text] of texts.entries()) expect(await getStates(text)).toEqual([together[i]]);
   });
 
   it('are near for the same word in the same sense, and further for another word', async () => {
-    const [[bank] = [], [other] = [], [meadow] = []] = await statesOf('bank account', 'bank loan', 'meadow flowers');
+    const [[bank] = [], [other] = [], [meadow] = []] = await getStates('bank account', 'bank loan', 'meadow flowers');
     expect(cosine(bank, other)).toBeGreaterThan(cosine(bank, meadow) + 0.2);
   });
 
   it('are none of a text in a language that the model does not know', async () => {
-    expect(await statesOf('我明天下午三点去图书馆还书。')).toEqual([[]]);
+    expect(await getStates('我明天下午三点去图书馆还书。')).toEqual([[]]);
   });
 });

@@ -22,7 +22,7 @@ export type Tokenize = (text: string) => number[];
  * the square of a word's length. Past this length, counted after the decomposition that the tokenizer does first, a
  * word is tokenised in pieces.
  */
-const LONGEST_WORD = 64;
+const MAX_WORD_CHARS = 64;
 
 /** Words of the tokenizer (neither white space nor punctuation) that may be too long, as a character may become 4. */
 const LONG_WORD = /[^\s\p{P}!-/:-@[-`{-~]{17,}/gu;
@@ -77,14 +77,16 @@ function findTokens({ model: { vocab } }: TokenizerDescription, kind: RegExp): S
 }
 
 function breakUp(word: string): string {
-  return word.length > LONGEST_WORD || word.normalize('NFD').length > LONGEST_WORD ? word.replace(PIECE, '$& ') : word;
+  return word.length > MAX_WORD_CHARS || word.normalize('NFD').length > MAX_WORD_CHARS
+    ? word.replace(PIECE, '$& ')
+    : word;
 }
 
 /** What a run is given: tokens in columns, one for each text, so that the texts' first tokens come before their second. */
 type RunInputs = Record<'ids' | 'kept', Tensor>;
 
 /** The inputs for some texts, by the ids of their tokens; `kept` is 0 behind the end of all but the longest, else 1. */
-export function inputsOf(texts: readonly ArrayLike<number>[]): RunInputs {
+export function getInputs(texts: readonly ArrayLike<number>[]): RunInputs {
   const longest = Math.max(...texts.map((ids) => ids.length));
   const ids = new Int32Array(longest * texts.length);
   const kept = new Float32Array(longest * texts.length);

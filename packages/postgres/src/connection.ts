@@ -262,7 +262,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
 /** Asks by a connection; without `names`, by one that is there for one work alone, nothing has to stay prepared. */
 function toQueries(client: ClientBase, names?: StatementNames): Queries {
   const query = ({ text, values }: Sql) => {
-    const name = names?.nameOf(text, client);
+    const name = names?.getName(text, client);
     return client.query({ text, values: [...values], ...(name && { name }) });
   };
   return {

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type KeptRecords, keptRecords, type OwnerFilter, recordsOf, toLine } from '@memoryd/engine/storage-kit';
+import { getRecords, type KeptRecords, keptRecords, type OwnerFilter, toLine } from '@memoryd/engine/storage-kit';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 
@@ -41,7 +41,7 @@ export class Copies {
       const stop = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
       file = await openNameless();
       const count = await this.#inTurn(() => this.#write(file as FileHandle, { namespace, of }, stop));
-      return { count, records: recordsOf({ file, close }), discard: close };
+      return { count, records: getRecords({ file, close }), discard: close };
     } catch (error) {
       await close();
       throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;

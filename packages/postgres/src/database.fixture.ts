@@ -41,15 +41,15 @@ export async function usePostgres(): Promise<DatabaseServer> {
       url.searchParams.set('application_name', schema);
       return url.href;
     },
-    holds: (url, text) => anyRowHolds(pool, schemaOf(url), text),
+    holds: (url, text) => anyRowHolds(pool, getSchema(url), text),
     async drop(url) {
-      await pool.query(`DROP SCHEMA ${schemaOf(url)} CASCADE`);
+      await pool.query(`DROP SCHEMA ${getSchema(url)} CASCADE`);
     },
     close: () => pool.end(),
   };
 }
 
-function schemaOf(url: string): string {
+function getSchema(url: string): string {
   const [schema] = /test_[0-9a-f]+/.exec(url) ?? [];
   if (schema === undefined) throw new Error(`${url} names no schema of a test`);
   return schema;

@@ -55,24 +55,24 @@ const UNAVAILABLE: readonly [code: RegExp, sentence: string, isQuoted?: true][] 
 /** What others that use the server may give back. */
 const NO_CONNECTION_LEFT = /^53300$/;
 
-function codeOf(error: unknown): string {
+function getCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** Whether the same transaction should simply be tried once more. */
 export function isInTheWay(error: unknown): boolean {
-  return IN_THE_WAY.test(codeOf(error));
+  return IN_THE_WAY.test(getCode(error));
 }
 
 /** Whether the connection was lost, or is of no use any more. */
 export function isLost(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = getCode(error);
   return LOST.test(code) || (code === '' && error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 
 /** Whether a server that was there said nothing for as long as anything may take. */
 export function isSilent(error: unknown): boolean {
-  return codeOf(error) === '' && error instanceof Error && SILENT_MESSAGE.test(error.message);
+  return getCode(error) === '' && error instanceof Error && SILENT_MESSAGE.test(error.message);
 }
 
 /** Whether a caller was given the error because the database cannot serve, whatever was asked of it. */
@@ -88,7 +88,7 @@ export function toCallersError(error: unknown): unknown {
   const message = why.startsWith(DAMAGED) ? why : `the database cannot be used now: ${why}`;
   return new MemoryError('UNAVAILABLE', message, {
     cause: error,
-    isAway: isLost(error) || NO_CONNECTION_LEFT.test(codeOf(error)),
+    isAway: isLost(error) || NO_CONNECTION_LEFT.test(getCode(error)),
   });
 }
 
@@ -97,7 +97,7 @@ function whyUnavailable(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof WrongServer) return error.message;
   if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use';
-  const code = codeOf(error);
+  const code = getCode(error);
   const found = UNAVAILABLE.find(([codes]) => codes.test(code));
   if (found) {
     const [, sentence, isQuoted] = found;

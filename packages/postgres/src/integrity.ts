@@ -12,7 +12,7 @@ import {
   sql,
   textDigest,
 } from '@memoryd/engine/storage-kit';
-import { entryOf } from './recall-entry.ts';
+import { getEntry } from './recall-entry.ts';
 
 /** Memories, and bytes of their texts, that are looked at between two looks at what is next. */
 const CHECKED_AT_ONCE = 256;
@@ -81,7 +81,7 @@ interface Row {
   digest: string;
   tags: string;
   metadata: string;
-  entry: ReturnType<typeof entryOf> | null;
+  entry: ReturnType<typeof getEntry> | null;
 }
 
 async function* memoryProblems(queries: Queries): AsyncIterable<string> {
@@ -130,8 +130,8 @@ function* rowProblems(row: Row): Iterable<string> {
   }
 }
 
-function entryIn(row: Row): ReturnType<typeof entryOf> {
-  return entryOf({ ...row, tags: fromJson<string[]>(row.tags) });
+function entryIn(row: Row): ReturnType<typeof getEntry> {
+  return getEntry({ ...row, tags: fromJson<string[]>(row.tags) });
 }
 
 interface Attribute {

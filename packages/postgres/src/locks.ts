@@ -30,13 +30,13 @@ export const KEEP_WRITERS_OUT = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg
  * that others may add memories to meanwhile, but in which nobody changes any. `model`: which model is in use; alone.
  * `keys`: the API keys.
  */
-export type Hold = Exclude<Held, 'nothing'> | { exclusiveOf: readonly string[]; shared: readonly string[] };
+export type Hold = Exclude<Held, 'nothing'> | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
 
 /** The statement that takes the locks of a hold, in an order that is the same for all. */
 export function takeLocks(hold: Hold): string {
   if (hold === 'model') return `SELECT pg_advisory_xact_lock(${MODEL_LOCK})`;
   if (hold === 'keys') return `SELECT pg_advisory_xact_lock(${KEYS_LOCK})`;
-  const exclusive = new Set('exclusive' in hold ? [hold.exclusive] : hold.exclusiveOf);
+  const exclusive = new Set('exclusive' in hold ? [hold.exclusive] : hold.exclusiveNamespaces);
   const namespaces = new Set([...exclusive, ...('shared' in hold ? hold.shared : [])]);
   const locks = [...namespaces].sort().map((namespace) => {
     const suffix = exclusive.has(namespace) ? '' : '_shared';

@@ -8,7 +8,7 @@ const TOLD_AT_ONCE = 500;
 
 /** How long the connection that hears may be gone before it is looked for again: at first, and at the most. */
 const FIRST_REST_MS = 100;
-const LONGEST_REST_MS = 5000;
+const MAX_REST_MS = 5000;
 
 /** Said where notices were lost on their way out. */
 const MISSED = 'missed';
@@ -67,7 +67,7 @@ export class PostgresNotices implements Notices {
         if (this.#closing.signal.aborted) break;
         // Said as soon as anything can be again.
         this.#waiting = [this.#payload(MISSED)];
-        await this.#rest(LONGEST_REST_MS);
+        await this.#rest(MAX_REST_MS);
       }
     }
     // With nothing between it and the last look, so that whoever tells next begins anew.
@@ -97,7 +97,7 @@ export class PostgresNotices implements Notices {
       isFirst = false;
       begun();
       await this.#rest(restMs);
-      restMs = Math.min(restMs * 2, LONGEST_REST_MS);
+      restMs = Math.min(restMs * 2, MAX_REST_MS);
     }
   }
 

@@ -57,7 +57,7 @@ export class StatementNames {
   #given = 0;
 
   /** The name of a statement that a connection is about to be asked, if it has one. */
-  nameOf(text: string, connection: object): string | undefined {
+  getName(text: string, connection: object): string | undefined {
     const before = this.#asked.get(text);
     if (!before) this.#asked.set(text, {});
     else before.name ??= `memoryd_${this.#given++}`;

@@ -2,13 +2,13 @@ import type { Tier } from '@memoryd/contract';
 import {
   ANALYZER_VERSION,
   fromJson,
+  getWords,
   join,
   type Recallable,
   type RecallWriter,
   raw,
   sql,
   termDigest,
-  wordsOf,
 } from '@memoryd/engine/storage-kit';
 import type { OwnQueries } from './dialect.ts';
 
@@ -19,7 +19,7 @@ const ENTRY_VERSION = 2;
 export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
 /** Most that a frequency is told as; no score moves by what is beyond. */
-const MOST_FREQUENT = 2 ** 15 - 1;
+const MAX_FREQUENCY = 2 ** 15 - 1;
 
 /** How long memories that a process has stored or asked for wait for it alone, for their vectors. */
 export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
@@ -60,7 +60,7 @@ async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: n
 /** Lets recall know the speaker and the words of a memory by the tags that it has now, if recall finds it at all. */
 async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
-    const { speaker, speaker_terms, terms, frequencies, length } = entryOf(memory);
+    const { speaker, speaker_terms, terms, frequencies, length } = getEntry(memory);
     const isSemantic = memory.tier === 'semantic';
     await transaction.run(sql`
       WITH entry AS (
@@ -91,7 +91,7 @@ export async function readRecallTexts(
 
 /** Makes the entries and postings of memories that have none. */
 export async function keepEntries(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
-  const entries = JSON.stringify(memories.map(entryOf));
+  const entries = JSON.stringify(memories.map(getEntry));
   const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
   await transaction.run(sql`
     WITH entered AS (
@@ -109,9 +109,9 @@ export async function keepEntries(transaction: OwnQueries, memories: readonly Re
 }
 
 /** An entry as it is written. */
-export function entryOf(memory: RecallText) {
+export function getEntry(memory: RecallText) {
   const { namespace, ordinal } = memory;
-  const { frequencies, length, speaker, marks, speakerTerms } = wordsOf(memory);
+  const { frequencies, length, speaker, marks, speakerTerms } = getWords(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
   return {
     namespace,
@@ -120,7 +120,7 @@ export function entryOf(memory: RecallText) {
     speaker,
     marks,
     terms: terms.map(([term]) => term),
-    frequencies: terms.map(([, frequency]) => Math.min(frequency, MOST_FREQUENT)),
+    frequencies: terms.map(([, frequency]) => Math.min(frequency, MAX_FREQUENCY)),
     speaker_terms: speakerTerms.map((term) => termDigest(namespace, term)),
   };
 }

@@ -7,7 +7,7 @@ import type { Hold } from './locks.ts';
 const NAMESPACES = 10_000;
 
 /** How far the replica may be behind, how often it is looked how far it is, and how long one that failed is let be. */
-const MOST_LAG_MS = 10_000;
+const MAX_LAG_MS = 10_000;
 const LOOKED_EVERY_MS = 1000;
 const REST_MS = 5000;
 
@@ -125,7 +125,7 @@ export class Replica {
   }
 
   #note(hold: Hold): void {
-    for (const namespace of namespacesOf(hold)) this.#noteNamespace(namespace);
+    for (const namespace of getNamespaces(hold)) this.#noteNamespace(namespace);
   }
 
   #noteNamespace(namespace: string | typeof ALL): void {
@@ -141,13 +141,13 @@ export class Replica {
     await this.#takeMark();
     const replayed = await position(this.#replica, REPLAYED_UNTIL);
     if (this.#mark && replayed >= this.#mark.position) this.#reachedAt = this.#mark.at;
-    if (this.#elapsedMs() - this.#reachedAt > MOST_LAG_MS) return false;
+    if (this.#elapsedMs() - this.#reachedAt > MAX_LAG_MS) return false;
     return (await this.#hasReplayed(ALL, replayed)) && (await this.#hasReplayed(namespace, replayed));
   }
 
   /** Throws where it is another database; false where it has not replayed the tables yet. */
   async #learnWhetherOurs(): Promise<boolean> {
-    const [ours, its] = await Promise.all([placeOf(this.#primary), placeOf(this.#replica)]);
+    const [ours, its] = await Promise.all([getPlace(this.#primary), getPlace(this.#replica)]);
     if (its.cluster !== ours.cluster || its.database !== ours.database) throw new OtherDatabase();
     if (its.table !== null && its.table !== ours.table) throw new OtherDatabase();
     this.#isOurs = its.table !== null;
@@ -158,7 +158,7 @@ export class Replica {
     const at = this.#elapsedMs();
     if (this.#mark && at - this.#mark.at < LOOKED_EVERY_MS) return;
     // One that the replica has not reached stays, or it would be behind a new one for ever.
-    if (this.#mark && this.#reachedAt < this.#mark.at && at - this.#mark.at < MOST_LAG_MS) return;
+    if (this.#mark && this.#reachedAt < this.#mark.at && at - this.#mark.at < MAX_LAG_MS) return;
     this.#mark = { position: await position(this.#primary, WRITTEN_UNTIL), at };
   }
 
@@ -190,10 +190,10 @@ export class Replica {
   }
 }
 
-function namespacesOf(hold: Hold): readonly (string | typeof ALL)[] {
+function getNamespaces(hold: Hold): readonly (string | typeof ALL)[] {
   if (hold === 'keys') return [];
   if (hold === 'model') return [ALL];
-  return 'exclusive' in hold ? [hold.exclusive] : [...hold.exclusiveOf, ...hold.shared];
+  return 'exclusive' in hold ? [hold.exclusive] : [...hold.exclusiveNamespaces, ...hold.shared];
 }
 
 async function position(connection: Connection, place: Sql): Promise<Position> {
@@ -210,7 +210,7 @@ interface Place {
   table: number | null;
 }
 
-async function placeOf(connection: Connection): Promise<Place> {
+async function getPlace(connection: Connection): Promise<Place> {
   const place = await connection.row<Place>(sql`
     SELECT system_identifier::text AS cluster, current_database()::text AS database,
       to_regclass('property')::oid::bigint AS table

@@ -50,6 +50,8 @@ export async function recordAccesses(connection: Connection, accesses: readonly 
   for (let from = 0; from < namespaces.length; from += NAMESPACES_AT_ONCE) {
     const some = new Set(namespaces.slice(from, from + NAMESPACES_AT_ONCE));
     const these = accesses.filter((access) => some.has(access.namespace));
-    await connection.write({ exclusiveOf: [], shared: [...some] }, (transaction) => recordAccess(transaction, these));
+    await connection.write({ exclusiveNamespaces: [], shared: [...some] }, (transaction) =>
+      recordAccess(transaction, these),
+    );
   }
 }

@@ -95,12 +95,12 @@ export class StoreQueue {
   async #keepOnce(memories: readonly NewMemory[], isRepeated: boolean): Promise<StoreOutcome[]> {
     const shared = [...new Set(memories.map((memory) => memory.namespace))];
     // Where a commit was lost, alone, so that it has ended by then, one way or the other; then ids tell.
-    const exclusiveOf = isRepeated ? shared : shared.filter((namespace) => this.#isAlone(namespace, memories));
-    return this.#connection.write({ exclusiveOf, shared }, async (transaction) => {
+    const exclusiveNamespaces = isRepeated ? shared : shared.filter((namespace) => this.#isAlone(namespace, memories));
+    return this.#connection.write({ exclusiveNamespaces, shared }, async (transaction) => {
       const already = isRepeated ? await storedAlready(transaction, memories) : [];
       const missing = memories.filter((_, i) => already[i] === undefined);
       const rooms = await readRooms(transaction, memories, this.#limits.quota);
-      assertAlone(rooms, exclusiveOf);
+      assertAlone(rooms, exclusiveNamespaces);
       const outcomes = await storeMany(transaction, missing, { workingMax: this.#limits.workingMax, rooms });
       let next = 0;
       return memories.map((_, i) => already[i] ?? (outcomes[next++] as StoreOutcome));

@@ -6,7 +6,7 @@ const APART_MS = 60_000;
 const AFTER_MS = 1000;
 
 /** Longest that a vacuum may take: a large database is left to autovacuum, which spares others. */
-const LONGEST_MS = 30_000;
+const MAX_MS = 30_000;
 
 /** The tables that hold texts, or what is made of them. */
 const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, token_states, attribute';
@@ -29,7 +29,7 @@ export function vacuumTask(connection: Connection): BackgroundTask {
 }
 
 async function vacuum(queries: { script(text: string): Promise<void> }): Promise<void> {
-  await queries.script(`SET statement_timeout = ${LONGEST_MS}`);
+  await queries.script(`SET statement_timeout = ${MAX_MS}`);
   // Past tables that are being worked on.
   await queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`);
 }

@@ -33,7 +33,7 @@ export async function putVectors(
     WHERE ${OF_EITHER_TURN} AND ordinal = ANY(${vectors.map((memory) => memory.ordinal)}::bigint[])`);
   if (waiting.length === 0) return [];
   const shared = waiting.map(({ namespace }) => namespace);
-  return connection.write({ exclusiveOf: [], shared }, async (transaction) => {
+  return connection.write({ exclusiveNamespaces: [], shared }, async (transaction) => {
     const model = await modelInUse(transaction);
     if (model?.modelId !== modelId) return [];
     const taken = await takeWaiting(transaction, vectors);

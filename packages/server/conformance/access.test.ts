@@ -11,7 +11,7 @@ import { runHere } from './command-here.ts';
 import { readEvents } from './event-reader.ts';
 import { temporaryFolder } from './folders.ts';
 import { type Answer, parseRaw, type Request, sendRaw } from './http.ts';
-import { addKey, administrationOf } from './keys.ts';
+import { addKey, getAdministration } from './keys.ts';
 import { eventually, runServer } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import type { Exit } from './server.ts';
@@ -33,7 +33,7 @@ function getRefusal(work: () => unknown): Error {
   throw new Error('nothing was refused');
 }
 
-const idOf = (key: string) => key.split('_')[1] as string;
+const getId = (key: string) => key.split('_')[1] as string;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 /** Returns an answer, unless it refuses the key. */
@@ -67,7 +67,7 @@ describe('making keys', () => {
   it('prints JSON where that is asked for', async () => {
     const made = JSON.parse((await command(dbPath, 'keys', 'add', '--json')).stdout);
     expect(made).toEqual({
-      id: idOf(made.key),
+      id: getId(made.key),
       namespace: 'default',
       scope: 'write',
       name: '',
@@ -150,7 +150,7 @@ describe('a server whose database gets its first key while it runs', () => {
     expect((await client.send({ path: '/health' })).status).toBe(200);
     const holder = await readEvents(client.server.port, '', undefined, bearer(key));
     expect(holder.status).toBe(200);
-    await (await administrationOf(dbPath)).keys.revoke(idOf(key));
+    await (await getAdministration(dbPath)).keys.revoke(getId(key));
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     expect(await holder.ended).toBe(true);
     // Revoking the last key opens nothing.
@@ -394,7 +394,7 @@ describe('quotas', () => {
   it('hold to the last memory over several processes', async () => {
     const one = await startClient({ env: WORDS_ONLY });
     const { dbPath } = one.server;
-    await (await administrationOf(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });
+    await (await getAdministration(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });
     const other = await startClient({ env: WORDS_ONLY, dbPath });
     const statuses = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
@@ -420,7 +420,7 @@ describe('memoryd namespaces', () => {
     const store = { method: 'POST', path: '/store', json: { content } };
     await client.ok({ ...store, headers: bearer(key) });
     await client.ok({ ...store, json: { content: 'a text of the garden' }, headers: bearer(other) });
-    const { namespaces } = await administrationOf(dbPath);
+    const { namespaces } = await getAdministration(dbPath);
     const empty = { episodic_count: 0, semantic_count: 0, quota: { memories: null, bytes: null }, keys: 1 };
     const garden = { name: 'garden', working_count: 1, memories: 1, bytes: 20, ...empty };
     const listed = JSON.parse((await command(dbPath, 'namespaces', 'list', '--json')).stdout);
@@ -463,20 +463,20 @@ describe('starting', () => {
     await reportStart({ settings, url: '', engine, telemetry } as Service);
     return events;
   };
-  const namesOf = async (host: string, env: Record<string, string>) =>
+  const getNames = async (host: string, env: Record<string, string>) =>
     (await getReports(host, env)).map(({ event }) => event);
   const key = { SERVICE_API_KEY: 'k'.repeat(32) };
   const production = { NODE_ENV: 'production' };
 
   it('warns of web pages in development only while there is no key', async () => {
-    expect(await namesOf('127.0.0.1', {})).toContain('any_origin_allowed');
-    expect(await namesOf('127.0.0.1', key)).toEqual(['server_started']);
+    expect(await getNames('127.0.0.1', {})).toContain('any_origin_allowed');
+    expect(await getNames('127.0.0.1', key)).toEqual(['server_started']);
   });
 
   it('says how to make a key where others than this machine are to call and there is none', async () => {
     const advice = (await getReports('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
     expect(advice?.facts?.message).toContain('memoryd keys add');
-    expect(await namesOf('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);
-    expect(await namesOf('127.0.0.1', production)).toEqual(['server_started']);
+    expect(await getNames('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);
+    expect(await getNames('127.0.0.1', production)).toEqual(['server_started']);
   });
 });

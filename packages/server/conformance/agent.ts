@@ -6,7 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, LoggingMessageNotification } from '@modelcontextprotocol/sdk/types.js';
 import { CallToolResultSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
-import { commandOf } from './process.ts';
+import { getCommand } from './process.ts';
 
 /** An agent's side of the Model Context Protocol: the SDK's client, for tests that expect tools to succeed. */
 export class Agent {
@@ -33,17 +33,17 @@ export class Agent {
   /** Calls a tool that must succeed, and answers its structured content. */
   async call<Answer>(name: string, args: Record<string, unknown> = {}): Promise<Answer> {
     const result = await this.result(name, args);
-    expect(result.isError, textOf(result)).toBeFalsy();
-    expect(textOf(result)).toMatch(/\S/);
+    expect(result.isError, getText(result)).toBeFalsy();
+    expect(getText(result)).toMatch(/\S/);
     return result.structuredContent as Answer;
   }
 
   /** Calls a tool that must fail, and answers the error and what a model reads of it. */
   async failure(name: string, args: Record<string, unknown> = {}): Promise<{ error: ErrorBody; text: string }> {
     const result = await this.result(name, args);
-    expect(result.isError, textOf(result)).toBe(true);
+    expect(result.isError, getText(result)).toBe(true);
     expect(result.structuredContent).toBeUndefined();
-    return { error: result._meta?.error as ErrorBody, text: textOf(result) };
+    return { error: result._meta?.error as ErrorBody, text: getText(result) };
   }
 
   /** Stores a memory and answers its id. */
@@ -59,7 +59,7 @@ export class Agent {
 }
 
 /** The text that a model reads of a result. */
-export function textOf({ content }: CallToolResult): string {
+export function getText({ content }: CallToolResult): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
@@ -70,11 +70,11 @@ export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Pr
 
 /** An agent with a `memoryd mcp` of its own, started with these options. */
 export function commandAgent(options: string[], env: Record<string, string> = {}): Promise<Agent> {
-  return agentOf(commandOf(['mcp', ...options], env));
+  return connectAgent(getCommand(['mcp', ...options], env));
 }
 
 /** An agent of whatever a command starts. */
-export function agentOf(command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>): Promise<Agent> {
+export function connectAgent(command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>): Promise<Agent> {
   return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 

@@ -18,7 +18,7 @@ async function describedRoutes(client: Client): Promise<{ method: string; path: 
   );
 }
 
-const listOf = (answer: Answer, header: string) =>
+const getList = (answer: Answer, header: string) =>
   String(answer.headers[header] ?? '')
     .toLowerCase()
     .split(/\s*,\s*/);
@@ -44,8 +44,8 @@ describe('across origins', () => {
         const answer = await preflight(client, ORIGIN, route);
         expect(answer.status, JSON.stringify(route)).toBe(204);
         expect(['*', ORIGIN]).toContain(answer.headers['access-control-allow-origin']);
-        expect(listOf(answer, 'access-control-allow-methods')).toContain(route.method.toLowerCase());
-        expect(listOf(answer, 'access-control-allow-headers')).toEqual(expect.arrayContaining(sent));
+        expect(getList(answer, 'access-control-allow-methods')).toContain(route.method.toLowerCase());
+        expect(getList(answer, 'access-control-allow-headers')).toEqual(expect.arrayContaining(sent));
         // Cookies play no part, so no page may have them sent.
         expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
       }
@@ -70,7 +70,7 @@ describe('across origins', () => {
     ];
     for (const path of ['/stats', '/memories/none', '/nowhere']) {
       const answer = await listed.send({ path, headers: { origin: ORIGIN } });
-      expect(listOf(answer, 'access-control-expose-headers')).toEqual(expect.arrayContaining(exposed));
+      expect(getList(answer, 'access-control-expose-headers')).toEqual(expect.arrayContaining(exposed));
       expect(answer.headers.vary).toMatch(/origin/i);
     }
   });

@@ -1,8 +1,8 @@
 import { Readable, Writable } from 'node:stream';
 import { vi } from 'vitest';
 import { runCommandLine } from '../src/command-line.ts';
-import { exitCodeOf } from '../src/exit-codes.ts';
-import { messageOf } from '../src/message-of.ts';
+import { getExitCode } from '../src/exit-codes.ts';
+import { getMessage } from '../src/message-of.ts';
 import { type CommandOptions, getAnswer, getAnswers } from './command.ts';
 import type { Exit } from './server.ts';
 
@@ -25,7 +25,7 @@ export async function runHere(args: readonly string[], { input = '', env = {} }:
   delete process.env.FORCE_COLOR;
   process.env.NO_COLOR = '1';
   try {
-    const code = await codeOf(runCommandLine(args, env), stderr);
+    const code = await getCode(runCommandLine(args, env), stderr);
     return { code, stdout: stdout.text, stderr: stderr.text };
   } finally {
     process.exitCode = undefined;
@@ -46,13 +46,13 @@ export async function answerHere<T>(args: readonly string[], options: HereOption
 }
 
 /** Returns the exit code that a process would have after the command, as `main` sets it. */
-async function codeOf(command: Promise<void>, stderr: Writable): Promise<number> {
+async function getCode(command: Promise<void>, stderr: Writable): Promise<number> {
   try {
     await command;
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    stderr.write(`${messageOf(error).replaceAll('\n', ' ')}\n`);
-    return exitCodeOf(error);
+    stderr.write(`${getMessage(error).replaceAll('\n', ' ')}\n`);
+    return getExitCode(error);
   }
 }
 

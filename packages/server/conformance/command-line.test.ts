@@ -18,7 +18,7 @@ import type {
 } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerOf, runCommand } from './command.ts';
+import { runCommand, toAnswer } from './command.ts';
 import { answerHere, answersHere, runHere } from './command-here.ts';
 import { temporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
@@ -389,11 +389,11 @@ describe('commands on a service', () => {
   it('show the key of a flag, of the environment or of the settings file', async () => {
     const cwd = temporaryFolder();
     expect(await answerHere(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
-    expect(await answerOf(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
+    expect(await toAnswer(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
       'working_count',
     );
     writeFileSync(join(cwd, 'memoryd.config.json'), JSON.stringify({ url, apiKey: keys.write }));
-    expect(await answerOf(['store', 'by the file'], { cwd })).toMatchObject({ status: 'stored' });
+    expect(await toAnswer(['store', 'by the file'], { cwd })).toMatchObject({ status: 'stored' });
   });
 
   it('end with 5 where the key is missing, wrong or not enough', async () => {

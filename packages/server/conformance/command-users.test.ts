@@ -49,12 +49,12 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
   });
 
   it('recall, list, show, count and export the memories of one user', async () => {
-    const idsOf = (memories: readonly { id: string }[]) => memories.map(({ id }) => id).sort();
+    const getIds = (memories: readonly { id: string }[]) => memories.map(({ id }) => id).sort();
     const reads: [args: string[], read: (args: string[]) => Promise<string[]>][] = [
-      [['recall', 'bittern'], async (args) => idsOf((await ask<RecallResponse>(...args)).results)],
-      [['list'], async (args) => idsOf((await ask<MemoriesResponse>(...args)).memories)],
-      [['session', 'marsh'], async (args) => idsOf(await list<SessionMemory>(...args))],
-      [['export'], async (args) => idsOf(exportedIn((await run(...args)).stdout))],
+      [['recall', 'bittern'], async (args) => getIds((await ask<RecallResponse>(...args)).results)],
+      [['list'], async (args) => getIds((await ask<MemoriesResponse>(...args)).memories)],
+      [['session', 'marsh'], async (args) => getIds(await list<SessionMemory>(...args))],
+      [['export'], async (args) => getIds(exportedIn((await run(...args)).stdout))],
     ];
     for (const [args, read] of reads) {
       expect(await read([...args, '--user', 'ada']), args[0]).toEqual([ids.ada]);

@@ -19,7 +19,7 @@ export async function runCommand(
 }
 
 /** Returns the one JSON value that a command prints. */
-export async function answerOf<T>(args: string[], options: CommandOptions = {}): Promise<T> {
+export async function toAnswer<T>(args: string[], options: CommandOptions = {}): Promise<T> {
   return getAnswer(args, await runCommand([...args, '--json'], options));
 }
 

@@ -12,7 +12,7 @@ function atOnce<T>(times: number, task: (n: number) => Promise<T>): Promise<T[]>
   return Promise.all(Array.from({ length: times }, (_, n) => task(n)));
 }
 
-const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+const getStatuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 
 /** So many statuses, of which one is 200 and the others the other one. */
 const oneWins = (times: number, other: number) => [200, ...new Array<number>(times - 1).fill(other)];
@@ -59,7 +59,7 @@ describe('100 retries of one Idempotency-Key at once', () => {
         json: { content: `contested ${n}` },
       }),
     );
-    expect(statusesOf(answers)).toEqual(oneWins(100, 409));
+    expect(getStatuses(answers)).toEqual(oneWins(100, 409));
     for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'CONFLICT' });
     const winner = answers.findIndex(({ status }) => status === 200);
     expect((await memoryd.memory(answers[winner]?.body.id ?? '')).content).toBe(`contested ${winner}`);
@@ -74,7 +74,7 @@ describe('conditional writes of the same version at once', () => {
     const answers = await atOnce(times, (n) =>
       memoryd.update(id, { content: `written by ${n}` }, { 'if-match': etag }),
     );
-    expect(statusesOf(answers)).toEqual(oneWins(times, 412));
+    expect(getStatuses(answers)).toEqual(oneWins(times, 412));
     for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'PRECONDITION_FAILED' });
     const winner = answers.findIndex(({ status }) => status === 200);
     expect(await memoryd.memory(id)).toMatchObject({ content: `written by ${winner}`, version: 2 });
@@ -98,7 +98,7 @@ describe('conditional writes of the same version at once', () => {
       } else {
         expect(forgotten.status).toBe(200);
         expectRefusal(updated, { code: 'NOT_FOUND' });
-        expect(await memoryd.statusOf(id)).toBe(404);
+        expect(await memoryd.getStatus(id)).toBe(404);
       }
       return updated.status;
     });
@@ -109,7 +109,7 @@ describe('conditional writes of the same version at once', () => {
     const id = await memoryd.store({ content: 'forgotten once' });
     const headers = { 'if-match': await memoryd.etag(id) };
     const answers = await atOnce(20, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers }));
-    expect(statusesOf(answers)).toEqual(oneWins(20, 404));
+    expect(getStatuses(answers)).toEqual(oneWins(20, 404));
   });
 
   it('of 50 updates without a condition all are done, and one after the other', async () => {

@@ -371,13 +371,13 @@ describe('the commands', () => {
     const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
     expect(await exported(served)).toBe(stdout);
     const file = join(temporaryFolder(), 'memories.ndjson');
-    const urlOf = ({ server }: Client) => ['--url', `http://127.0.0.1:${server.port}`];
-    expect(await runHere(['export', file, ...urlOf(memoryd)])).toMatchObject({ code: 0, stdout: '' });
+    const getUrl = ({ server }: Client) => ['--url', `http://127.0.0.1:${server.port}`];
+    expect(await runHere(['export', file, ...getUrl(memoryd)])).toMatchObject({ code: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe(stdout);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const elsewhere = ['--namespace', 'elsewhere', '--db-path', restored];
     expect(await runCommand(['import', ...elsewhere], { input: stdout })).toMatchObject({ code: 0 });
-    const again = await runHere(['import', file, '--json', ...urlOf(served)]);
+    const again = await runHere(['import', file, '--json', ...getUrl(served)]);
     expect(JSON.parse(again.stdout)).toMatchObject({ imported_count: 0, refused_count: 0 });
     expect((await runHere(['export', ...elsewhere])).stdout).toBe(stdout);
     await expectCleanEnd(served.server);

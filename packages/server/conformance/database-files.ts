@@ -9,13 +9,13 @@ export function uniqueWord(): string {
 }
 
 /** What of a word is looked for: an index of terms may share a term's beginning with its neighbour and shorten its end. */
-export function middleOf(word: string): string {
+export function getMiddle(word: string): string {
   return word.slice(4, 20);
 }
 
 /** Whether the bytes of any file beside the database, or of the database itself, hold the middle of a word. */
 export function filesHold(dbPath: string, word: string): boolean {
-  const middle = middleOf(word);
+  const middle = getMiddle(word);
   const folder = dirname(dbPath);
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../../postgres/src/database.fixture.ts';
-import { filesHold, middleOf } from './database-files.ts';
+import { filesHold, getMiddle } from './database-files.ts';
 import { temporaryFolder } from './folders.ts';
 
 /** Whether the servers under test keep their memories in files, and not on a PostgreSQL server. */
@@ -26,7 +26,7 @@ export async function newDatabase(): Promise<string> {
 
 /** Whether the files of a database, or the rows of a database on a server, hold a word. */
 export async function databaseHolds(database: string, word: string): Promise<boolean> {
-  return isAddress(database) ? (await getPostgres()).holds(database, middleOf(word)) : filesHold(database, word);
+  return isAddress(database) ? (await getPostgres()).holds(database, getMiddle(word)) : filesHold(database, word);
 }
 
 /** The flags that name a database. */

@@ -132,7 +132,7 @@ describe('a run that distils', () => {
     const { changes } = await client.get<ConsolidationResponse>(`/consolidations/${run.id}`);
     expect(changes).toContainEqual({ kind: 'distilled', memory_id: made?.id, derived_from: sources });
     await client.ok({ method: 'POST', path: `/consolidations/${run.id}/undo` });
-    expect(await client.statusOf(made?.id ?? '')).toBe(404);
+    expect(await client.getStatus(made?.id ?? '')).toBe(404);
     for (const id of sources) expect((await client.memory(id)).tier).toBe('working');
     await client.consolidate();
     expect(await semantics(client)).toEqual([]);
@@ -173,8 +173,8 @@ describe('recall', () => {
       const ids = found.results.map((result) => result.id);
       const last = Math.max(...sources.map((source) => ids.indexOf(source)));
       expect(ids.indexOf(semantic.id), query).toBeGreaterThan(last);
-      const scoreOf = (id: string) => found.results[ids.indexOf(id)]?.score ?? Number.NaN;
-      for (const source of sources) expect(scoreOf(semantic.id)).toBeLessThanOrEqual(scoreOf(source));
+      const getScore = (id: string) => found.results[ids.indexOf(id)]?.score ?? Number.NaN;
+      for (const source of sources) expect(getScore(semantic.id)).toBeLessThanOrEqual(getScore(source));
       expect(await memoryd.recalled(query, 'tier=semantic')).toEqual([semantic.id]);
     }
   });
@@ -249,7 +249,7 @@ describe('what is distilled', () => {
     const { client, sources, semantic } = await distilled(newNamespace());
     for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
     expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
-    expect(await client.statusOf(semantic.id)).toBe(404);
+    expect(await client.getStatus(semantic.id)).toBe(404);
     expect(await client.stats()).toMatchObject({ semantic_count: 0 });
   });
 
@@ -259,13 +259,13 @@ describe('what is distilled', () => {
     const { client, semantic } = await distilled(newNamespace(), texts, { tags: ['greenhouse'] });
     const answer = await client.forgetMany('tag=greenhouse');
     await expectGone(word, answer);
-    expect(await client.statusOf(semantic.id)).toBe(404);
+    expect(await client.getStatus(semantic.id)).toBe(404);
   });
 
   it('is not made again once a client has forgotten it, until its group changes', async () => {
     const { client, sources, semantic } = await distilled(newNamespace());
     await client.forget(semantic.id);
-    for (const id of sources) expect(await client.statusOf(id)).toBe(200);
+    for (const id of sources) expect(await client.getStatus(id)).toBe(200);
     await client.consolidate();
     expect(await semantics(client)).toEqual([]);
     // Looked at again, the group is what it was.

@@ -158,7 +158,7 @@ describe('the documentation pages', () => {
     html: string;
     policy: string;
   }
-  async function pageOf(client: Client, path: string): Promise<Page> {
+  async function getPage(client: Client, path: string): Promise<Page> {
     let url = new URL(path, 'http://127.0.0.1');
     for (let hops = 0; hops < 5; hops += 1) {
       const answer = await client.send({ path: url.pathname });
@@ -176,7 +176,7 @@ describe('the documentation pages', () => {
     throw new Error(`${path} redirects in a circle`);
   }
   /** Addresses that a page loads by itself: scripts, styles, images; not links to follow. */
-  function loadsOf({ html }: Page): string[] {
+  function getLoads({ html }: Page): string[] {
     const attributes = [...html.matchAll(/<(?:script|img|iframe|source|embed)\b[^>]*?\ssrc=["']?([^"'\s>]+)/gi)];
     const styles = [...html.matchAll(/<link\b[^>]*?\shref=["']?([^"'\s>]+)/gi)];
     const inCss = [...html.matchAll(/(?:url\(|@import\s+)["']?([^"')\s]+)/gi)];
@@ -196,12 +196,12 @@ describe('the documentation pages', () => {
   }
 
   it.each(['/docs', '/redoc'])('%s answers HTML', async (path) => {
-    expect((await pageOf(memoryd, path)).html).toMatch(/<html/i);
+    expect((await getPage(memoryd, path)).html).toMatch(/<html/i);
   });
 
   it.each(['/docs', '/redoc'])('%s loads only what the server itself has', async (path) => {
-    const page = await pageOf(memoryd, path);
-    const loads = loadsOf(page);
+    const page = await getPage(memoryd, path);
+    const loads = getLoads(page);
     expect(loads.length).toBeGreaterThan(0);
     for (const address of loads) {
       const url = new URL(address, `http://127.0.0.1${page.url}`);
@@ -213,9 +213,9 @@ describe('the documentation pages', () => {
   });
 
   it.each(['/docs', '/redoc'])('%s and its scripts fetch from no outside host', async (path) => {
-    const page = await pageOf(memoryd, path);
+    const page = await getPage(memoryd, path);
     const texts = [page.html];
-    for (const address of loadsOf(page).filter((load) => /\.(js|css)\b/.test(load))) {
+    for (const address of getLoads(page).filter((load) => /\.(js|css)\b/.test(load))) {
       texts.push((await memoryd.send({ path: new URL(address, `http://127.0.0.1${page.url}`).pathname })).text);
     }
     const named = [
@@ -226,9 +226,9 @@ describe('the documentation pages', () => {
   });
 
   it.each(['/docs', '/redoc'])('%s shows the description that the server answers', async (path) => {
-    const page = await pageOf(memoryd, path);
+    const page = await getPage(memoryd, path);
     const texts = [page.html];
-    for (const address of loadsOf(page).filter((load) => load.includes('initializer'))) {
+    for (const address of getLoads(page).filter((load) => load.includes('initializer'))) {
       texts.push((await memoryd.send({ path: address })).text);
     }
     const named = /spec-url=["']([^"']+)|url: resolveUrl\('([^']+)'\)/.exec(texts.join('\n'));

@@ -95,7 +95,7 @@ describe('two servers on one database', () => {
     expect((await second.update(id, { content: 'passed back by the neighbouring tapir' })).status).toBe(200);
     expect(await first.recalled('tapir')).toEqual([id]);
     await first.forget(id);
-    expect(await second.statusOf(id)).toBe(404);
+    expect(await second.getStatus(id)).toBe(404);
     expect(await second.recalled('tapir')).toEqual([]);
   });
 
@@ -107,6 +107,6 @@ describe('two servers on one database', () => {
     expect((await first.memories('limit=1')).total).toBe(before + 120);
     expect((await second.memories('limit=1')).total).toBe(before + 120);
     await expectCleanEnd(second.server);
-    expect(await first.statusOf(ids[119] ?? '')).toBe(200);
+    expect(await first.getStatus(ids[119] ?? '')).toBe(200);
   });
 });

@@ -4,7 +4,7 @@ import type { HealthResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddingServer, startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { writeModelConfig, writeTinyModel } from '../../engine/src/embedding/tiny-model.fixture.ts';
-import { answerOf } from './command.ts';
+import { toAnswer } from './command.ts';
 import { eventually, temporaryFolder } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { type Client, expectCleanEnd, startClient } from './under-test.ts';
@@ -64,7 +64,7 @@ describe('a model behind the OpenAI embeddings protocol', () => {
     await expectCleanEnd(client.server);
     // A command that needs no model opens the same file under the same settings.
     const list = ['list', '--db-path', client.server.database];
-    expect(await answerOf(list, { env: environment(prefixes) })).toMatchObject({ memories: [{ id }] });
+    expect(await toAnswer(list, { env: environment(prefixes) })).toMatchObject({ memories: [{ id }] });
   });
 
   const faults: {

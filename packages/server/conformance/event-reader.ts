@@ -37,14 +37,14 @@ export function readEvents(
 export function openStream(port: number, path: string, headers: OutgoingHttpHeaders = {}): Promise<EventReader> {
   return new Promise((resolve, reject) => {
     const outgoing = startRequest({ host: '127.0.0.1', port, path, headers, agent: false }, (incoming) =>
-      resolve(readerOf(outgoing, incoming)),
+      resolve(createReader(outgoing, incoming)),
     );
     outgoing.on('error', reject);
     outgoing.end();
   });
 }
 
-function readerOf(outgoing: ClientRequest, incoming: IncomingMessage): EventReader {
+function createReader(outgoing: ClientRequest, incoming: IncomingMessage): EventReader {
   let text = '';
   incoming.setEncoding('utf8').on('data', (some: string) => {
     text += some;

@@ -14,7 +14,7 @@ async function follow(parameters = '', lastEventId?: string, { server } = memory
   return reader;
 }
 
-const idsOf = (events: MemoryEvent[]) => events.flatMap((event) => ('memory_ids' in event ? event.memory_ids : []));
+const getIds = (events: MemoryEvent[]) => events.flatMap((event) => ('memory_ids' in event ? event.memory_ids : []));
 
 describe('GET /events', () => {
   it('is a stream of server-sent events that nobody keeps', async () => {
@@ -100,7 +100,7 @@ describe('GET /events', () => {
     await memoryd.update('nobody', { importance: 1 });
     await memoryd.send({ method: 'DELETE', path: '/forget/nobody' });
     const last = await memoryd.store({ content: 'the last' });
-    expect(idsOf(await reader.until(2))).toEqual([id, last]);
+    expect(getIds(await reader.until(2))).toEqual([id, last]);
   });
 
   it('tells only of the types asked for', async () => {
@@ -136,21 +136,21 @@ describe('a reader that comes back', () => {
     const missed = await memoryd.storeInOrder([1, 2, 3].map((n) => ({ content: `missed ${n}` })));
     const second = await follow('', events.at(-1)?.id);
     const later = await memoryd.store({ content: 'later' });
-    expect(idsOf(await second.until(4))).toEqual([...missed, later]);
+    expect(getIds(await second.until(4))).toEqual([...missed, later]);
     const again = await follow('', events[0]?.id);
-    expect(idsOf(await again.until(5))).toEqual([seen[1], ...missed, later]);
+    expect(getIds(await again.until(5))).toEqual([seen[1], ...missed, later]);
   });
 
   it('is told of a gap where the event is not known, and goes on from there', async () => {
     const id = await memoryd.store({ content: 'kept' });
     const events = await (await follow('', 'never.7')).until(2);
     expect(events[0]).toMatchObject({ type: 'gap' });
-    expect(idsOf(events)).toContain(id);
+    expect(getIds(events)).toContain(id);
     const next = await follow('', events.at(-1)?.id);
     const later = await memoryd.store({ content: 'after the gap' });
     const [first] = await next.until(1);
     expect(first?.type).not.toBe('gap');
-    await eventually('the later store', 20_000, () => idsOf(next.events()).includes(later) || undefined);
+    await eventually('the later store', 20_000, () => getIds(next.events()).includes(later) || undefined);
   });
 
   it('is told of a gap after more than a thousand events', async () => {

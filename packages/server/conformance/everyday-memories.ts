@@ -75,6 +75,6 @@ export function unrelated(count: number): string[] {
 }
 
 /** The words of a text, lower case. */
-export function wordsOf(text: string): Set<string> {
+export function getWords(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 }

@@ -21,7 +21,7 @@ describe('DELETE /forget/{memory_id}', () => {
   it('takes the memory out of every answer', async () => {
     const id = await memoryd.store({ content: 'the bandicoot burrow', session_id: 'gone', tags: ['gone'] });
     await memoryd.forget(id);
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await memoryd.recalled('bandicoot')).toEqual([]);
     expect((await memoryd.session('gone')).total).toBe(0);
     expect((await memoryd.memories('tag=gone')).total).toBe(0);
@@ -42,7 +42,7 @@ describe('DELETE /forget/{memory_id}', () => {
     const parameters = Array.from({ length: count }, (_, n) => `unknown${n}=1`).join('&');
     const answer = await memoryd.send({ method: 'DELETE', path: `/memories?${parameters}` });
     expect(answer.status).toBe(400);
-    expect(await memoryd.statusOf(id)).toBe(200);
+    expect(await memoryd.getStatus(id)).toBe(200);
   });
 
   it('answers 404 the second time', async () => {
@@ -80,7 +80,7 @@ describe('DELETE /forget/{memory_id}', () => {
     const survivor = memories.find((memory) => memory.merged_into === null)?.id ?? '';
     const twins = ids.filter((id) => id !== survivor).sort();
     expect((await memoryd.forget(survivor)).also_forgotten?.sort()).toEqual(twins);
-    for (const id of ids) expect(await memoryd.statusOf(id)).toBe(404);
+    for (const id of ids) expect(await memoryd.getStatus(id)).toBe(404);
     expect((await memoryd.session('twins')).total).toBe(0);
   });
 
@@ -90,7 +90,7 @@ describe('DELETE /forget/{memory_id}', () => {
     );
     await memoryd.consolidate();
     expect(await memoryd.forget(hidden)).toMatchObject({ remaining_duplicates: [visible] });
-    expect(await memoryd.statusOf(hidden)).toBe(404);
+    expect(await memoryd.getStatus(hidden)).toBe(404);
     expect((await memoryd.session('hidden named')).memories.map((memory) => memory.id)).toEqual([visible]);
   });
 });
@@ -158,8 +158,8 @@ describe('DELETE /memories', () => {
     const { purge, ...answer } = await memoryd.forgetMany(parameters);
     expect(answer).toEqual({ status: 'forgotten', forgotten_count: 3 });
     expect([undefined, 'pending']).toContain(purge);
-    for (const id of gone) expect(await memoryd.statusOf(id)).toBe(404);
-    for (const id of kept) expect(await memoryd.statusOf(id)).toBe(200);
+    for (const id of gone) expect(await memoryd.getStatus(id)).toBe(404);
+    for (const id of kept) expect(await memoryd.getStatus(id)).toBe(200);
   });
 
   it('answers 0 where nothing is selected', async () => {
@@ -177,7 +177,7 @@ describe('DELETE /memories', () => {
     const id = await memoryd.store({ content: 'safe', session_id: 'safe' });
     const answer = await memoryd.send({ method: 'DELETE', path: '/memories?session_id=safe&colour=red' });
     expectRefusal(answer, { field: 'colour' });
-    expect(await memoryd.statusOf(id)).toBe(200);
+    expect(await memoryd.getStatus(id)).toBe(200);
   });
 
   it('forgets merged twins and expired memories of a session', async () => {
@@ -208,9 +208,9 @@ describe('a forgotten text is in no byte of the database files, and in no row on
     /** Whether no row holds the word any more before it is forgotten, while bytes of the file may. */
     isInNoRow?: true;
   }
-  const storing = (memoryOf: (word: string) => StoreRequest): PurgeRow['plant'] => {
+  const storing = (getMemory: (word: string) => StoreRequest): PurgeRow['plant'] => {
     return async (client, word) => {
-      const id = await client.store(memoryOf(word));
+      const id = await client.store(getMemory(word));
       return () => client.forget(id);
     };
   };

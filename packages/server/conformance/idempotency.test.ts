@@ -69,7 +69,7 @@ describe('Idempotency-Key on POST /store', () => {
     await memoryd.forget(id);
     const before = await total();
     expect((await storeWith('forgotten', { content: 'to be forgotten' })).body).toEqual({ id, status: 'stored' });
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await total()).toBe(before);
   });
 

@@ -11,7 +11,7 @@ afterAll(async () => {
 });
 
 /** Opens the administration of a database file, once for each file. A server may have the file open; a missing file is made. */
-export function administrationOf(dbPath: string): Promise<Administration> {
+export function getAdministration(dbPath: string): Promise<Administration> {
   const administration = open.get(dbPath) ?? openAdministration({ dbPath });
   open.set(dbPath, administration);
   return administration;
@@ -19,6 +19,6 @@ export function administrationOf(dbPath: string): Promise<Administration> {
 
 /** Makes an API key, as `memoryd keys add` does. */
 export async function addKey(dbPath: string, namespace: string, scope: Scope): Promise<string> {
-  const { keys } = await administrationOf(dbPath);
+  const { keys } = await getAdministration(dbPath);
   return (await keys.add({ namespace, scope })).key;
 }

@@ -6,7 +6,7 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 type Page = { next_cursor?: string };
 
 /** Follows `next_cursor` to the last page. */
-async function pagesOf<P extends Page>(first: string, get: (path: string) => Promise<P>): Promise<P[]> {
+async function getPages<P extends Page>(first: string, get: (path: string) => Promise<P>): Promise<P[]> {
   const pages = [await get(first)];
   for (let cursor = pages[0]?.next_cursor; cursor !== undefined && pages.length < 200; ) {
     const page = await get(`${first}&cursor=${encodeURIComponent(cursor)}`);
@@ -35,7 +35,7 @@ describe('GET /memories', () => {
     );
   });
   const get = (path: string) => memoryd.get<MemoriesResponse>(path);
-  const idsOf = (pages: MemoriesResponse[]) => pages.flatMap((page) => page.memories.map((memory) => memory.id));
+  const getIds = (pages: MemoriesResponse[]) => pages.flatMap((page) => page.memories.map((memory) => memory.id));
 
   it('answers memories whole, as GET /memories/{id} does', async () => {
     const { memories } = await get('/memories?limit=3');
@@ -43,12 +43,12 @@ describe('GET /memories', () => {
   });
 
   it('answers the newest first, and of one time the last to arrive', async () => {
-    expect(idsOf([await get('/memories')])).toEqual([...ids].reverse());
+    expect(getIds([await get('/memories')])).toEqual([...ids].reverse());
   });
 
   it.each([1, 2, 5, 22, 23, 24, 10_000])('in pages of %i sees each memory exactly once', async (limit) => {
-    const pages = await pagesOf(`/memories?limit=${limit}`, get);
-    expect(idsOf(pages)).toEqual([...ids].reverse());
+    const pages = await getPages(`/memories?limit=${limit}`, get);
+    expect(getIds(pages)).toEqual([...ids].reverse());
     expect(pages.length).toBe(Math.ceil(23 / limit));
     expect(new Set(pages.map((page) => page.total))).toEqual(new Set([23]));
   });
@@ -68,8 +68,8 @@ describe('GET /memories', () => {
   ];
   it.each(filters)('filters by $row, over pages too', async ({ filter, picks }) => {
     const expected = ids.filter((_, n) => picks(n)).reverse();
-    const pages = await pagesOf(`/memories?limit=3&${filter}`, get);
-    expect(idsOf(pages)).toEqual(expected);
+    const pages = await getPages(`/memories?limit=3&${filter}`, get);
+    expect(getIds(pages)).toEqual(expected);
     expect(pages[0]?.total).toBe(expected.length);
   });
 
@@ -91,11 +91,11 @@ describe('GET /memories', () => {
   it('goes on where it was when newer memories come between the pages', async () => {
     const first = await get('/memories?limit=4&tag=all');
     const late = await memoryd.store({ content: 'a newcomer', tags: ['all'] });
-    const rest = await pagesOf(
+    const rest = await getPages(
       `/memories?limit=100&tag=all&cursor=${encodeURIComponent(first.next_cursor ?? '')}`,
       get,
     );
-    expect([...idsOf([first]), ...idsOf(rest)]).toEqual([...ids].reverse());
+    expect([...getIds([first]), ...getIds(rest)]).toEqual([...ids].reverse());
     await memoryd.forget(late);
   });
 });
@@ -107,7 +107,7 @@ describe('pages of GET /memories', () => {
     const ids = await memoryd.storeInOrder(
       Array.from({ length: 9 }, (_, n) => ({ content: `${n}`.repeat(n === 4 ? 50_000 : 6_000) })),
     );
-    const pages = await pagesOf('/memories?limit=1000', (path) => memoryd.get<MemoriesResponse>(path));
+    const pages = await getPages('/memories?limit=1000', (path) => memoryd.get<MemoriesResponse>(path));
     expect(pages.flatMap((page) => page.memories.map((memory) => memory.id))).toEqual(ids.reverse());
     expect(pages.length).toBeGreaterThan(2);
   });
@@ -143,7 +143,7 @@ describe('GET /sessions', () => {
   });
 
   it.each([1, 2, 4, 9, 100])('in pages of %i sees each session exactly once', async (limit) => {
-    const pages = await pagesOf(`/sessions?limit=${limit}`, get);
+    const pages = await getPages(`/sessions?limit=${limit}`, get);
     expect(pages.flatMap((page) => page.sessions.map((session) => session.session_id))).toEqual(names);
     expect(pages.length).toBe(Math.ceil(names.length / limit));
   });

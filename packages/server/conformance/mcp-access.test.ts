@@ -11,7 +11,7 @@ const READING = ['recall', 'session', 'stats'];
 const WRITING = [...READING, 'forget', 'store', 'update'].sort();
 const ALL = [...WRITING, 'consolidate'].sort();
 
-const holderOf = (server: RunningServer, key: string): Promise<Agent> =>
+const getHolder = (server: RunningServer, key: string): Promise<Agent> =>
   httpAgent(server.port, { authorization: `Bearer ${key}` });
 
 describe('an agent with a key', () => {
@@ -27,11 +27,11 @@ describe('an agent with a key', () => {
   });
 
   it('finds the tools that its scope allows, in its namespace alone', async () => {
-    const reader = await holderOf(server, keys.reader);
-    const writer = await holderOf(server, keys.writer);
+    const reader = await getHolder(server, keys.reader);
+    const writer = await getHolder(server, keys.writer);
     const operator = await httpAgent(server.port, { 'x-api-key': keys.operator });
-    const namesOf = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
-    expect(await Promise.all([reader, writer, operator].map(namesOf))).toEqual([READING, WRITING, ALL]);
+    const getNames = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
+    expect(await Promise.all([reader, writer, operator].map(getNames))).toEqual([READING, WRITING, ALL]);
 
     expect((await reader.failure('store', { content: 'not mine to write' })).error.code).toBe('FORBIDDEN');
     expect((await writer.failure('consolidate')).text).toMatch(/^FORBIDDEN: consolidate needs .* operate/);
@@ -49,7 +49,7 @@ describe('an agent with a key', () => {
 
   it('is needed once a key exists, but not by who opens the file', async () => {
     await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
-    await expect(holderOf(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
+    await expect(getHolder(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
     await expectCleanEnd(server);
     const local = await stdioAgent(dbPath, WORDS_ONLY);
     expect((await local.client.listTools()).tools).toHaveLength(ALL.length);

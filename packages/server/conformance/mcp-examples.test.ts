@@ -28,7 +28,7 @@ function read(file: string): Configuration {
 }
 
 /** The one server of a configuration, under the key that its client looks at. */
-function entryOf(file: string): Entry {
+function getEntry(file: string): Entry {
   const { mcpServers, servers } = read(file);
   expect(file.startsWith('vscode') ? mcpServers : servers).toBeUndefined();
   const entries = Object.entries({ ...mcpServers, ...servers });
@@ -47,7 +47,7 @@ async function expectTools(connected: Promise<Agent>): Promise<void> {
 describe('a configuration that starts memoryd', () => {
   it.each(files.filter((file) => !file.includes('-http')))('%s runs `memoryd mcp`', (file) => {
     const type = file === 'vscode.json' ? { type: 'stdio' } : {};
-    expect(entryOf(file)).toEqual({ ...type, command: 'npx', args: ['-y', packageName, 'mcp'] });
+    expect(getEntry(file)).toEqual({ ...type, command: 'npx', args: ['-y', packageName, 'mcp'] });
   });
 });
 
@@ -58,7 +58,7 @@ describe('a configuration for a running server', () => {
     'vscode-http.json': 'input:memoryd-key',
   };
   it.each(files.filter((file) => file.includes('-http')))('%s gives a client the tools, and a key', async (file) => {
-    const { url = '', headers } = entryOf(file);
+    const { url = '', headers } = getEntry(file);
     const { origin, pathname } = new URL(url);
     expect({ origin, pathname }).toEqual({ origin: 'http://127.0.0.1:8090', pathname: '/mcp' });
     expect(headers).toEqual({ Authorization: `Bearer \${${variables[file]}}` });

@@ -15,7 +15,7 @@ function post(client: Client, json: unknown, headers: Record<string, string> = {
 }
 
 /** The messages of an answer that is a stream of events. */
-function messagesOf({ status, headers, text }: Answer): { id?: number; result?: unknown; error?: unknown }[] {
+function getMessages({ status, headers, text }: Answer): { id?: number; result?: unknown; error?: unknown }[] {
   expect(status, text).toBe(200);
   expect(headers['content-type']).toMatch(/^text\/event-stream\b/);
   return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
@@ -24,7 +24,7 @@ function messagesOf({ status, headers, text }: Answer): { id?: number; result?: 
 describe('POST /mcp', () => {
   it('answers a request as a stream of events that ends, and needs no session', async () => {
     const answer = await post(memoryd, PING);
-    expect(messagesOf(answer)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+    expect(getMessages(answer)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
     expect(answer.headers['mcp-session-id']).toBeUndefined();
     expect(answer.headers['x-request-id']).toMatch(/\S/);
   });
@@ -41,7 +41,7 @@ describe('POST /mcp', () => {
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', id: 2, method: 'tools/call', params: store },
     ];
-    const messages = messagesOf(await post(memoryd, batch, { 'mcp-protocol-version': '2025-03-26' }));
+    const messages = getMessages(await post(memoryd, batch, { 'mcp-protocol-version': '2025-03-26' }));
     expect(messages.map(({ id }) => id).sort()).toEqual([1, 2]);
     expect((await memoryd.session('batch')).total).toBe(1);
   });
@@ -54,7 +54,7 @@ describe('POST /mcp', () => {
       method: 'tools/call',
       params: { name: 'recall', arguments: { query: 'x' } },
     };
-    const messages = messagesOf(await post(memoryd, [recall, cancelled], { 'mcp-protocol-version': '2025-03-26' }));
+    const messages = getMessages(await post(memoryd, [recall, cancelled], { 'mcp-protocol-version': '2025-03-26' }));
     expect(messages.map(({ id }) => id)).toEqual([1]);
     expect((await post(memoryd, [cancelled])).status).toBe(202);
   });
@@ -87,7 +87,7 @@ describe('POST /mcp', () => {
     ['null', null],
   ])('says that arguments must not be %s', async (_what, args) => {
     const params = { name: 'stats', arguments: args };
-    const [message] = messagesOf(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
+    const [message] = getMessages(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
     expect(message).toMatchObject({ id: 7, error: { code: -32602, message: 'arguments must be a JSON object' } });
   });
 
@@ -110,7 +110,7 @@ describe('POST /mcp', () => {
     const consolidating = agent.client.callTool({ name: 'consolidate', arguments: {} }).catch(() => undefined);
     await agent.client.close();
     await consolidating;
-    expect(messagesOf(await post(memoryd, PING))).toHaveLength(1);
+    expect(getMessages(await post(memoryd, PING))).toHaveLength(1);
     expect((await memoryd.consolidate()).status).toBe('consolidated');
   });
 
@@ -171,14 +171,14 @@ describe('a foreign Origin', () => {
     it('is not the own one', async () => {
       const { server } = await started();
       const own = `http://127.0.0.1:${server.port}`;
-      expect(messagesOf(await post(await started(), PING, { origin: own }))).toHaveLength(1);
+      expect(getMessages(await post(await started(), PING, { origin: own }))).toHaveLength(1);
     });
   });
 
   it('is not one that is named', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_CORS_ORIGINS: 'https://app.example' } });
     const answer = await post(client, PING, { origin: 'https://app.example' });
-    expect(messagesOf(answer)).toHaveLength(1);
+    expect(getMessages(answer)).toHaveLength(1);
     expect(answer.headers['access-control-allow-origin']).toBe('https://app.example');
     await expectCleanEnd(client.server);
   });

@@ -27,11 +27,11 @@ const without = {
 } satisfies Partial<Record<keyof MemoryApi, string>>;
 
 /** The MemoryApi as far as tools and resources have it. */
-function memoryOf(agent: Agent): MemoryApi {
+function getMemory(agent: Agent): MemoryApi {
   async function call<Answer>(name: string, args: object, meta: object = {}): Promise<Answer> {
     const params = { name, arguments: { ...args }, _meta: { ...meta } };
     const { isError, _meta, structuredContent } = await agent.client.callTool(params);
-    if (isError) throw errorOf(_meta?.error as ErrorBody);
+    if (isError) throw getError(_meta?.error as ErrorBody);
     return structuredContent as Answer;
   }
   const offered: Omit<MemoryApi, keyof typeof without> = {
@@ -48,27 +48,27 @@ function memoryOf(agent: Agent): MemoryApi {
         const { contents } = await agent.client.readResource({ uri: `memory://${encodeURIComponent(memoryId)}` });
         return JSON.parse(contents.map((content) => ('text' in content ? content.text : '')).join('')) as Memory;
       } catch (error) {
-        throw error instanceof McpError ? errorOf((error.data as { error: ErrorBody }).error) : error;
+        throw error instanceof McpError ? getError((error.data as { error: ErrorBody }).error) : error;
       }
     },
   };
   return offered as MemoryApi;
 }
 
-function errorOf({ code, message, details }: ErrorBody): MemoryError {
+function getError({ code, message, details }: ErrorBody): MemoryError {
   return new MemoryError(code, message, { ...(details && { details }) });
 }
 
 async function overStdio(): Promise<MemoryApiUnderTest> {
   const agent = await stdioAgent(join(temporaryFolder(), 'memory.db'), WORDS_ONLY);
-  return { memory: memoryOf(agent), close: () => agent.end() };
+  return { memory: getMemory(agent), close: () => agent.end() };
 }
 
 async function overStdioAndHttp(): Promise<MemoryApiUnderTest> {
   const server = await startServer({ env: WORDS_ONLY });
   const agent = await commandAgent(['--url', `http://127.0.0.1:${server.port}`]);
   return {
-    memory: memoryOf(agent),
+    memory: getMemory(agent),
     async close() {
       await agent.end();
       await expectCleanEnd(server);
@@ -80,7 +80,7 @@ async function overHttp(): Promise<MemoryApiUnderTest> {
   const server = await startServer({ env: WORDS_ONLY });
   const agent = await httpAgent(server.port);
   return {
-    memory: memoryOf(agent),
+    memory: getMemory(agent),
     async close() {
       await agent.end();
       await expectCleanEnd(server);

@@ -198,7 +198,7 @@ describe('several on one file', () => {
     const memory = await openMemory(dbPath, { embedder: 'openai:hashed-words', embeddingUrl: remote.url });
     await memory.store({ content: 'the anchor is rusty' });
     await memory.close();
-    const modelOf = async (env: Record<string, string>) => {
+    const getModel = async (env: Record<string, string>) => {
       const agent = await stdioAgent(dbPath, env);
       await agent.store({ content: 'the anchor is new' });
       const { embedding } = await agent.call<StatsResponse>('stats', {});
@@ -206,9 +206,9 @@ describe('several on one file', () => {
       await agent.end();
       return embedding?.model;
     };
-    expect(await modelOf({})).toMatch(/hashed-words/);
+    expect(await getModel({})).toMatch(/hashed-words/);
     remote.model = 'other-words';
-    expect(await modelOf({ SERVICE_EMBEDDER: 'openai:other-words', SERVICE_EMBEDDING_URL: remote.url })).toMatch(
+    expect(await getModel({ SERVICE_EMBEDDER: 'openai:other-words', SERVICE_EMBEDDING_URL: remote.url })).toMatch(
       /other-words/,
     );
   });

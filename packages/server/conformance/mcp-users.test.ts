@@ -3,7 +3,7 @@ import type { Memory, RecallResponse, SessionResponse, StatsResponse, StoreReque
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, commandAgent, httpAgent } from './agent.ts';
 import { temporaryFolder } from './folders.ts';
-import { addKey, administrationOf } from './keys.ts';
+import { addKey, getAdministration } from './keys.ts';
 import { expectRefusal } from './refusal.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { Client, expectCleanEnd, WORDS_ONLY } from './under-test.ts';
@@ -13,7 +13,7 @@ const ACCEPT = 'application/json, text/event-stream';
 
 /** Makes a key and returns the header that shows it. */
 async function keyFor(dbPath: string, owner: { user_id?: string; agent_id?: string } = {}) {
-  const { keys } = await administrationOf(dbPath);
+  const { keys } = await getAdministration(dbPath);
   const { key } = await keys.add({ namespace: 'default', scope: 'write', ...owner });
   return { authorization: `Bearer ${key}` };
 }

@@ -10,7 +10,7 @@ import type {
 } from '@memoryd/contract';
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Agent, httpAgent, stdioAgent, textOf } from './agent.ts';
+import { type Agent, getText, httpAgent, stdioAgent } from './agent.ts';
 import { temporaryFolder } from './folders.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
@@ -82,7 +82,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     const { results, total } = result.structuredContent as RecallResponse;
     expect(total).toBe(1);
     expect(results[0]).toMatchObject({ id, content: 'Ada is allergic to peanuts', tags: ['food'] });
-    const text = textOf(result);
+    const text = getText(result);
     for (const part of [id, 'Ada is allergic to peanuts', 'food', results[0]?.score.toFixed(2)]) {
       expect(text).toContain(part);
     }
@@ -91,7 +91,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
   it('is told that nothing was found', async () => {
     const result = await agent.result('recall', { query: 'xylophone', session_id: 'nowhere' });
     expect(result.structuredContent).toEqual({ results: [], total: 0 });
-    expect(textOf(result)).toMatch(/^No memory/);
+    expect(getText(result)).toMatch(/^No memory/);
   });
 
   it('receives no memory from recall with only_relevant if none is likely to answer', async () => {
@@ -119,7 +119,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
       content,
       highlight: expect.stringMatching(/^The glass harmonica is tuned by Ines\./),
     });
-    const text = textOf(result);
+    const text = getText(result);
     expect(text).toContain(`${found?.highlight} (part of ${content.length} characters in memory://`);
     expect(text).toContain(id);
     expect(text).not.toContain(content);
@@ -135,7 +135,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     const result = await agent.result('recall', { query: 'When is the launch of Zephyr?', session_id: 'zephyr' });
     const { results } = result.structuredContent as RecallResponse;
     expect(results.map(({ id }) => id)).toEqual([corrected, old]);
-    expect(textOf(result)).toContain(`outdated, corrected by ${corrected}`);
+    expect(getText(result)).toContain(`outdated, corrected by ${corrected}`);
   });
 
   it('reads a session page by page, oldest first', async () => {
@@ -144,11 +144,11 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     const first = await agent.result('session', { session_id: 'pages', limit: 2 });
     const { memories, total, next_cursor } = first.structuredContent as SessionResponse;
     expect([total, memories.map(({ id }) => id)]).toEqual([3, ids.slice(0, 2)]);
-    expect(textOf(first)).toContain(String(next_cursor));
+    expect(getText(first)).toContain(String(next_cursor));
     const rest = await agent.call<SessionResponse>('session', { session_id: 'pages', cursor: next_cursor });
     expect(rest.memories.map(({ id }) => id)).toEqual(ids.slice(2));
     expect(rest.next_cursor).toBeUndefined();
-    expect(textOf(await agent.result('session', { session_id: 'nobody' }))).toBe('Session nobody is empty.');
+    expect(getText(await agent.result('session', { session_id: 'nobody' }))).toBe('Session nobody is empty.');
   });
 
   it('changes a memory and leaves the rest of it as it was', async () => {
@@ -239,8 +239,8 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     const { results, total, truncated } = recalled.structuredContent as RecallResponse;
     expect([results.length, total, truncated]).toEqual([2, 2, true]);
     expect(results.every(({ content }) => texts.includes(content))).toBe(true);
-    expect(textOf(recalled).length).toBeLessThan(10_000);
-    expect(textOf(recalled)).toContain(`more characters in memory://${results[0]?.id}`);
+    expect(getText(recalled).length).toBeLessThan(10_000);
+    expect(getText(recalled)).toContain(`more characters in memory://${results[0]?.id}`);
 
     const read: string[] = [];
     for (let cursor: string | undefined, page = 0; page === 0 || cursor; page += 1) {

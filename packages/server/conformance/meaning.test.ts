@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { StoreBatchResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ASKED, EVERYDAY, unrelated, wordsOf } from './everyday-memories.ts';
+import { ASKED, EVERYDAY, getWords, unrelated } from './everyday-memories.ts';
 import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
 
 /** The bundled model, without runs by itself. */
@@ -40,8 +40,8 @@ describe('recall by meaning, with the bundled model', () => {
   it.each(ASKED)(
     '"$question" finds its memory among the others, though they share no word',
     async ({ memory, question }) => {
-      const words = wordsOf(memory);
-      expect([...wordsOf(question)].filter((word) => words.has(word))).toEqual([]);
+      const words = getWords(memory);
+      expect([...getWords(question)].filter((word) => words.has(word))).toEqual([]);
       expect(await memoryd.recalled(question)).toContain(ids.get(memory));
     },
   );
@@ -74,7 +74,7 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.embedded();
     expect(await memoryd.recalled('Where is the spare key to get inside the house?', 'top_k=5')).toContain(id);
     const wordless = 'How can I unlock it if nobody is at home?';
-    expect([...wordsOf(wordless)].filter((word) => wordsOf(last).has(word))).toEqual([]);
+    expect([...getWords(wordless)].filter((word) => getWords(last).has(word))).toEqual([]);
     expect(await memoryd.recalled(wordless, 'top_k=20')).toContain(id);
     await memoryd.forget(id);
   });
@@ -315,7 +315,7 @@ describe('scores when unrelated memories make the store ten times larger', () =>
   ];
 
   /** Scores by query and memory. */
-  async function scoresOf(client: Client, parameters: string, asked = queries): Promise<Map<string, number>> {
+  async function getScores(client: Client, parameters: string, asked = queries): Promise<Map<string, number>> {
     const scores = new Map<string, number>();
     for (const query of asked) {
       for (const { id, score } of (await client.recall(query, parameters)).results) scores.set(`${query}|${id}`, score);
@@ -330,11 +330,11 @@ describe('scores when unrelated memories make the store ten times larger', () =>
   it.each(rows)('move by less than .05 $row, and not at all with top_k', async ({ client, size }) => {
     const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
     await storeBatch(client, texts, 'first');
-    const before = await scoresOf(client, '');
+    const before = await getScores(client, '');
     await storeBatch(client, unrelated(size * 9), 'trade');
-    const after = await scoresOf(client, 'top_k=1000');
+    const after = await getScores(client, 'top_k=1000');
     for (const k of [1, 49, 50, 51]) {
-      const some = await scoresOf(client, `top_k=${k}`, queries.slice(0, 4));
+      const some = await getScores(client, `top_k=${k}`, queries.slice(0, 4));
       const differing = [...some].filter(([key, score]) => after.get(key) !== score);
       expect(differing, `top_k=${k}`).toEqual([]);
     }

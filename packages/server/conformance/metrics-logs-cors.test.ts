@@ -24,7 +24,7 @@ const SEVEN = [
 ];
 
 /** The samples of a plain answer by name. */
-async function samplesOf(client: Client): Promise<Record<string, number>> {
+async function getSamples(client: Client): Promise<Record<string, number>> {
   const { text } = await client.send({ path: '/metrics' });
   const lines = text.split('\n').filter((line) => line !== '');
   return Object.fromEntries(
@@ -34,7 +34,7 @@ async function samplesOf(client: Client): Promise<Record<string, number>> {
 
 describe('GET /metrics', () => {
   it('starts with a latency and a last consolidation of 0', async () => {
-    expect(await samplesOf(memoryd)).toMatchObject({
+    expect(await getSamples(memoryd)).toMatchObject({
       'service_query_latency_ms{quantile="0.5"}': 0,
       'service_query_latency_ms{quantile="0.99"}': 0,
       service_consolidation_last_run: 0,
@@ -61,7 +61,7 @@ describe('GET /metrics', () => {
     await memoryd.storeAll([{ content: 'one' }, { content: 'two' }]);
     await memoryd.consolidate();
     await memoryd.store({ content: 'three' });
-    expect(await samplesOf(memoryd)).toMatchObject({
+    expect(await getSamples(memoryd)).toMatchObject({
       service_working_memory_entries: 1,
       service_episodic_memory_entries: 2,
       service_semantic_memory_entries: 0,
@@ -71,7 +71,7 @@ describe('GET /metrics', () => {
   it('says when the last consolidation was, in Unix seconds', async () => {
     await memoryd.consolidate();
     const { last_sleep_at } = await memoryd.stats();
-    const { service_consolidation_last_run: lastRun } = await samplesOf(memoryd);
+    const { service_consolidation_last_run: lastRun } = await getSamples(memoryd);
     expect(Math.abs((lastRun ?? 0) - Date.parse(last_sleep_at ?? '') / 1000)).toBeLessThanOrEqual(1);
   });
 
@@ -79,7 +79,7 @@ describe('GET /metrics', () => {
     // A server's database also grows by itself.
     const difference = async () => {
       const { db_size_mb } = await memoryd.stats();
-      const { service_db_size_bytes: bytes = 0 } = await samplesOf(memoryd);
+      const { service_db_size_bytes: bytes = 0 } = await getSamples(memoryd);
       expect(bytes).toBeGreaterThan(0);
       return Math.abs(bytes / 1e6 - db_size_mb);
     };
@@ -88,7 +88,7 @@ describe('GET /metrics', () => {
 
   it('says the latency of queries once there were some', async () => {
     for (let n = 0; n < 5; n += 1) await memoryd.recall('one');
-    const samples = await samplesOf(memoryd);
+    const samples = await getSamples(memoryd);
     const median = samples['service_query_latency_ms{quantile="0.5"}'] ?? 0;
     const slowest = samples['service_query_latency_ms{quantile="0.99"}'] ?? 0;
     expect(median).toBeGreaterThan(0);

@@ -65,7 +65,7 @@ export async function startProcess(options: ProcessOptions = {}): Promise<Server
   const database = options.dbPath ?? options.database ?? (await newDatabase());
   const args = ['--host', '127.0.0.1', '--port', '0', ...databaseFlags(database)];
   const process = launch(args, { ...databaseEnvironment(database), ...options.env }, options);
-  const port = await portOf(process);
+  const port = await getPort(process);
   await untilHealthy(port, process);
   const stop = (signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') => process.end(signal);
   return Object.assign(new ServerUnderTest(port, database, process.output, stop), {
@@ -104,7 +104,7 @@ export interface Launched {
 }
 
 /** How to start the command: what a program is given to start it by itself. */
-export function commandOf(args: string[], env: Record<string, string> = {}) {
+export function getCommand(args: string[], env: Record<string, string> = {}) {
   const home = temporaryFolder();
   const { PATH = '', NODE_COMPILE_CACHE } = process.env;
   return {
@@ -127,7 +127,7 @@ export function launch(
   env: Record<string, string> = {},
   { under = [], uid, cwd }: Surroundings = {},
 ): Launched {
-  const start = commandOf(args, env);
+  const start = getCommand(args, env);
   const [command = start.command, ...rest] = [...under, start.command, ...start.args];
   const child = spawn(command, rest, {
     ...(uid !== undefined && { uid, gid: uid }),
@@ -178,7 +178,7 @@ export function launch(
 }
 
 /** The port that a server which was told to take any listens on. */
-async function portOf(launched: Launched): Promise<number> {
+async function getPort(launched: Launched): Promise<number> {
   const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
     if (launched.hasExited()) await throwOutput(launched);
     return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.output())?.[1];

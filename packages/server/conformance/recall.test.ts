@@ -324,8 +324,8 @@ describe('filters of recall hold before the top k is taken', () => {
   ];
 
   // A word of its own for each row, of letters alone, so that no part of it is another row's.
-  const wordOf = (n: number) => `flume${'abcdefghijklmnopqrstuvwxyz'.charAt(n).repeat(3)}`;
-  it.each(rows.map((row, n) => ({ ...row, word: wordOf(n) })))('$row', async ({ word, filter, target, decoy }) => {
+  const toWord = (n: number) => `flume${'abcdefghijklmnopqrstuvwxyz'.charAt(n).repeat(3)}`;
+  it.each(rows.map((row, n) => ({ ...row, word: toWord(n) })))('$row', async ({ word, filter, target, decoy }) => {
     const strong = Array.from({ length: 12 }, () => ({ ...decoy, content: `${word} ${word}` }));
     const [id] = await memoryd.storeAll([
       { ...target, content: `a long and rambling note in which ${word} occurs but once, among many other things` },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
 /** All pages of a session, the first one first. */
-async function pagesOf(client: Client, sessionId: string, limit: string): Promise<SessionResponse[]> {
+async function getPages(client: Client, sessionId: string, limit: string): Promise<SessionResponse[]> {
   const pages = [await client.session(sessionId, limit)];
   for (let cursor = pages[0]?.next_cursor; cursor !== undefined && pages.length < 100; ) {
     const page = await client.session(sessionId, `${limit}&cursor=${encodeURIComponent(cursor)}`);
@@ -108,7 +108,7 @@ describe('GET /session/{session_id}', () => {
   it('pages hold at most 1,000 memories by default', async () => {
     const session_id = 'many';
     await memoryd.storeAll(Array.from({ length: 1003 }, (_, n) => ({ content: `m${n}`, session_id })));
-    const pages = await pagesOf(memoryd, session_id, '');
+    const pages = await getPages(memoryd, session_id, '');
     expect(pages.map((page) => page.memories.length)).toEqual([1000, 3]);
     expect(new Set(contents(pages)).size).toBe(1003);
   });
@@ -122,7 +122,7 @@ describe('pages of a session', () => {
     const texts = Array.from({ length: 10 }, (_, n) => `entry ${n}`);
     // Equal times: only the order of arrival tells them apart.
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id, created_at: '2024-01-01T00:00:00Z' })));
-    const pages = await pagesOf(memoryd, session_id, `limit=${limit}`);
+    const pages = await getPages(memoryd, session_id, `limit=${limit}`);
     expect(contents(pages)).toEqual(texts);
     expect(pages.map((page) => page.total)).toEqual(pages.map(() => 10));
     expect(pages.length).toBe(Math.ceil(10 / limit));
@@ -133,7 +133,7 @@ describe('pages of a session', () => {
     const session_id = 'bulky';
     const texts = Array.from({ length: 10 }, (_, n) => `${n}`.repeat(5000));
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id })));
-    const pages = await pagesOf(memoryd, session_id, 'limit=1000');
+    const pages = await getPages(memoryd, session_id, 'limit=1000');
     expect(contents(pages)).toEqual(texts);
     expect(pages.length).toBeGreaterThan(2);
   });
@@ -141,7 +141,7 @@ describe('pages of a session', () => {
   it('show a memory that is larger than the largest answer', async () => {
     const texts = ['small', 'huge '.repeat(8000), 'small again'];
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: 'huge' })));
-    expect(contents(await pagesOf(memoryd, 'huge', ''))).toEqual(texts);
+    expect(contents(await getPages(memoryd, 'huge', ''))).toEqual(texts);
   });
 
   it('go on in order when memories are stored and forgotten between them', async () => {

@@ -19,7 +19,7 @@ import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test
 const memoryd = useServer({ env: WORDS_ONLY });
 
 /** Permission bits of a file. */
-function modeOf(path: string): number {
+function getMode(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
@@ -29,10 +29,10 @@ describe('starting', () => {
     const client = await startClient({ env: WORDS_ONLY, dbPath });
     await client.store({ content: 'private' });
     for (const path of [dbPath, `${dbPath}-wal`, `${dbPath}-shm`]) {
-      if (path === dbPath || existsSync(path)) expect(modeOf(path), path).toBe(0o600);
+      if (path === dbPath || existsSync(path)) expect(getMode(path), path).toBe(0o600);
     }
     await expectCleanEnd(client.server);
-    expect(modeOf(dbPath)).toBe(0o600);
+    expect(getMode(dbPath)).toBe(0o600);
   });
 
   it('keeps one database file by default, memoryd/memory.db under the XDG data folder, and takes options with =', async () => {
@@ -42,7 +42,7 @@ describe('starting', () => {
     await untilHealthy(port, server);
     const dbPath = join(data, 'memoryd', 'memory.db');
     expect(existsSync(dbPath)).toBe(true);
-    expect(modeOf(dbPath)).toBe(0o600);
+    expect(getMode(dbPath)).toBe(0o600);
     expect((await server.end('SIGTERM')).code).toBe(0);
   });
 
@@ -137,7 +137,7 @@ describe('starting', () => {
     const dbPath = join(temporaryFolder(), `it's 50% "new" 記憶?#.db`);
     writeFileSync(dbPath, '');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
-    expect(await client.statusOf(await client.store({ content: 'begins here' }))).toBe(200);
+    expect(await client.getStatus(await client.store({ content: 'begins here' }))).toBe(200);
     await expectCleanEnd(client.server);
     expect(statSync(dbPath).size).toBeGreaterThan(0);
   });
@@ -183,7 +183,7 @@ describe('a request with a forwarding header needs a key', () => {
       expectRefusal(answer, { code: 'UNAUTHORIZED' });
       const { db_size_mb, ...after } = await memoryd.stats();
       expect(before).toMatchObject(after);
-      expect(await memoryd.statusOf(id)).toBe(200);
+      expect(await memoryd.getStatus(id)).toBe(200);
     },
   );
 

@@ -8,7 +8,7 @@ import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 
 interface Sending {
   key?: string;
@@ -34,9 +34,9 @@ function accepted(answer: Answer<StoreBatchResponse>): StoreBatchResponse {
 const numbered = (count: number, text = 'numbered'): StoreRequest[] =>
   Array.from({ length: count }, (_, n) => ({ content: `${text} ${n}` }));
 
-const idOf = (result: StoreBatchResult | undefined): string => (result && 'id' in result ? result.id : '');
-const idsOf = ({ results }: StoreBatchResponse): string[] => results.map(idOf);
-const errorOf = (result: StoreBatchResult | undefined) => (result && 'error' in result ? result.error : undefined);
+const getId = (result: StoreBatchResult | undefined): string => (result && 'id' in result ? result.id : '');
+const getIds = ({ results }: StoreBatchResponse): string[] => results.map(getId);
+const getError = (result: StoreBatchResult | undefined) => (result && 'error' in result ? result.error : undefined);
 
 const memoryd = useServer({ env: WORDS_ONLY });
 const total = async () => (await memoryd.memories('limit=1')).total;
@@ -48,7 +48,7 @@ describe('POST /store/batch', () => {
     expect(Object.keys(answer).sort()).toEqual(['failed_count', 'results', 'stored_count']);
     expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([700, 700, 0]);
     expect(answer.results[0]).toEqual({ id: expect.stringMatching(/^\S+$/), status: 'stored' });
-    const ids = idsOf(answer);
+    const ids = getIds(answer);
     expect(new Set(ids).size).toBe(700);
     expect(await total()).toBe(before + 700);
     for (const n of [0, 255, 256, 699]) {
@@ -69,16 +69,16 @@ describe('POST /store/batch', () => {
       metadata: { nested: { list: [1, null, 'x'] }, flag: true },
       supersedes: corrected,
     };
-    const [id = ''] = idsOf(await storeBatch(memoryd, [full]));
+    const [id = ''] = getIds(await storeBatch(memoryd, [full]));
     expect(await memoryd.memory(id)).toMatchObject(full);
     expect((await memoryd.memory(corrected)).superseded_by).toBe(id);
-    const [plain = ''] = idsOf(await storeBatch(memoryd, [{ content: 'only a text' }]));
+    const [plain = ''] = getIds(await storeBatch(memoryd, [{ content: 'only a text' }]));
     expect(await memoryd.memory(plain)).toMatchObject({ tags: [], importance: 0.5, source: 'api' });
   });
 
   it('lets what it stored be found by its words at once', async () => {
     const answer = await storeBatch(memoryd, [...numbered(20), { content: 'a solitary quokka' }]);
-    expect(await memoryd.recalled('quokka')).toEqual([idOf(answer.results[20])]);
+    expect(await memoryd.recalled('quokka')).toEqual([getId(answer.results[20])]);
   });
 
   it('answers an empty batch with nothing', async () => {
@@ -91,7 +91,7 @@ describe('POST /store/batch', () => {
   });
 
   it('stores one text twice as two memories', async () => {
-    const ids = idsOf(await storeBatch(memoryd, [{ content: 'twice told' }, { content: 'twice told' }]));
+    const ids = getIds(await storeBatch(memoryd, [{ content: 'twice told' }, { content: 'twice told' }]));
     expect(new Set(ids).size).toBe(2);
   });
 });
@@ -123,11 +123,11 @@ describe('a memory of a batch that is refused', () => {
     const before = await total();
     const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
     expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
-    const error = errorOf(answer.results[1]);
+    const error = getError(answer.results[1]);
     expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
     expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
     expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
-    expect((await memoryd.memory(idOf(answer.results[2]))).content).toBe('after');
+    expect((await memoryd.memory(getId(answer.results[2]))).content).toBe('after');
     expect(await total()).toBe(before + 2);
   });
 
@@ -140,11 +140,11 @@ describe('a memory of a batch that is refused', () => {
       const body = type === 'application/json' ? `[${items}]` : items.join('\n');
       const answer = accepted(await sendBody(memoryd, body, { type }));
       expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
-      expect(errorOf(answer.results[1])).toMatchObject({
+      expect(getError(answer.results[1])).toMatchObject({
         code: 'PAYLOAD_TOO_LARGE',
         details: [{ path: '/1/content' }],
       });
-      expect((await memoryd.memory(idOf(answer.results[2]))).content).toBe('after');
+      expect((await memoryd.memory(getId(answer.results[2]))).content).toBe('after');
       expect(await total()).toBe(before + 2);
     },
   );
@@ -154,7 +154,7 @@ describe('a memory of a batch that is refused', () => {
     items[555] = { content: '' };
     const answer = await storeBatch(memoryd, items);
     expect([answer.stored_count, answer.failed_count]).toEqual([599, 1]);
-    expect(errorOf(answer.results[555])?.details?.[0]?.path).toBe('/555/content');
+    expect(getError(answer.results[555])?.details?.[0]?.path).toBe('/555/content');
   });
 });
 
@@ -164,7 +164,7 @@ describe('a batch that is refused as a whole', () => {
     { row: 'a text', body: '"content"' },
     { row: 'no JSON', body: '[{"content":"x"},' },
     { row: 'nothing', body: '' },
-    { row: 'more than 10,000 memories', body: JSON.stringify(numbered(MOST_ITEMS + 1)) },
+    { row: 'more than 10,000 memories', body: JSON.stringify(numbered(MAX_ITEMS + 1)) },
   ];
   it.each(bodies)('because it is $row stores nothing', async ({ body }) => {
     const before = await total();
@@ -193,9 +193,9 @@ describe('a batch that is refused as a whole', () => {
 describe('a batch of 10,000 memories', () => {
   it('is stored', async () => {
     const before = await total();
-    const answer = await storeBatch(memoryd, numbered(MOST_ITEMS));
-    expect([answer.stored_count, answer.failed_count]).toEqual([MOST_ITEMS, 0]);
-    expect(await total()).toBe(before + MOST_ITEMS);
+    const answer = await storeBatch(memoryd, numbered(MAX_ITEMS));
+    expect([answer.stored_count, answer.failed_count]).toEqual([MAX_ITEMS, 0]);
+    expect(await total()).toBe(before + MAX_ITEMS);
   });
 });
 
@@ -214,7 +214,7 @@ describe('a batch of lines', () => {
 
   it('may end its lines as it likes and leave some empty', async () => {
     const body = '\ufeff{"content":"first"}\r\n\n{"content":"second"}\n\r\n{"content":"third"}\n';
-    const ids = idsOf(accepted(await sendBody(memoryd, body, { type })));
+    const ids = getIds(accepted(await sendBody(memoryd, body, { type })));
     const texts = await Promise.all(ids.map(async (id) => (await memoryd.memory(id)).content));
     expect(texts).toEqual(['first', 'second', 'third']);
   });
@@ -228,7 +228,7 @@ describe('a batch of lines', () => {
     const answer = accepted(await sendBody(memoryd, bytes, { type }));
     expect(answer.results.map((result) => 'id' in result)).toEqual([true, false, false, false, true]);
     for (const place of [1, 2, 3]) {
-      expect(errorOf(answer.results[place])).toMatchObject({
+      expect(getError(answer.results[place])).toMatchObject({
         code: 'INVALID_REQUEST',
         details: [{ path: `/${place}` }],
       });
@@ -245,7 +245,7 @@ describe('a batch of lines', () => {
     { row: 'empty lines', line: '\n' },
   ])('of more than 10,000 $row stores nothing', async ({ line }) => {
     const before = await total();
-    expectRefusal(await sendBody(memoryd, line.repeat(MOST_ITEMS + 1), { type }));
+    expectRefusal(await sendBody(memoryd, line.repeat(MAX_ITEMS + 1), { type }));
     expect(await total()).toBe(before);
     expect(accepted(await sendBody(memoryd, line.repeat(10), { type })).failed_count).toBe(0);
   });
@@ -264,7 +264,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     const first = await storeBatch(memoryd, [{ content: 'right' }, { content: '' }], { key: 'mended' });
     const second = await storeBatch(memoryd, [{ content: 'right' }, { content: 'mended' }], { key: 'mended' });
     expect([first.stored_count, second.stored_count]).toEqual([1, 2]);
-    expect(idOf(second.results[0])).toBe(idOf(first.results[0]));
+    expect(getId(second.results[0])).toBe(getId(first.results[0]));
   });
 
   it('refuses what has changed at its place, and nothing else', async () => {
@@ -272,9 +272,9 @@ describe('Idempotency-Key on POST /store/batch', () => {
     const before = await total();
     const changed = [{ content: 'kept 0' }, { content: 'another text' }, { content: 'kept 2' }, { content: 'more' }];
     const second = await storeBatch(memoryd, changed, { key: 'changed' });
-    expect(errorOf(second.results[1])?.code).toBe('CONFLICT');
-    expect([0, 2].map((place) => idOf(second.results[place]))).toEqual(
-      [0, 2].map((place) => idOf(first.results[place])),
+    expect(getError(second.results[1])?.code).toBe('CONFLICT');
+    expect([0, 2].map((place) => getId(second.results[place]))).toEqual(
+      [0, 2].map((place) => getId(first.results[place])),
     );
     expect([second.stored_count, second.failed_count]).toEqual([3, 1]);
     expect(await total()).toBe(before + 1);
@@ -304,7 +304,7 @@ describe('a batch that the database cannot take', () => {
       renameSync(dbPath, `${dbPath}-away`);
       const answer = await storeBatch(client, [...numbered(300), { content: '' }]);
       expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
-      expect(new Set(answer.results.map((result) => errorOf(result)?.code))).toEqual(
+      expect(new Set(answer.results.map((result) => getError(result)?.code))).toEqual(
         new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
       );
       const records = await eventually('the log records', 20_000, () => {

@@ -8,13 +8,13 @@ const MEBIBYTE = 1024 * 1024;
 const memoryd = useServer({ env: WORDS_ONLY });
 
 /** A store body of exactly so many bytes. */
-function bodyOf(bytes: number): string {
+function getBody(bytes: number): string {
   const frame = JSON.stringify({ content: '' }).length;
   return JSON.stringify({ content: 'x'.repeat(bytes - frame) });
 }
 
 /** A metadata object of exactly so many bytes of JSON. */
-function metadataOf(bytes: number): Record<string, string> {
+function getMetadata(bytes: number): Record<string, string> {
   return { k: 'x'.repeat(bytes - JSON.stringify({ k: '' }).length) };
 }
 
@@ -200,8 +200,8 @@ describe('fields of a stored memory', () => {
     },
     {
       row: 'metadata of 16 KiB is kept',
-      store: { metadata: metadataOf(16_384) },
-      reads: { metadata: metadataOf(16_384) },
+      store: { metadata: getMetadata(16_384) },
+      reads: { metadata: getMetadata(16_384) },
     },
     { row: 'supersedes defaults to none', reads: { supersedes: null, superseded_by: null } },
     { row: 'a new memory is in the working tier', reads: { tier: 'working' } },
@@ -254,7 +254,7 @@ describe('an expired memory is hidden at once', () => {
   it('when it has expired before it is stored', async () => {
     const { working_count } = await memoryd.stats();
     const id = await memoryd.store({ content: 'quetzal season is over', session_id: 'birds', expires_at: past });
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await memoryd.recalled('quetzal season')).not.toContain(id);
     expect(await memoryd.session('birds')).toMatchObject({ memories: [], total: 0 });
     expect((await memoryd.memories('session_id=birds')).total).toBe(0);
@@ -265,10 +265,10 @@ describe('an expired memory is hidden at once', () => {
   it('when its time comes while the server runs', async () => {
     const soon = new Date(Date.now() + 3000).toISOString();
     const id = await memoryd.store({ content: 'the ptarmigan pie is warm', expires_at: soon });
-    expect(await memoryd.statusOf(id)).toBe(200);
+    expect(await memoryd.getStatus(id)).toBe(200);
     expect(await memoryd.recalled('ptarmigan')).toContain(id);
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, Date.parse(soon) + 5 - Date.now())));
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await memoryd.recalled('ptarmigan')).not.toContain(id);
   });
 
@@ -317,7 +317,7 @@ describe('the size of a request body', () => {
   const json = { 'content-type': 'application/json' };
 
   it('may be 1 MiB', async () => {
-    const body = bodyOf(MEBIBYTE);
+    const body = getBody(MEBIBYTE);
     const answer = await memoryd.send<StoreResponse>({ method: 'POST', path: '/store', headers: json, body });
     expect(answer.status, answer.text).toBe(200);
     expect((await memoryd.memory(answer.body.id)).content.length).toBe(MEBIBYTE - 14);
@@ -332,7 +332,7 @@ describe('the size of a request body', () => {
   ];
   it.each(tooLarge)('may not be $row', async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
     const before = (await memoryd.stats()).working_count;
-    const answer = await memoryd.send({ method, path, headers: json, body: bodyOf(bytes), chunked });
+    const answer = await memoryd.send({ method, path, headers: json, body: getBody(bytes), chunked });
     expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
     expect(answer.text).toMatch(/1048576 bytes; SERVICE_MAX_BODY_BYTES/);
     expect((await memoryd.stats()).working_count).toBe(before);
@@ -341,7 +341,7 @@ describe('the size of a request body', () => {
   it('is limited by SERVICE_MAX_BODY_BYTES', async () => {
     const small = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: '2000' } });
     const sendBody = (bytes: number) =>
-      small.send({ method: 'POST', path: '/store', headers: json, body: bodyOf(bytes) });
+      small.send({ method: 'POST', path: '/store', headers: json, body: getBody(bytes) });
     expect((await sendBody(2000)).status).toBe(200);
     expectRefusal(await sendBody(2001), { code: 'PAYLOAD_TOO_LARGE' });
     await expectCleanEnd(small.server);

@@ -209,7 +209,7 @@ describe('exact duplicates in a consolidation', () => {
     expect((await memoryd.consolidate()).evicted_count).toBe(1);
     expect(await live('later')).toBe(1);
     expect((await memoryd.session('later')).total).toBe(2);
-    expect(await memoryd.statusOf(first)).toBe(200);
+    expect(await memoryd.getStatus(first)).toBe(200);
   });
 
   it('merges nothing twice', async () => {
@@ -235,7 +235,7 @@ describe('expired memories in a consolidation', () => {
     const id = await memoryd.store({ content: 'a stale croissant', expires_at: '2001-01-01T00:00:00Z' });
     expect((await memoryd.consolidate()).evicted_count).toBe(1);
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await memoryd.stats()).toMatchObject(counts);
   });
 });

@@ -183,7 +183,7 @@ class World {
         const [header = '', ...lines] = await exportLines(api);
         const chosen = lines[one.place % Math.max(1, lines.length)];
         if (chosen !== undefined && 'id' in JSON.parse(chosen)) await api.forget(JSON.parse(chosen).id);
-        return [await api.importMemories(bytesOf([header, ...lines])), await api.memories({ limit: 1000 })];
+        return [await api.importMemories(getBytes([header, ...lines])), await api.memories({ limit: 1000 })];
       }
       case 'memory':
         return api.memory(this.#id(one.place));
@@ -250,7 +250,7 @@ async function exportLines(api: MemoryApi): Promise<string[]> {
   return lines;
 }
 
-async function* bytesOf(lines: readonly string[]): AsyncIterable<Uint8Array> {
+async function* getBytes(lines: readonly string[]): AsyncIterable<Uint8Array> {
   for (const line of lines) yield new TextEncoder().encode(line);
 }
 

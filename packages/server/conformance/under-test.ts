@@ -78,7 +78,7 @@ export class Client<Server extends RunningServer = RunningServer> {
     return answer.headers.etag ?? '';
   }
 
-  async statusOf(id: string): Promise<number> {
+  async getStatus(id: string): Promise<number> {
     return (await this.send({ path: `/memories/${encodeURIComponent(id)}` })).status;
   }
 

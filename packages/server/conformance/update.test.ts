@@ -69,7 +69,7 @@ describe('PUT /update/{memory_id}', () => {
   it('hides a memory at once whose new expires_at is past', async () => {
     const id = await memoryd.store({ content: 'a short-lived samovar' });
     await memoryd.update(id, { expires_at: '2001-01-01T00:00:00Z' });
-    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.getStatus(id)).toBe(404);
     expect(await memoryd.recalled('samovar')).toEqual([]);
   });
 

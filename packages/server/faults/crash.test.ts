@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { send } from '../conformance/http.ts';
 import { launch, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient } from '../conformance/under-test.ts';
-import { integrityOf } from './integrity.ts';
+import { checkIntegrity } from './integrity.ts';
 import { Random } from './random.ts';
 import { acknowledgedIn, newTally, type Tally, Writer } from './writer.ts';
 
@@ -14,9 +14,9 @@ const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 3
 const WRITERS = 6;
 
 /** Writes before a kill: from the least to the most, or as many as are acknowledged in so long. */
-const LEAST_WRITES = 20;
-const MOST_WRITES = 170;
-const LONGEST_WORK_MS = 5000;
+const MIN_WRITES = 20;
+const MAX_WRITES = 170;
+const MAX_WORK_MS = 5000;
 
 const ENV = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
@@ -43,8 +43,8 @@ async function killWhileStarting(dbPath: string, random: Random): Promise<void> 
 
 /** Some moment after some writes have been acknowledged. */
 async function moment(tally: Tally, random: Random): Promise<void> {
-  const enough = acknowledgedIn(tally) + LEAST_WRITES + random.below(MOST_WRITES - LEAST_WRITES);
-  const deadline = Date.now() + LONGEST_WORK_MS;
+  const enough = acknowledgedIn(tally) + MIN_WRITES + random.below(MAX_WRITES - MIN_WRITES);
+  const deadline = Date.now() + MAX_WORK_MS;
   while (acknowledgedIn(tally) < enough && Date.now() < deadline) await delay(1);
   await delay(random.below(40));
 }
@@ -67,7 +67,7 @@ async function killAtWork(
 async function checkAll(client: Client<ServerProcess>, writers: readonly Writer[], tally: Tally): Promise<void> {
   for (const writer of writers) await writer.check(client);
   expect(tally).toMatchObject({ lost: [], duplicated: [], returned: [] });
-  expect(await integrityOf(client.server.dbPath)).toEqual([]);
+  expect(await checkIntegrity(client.server.dbPath)).toEqual([]);
   for (const writer of writers) await writer.expectNoBytes(client.server.dbPath);
 }
 
@@ -98,7 +98,7 @@ async function killAndCheck(tally: Tally): Promise<void> {
     await checkAll(client, writers, tally);
   }
   await expectCleanEnd(client.server);
-  expect(await integrityOf(dbPath)).toEqual([]);
+  expect(await checkIntegrity(dbPath)).toEqual([]);
 }
 
 describe(`a server that is killed ${KILLS} times while it stores, updates, forgets and consolidates`, () => {

@@ -22,10 +22,10 @@ export async function startPair(): Promise<DatabasePair> {
   const name = `faults-${process.pid}`;
   const { stdout } = await run(script, ['start', name]);
   onTestFinished(async () => void (await run(script, ['stop', name])));
-  const addressOf = (variable: string) => new RegExp(`^${variable}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
+  const getAddress = (variable: string) => new RegExp(`^${variable}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
   return {
-    primaryUrl: addressOf('TEST_DATABASE_URL'),
-    replicaUrl: addressOf('TEST_DATABASE_READ_URL'),
+    primaryUrl: getAddress('TEST_DATABASE_URL'),
+    replicaUrl: getAddress('TEST_DATABASE_READ_URL'),
     crash: async (which) => void (await run(script, ['crash', name, which])),
     restart: async (which) => void (await run(script, ['restart', name, which])),
     promote: async () => void (await run(script, ['promote', name])),

@@ -6,7 +6,7 @@ import { getServerAddress } from '../../postgres/src/database.fixture.ts';
 import { eventually, runServer } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type DatabasePair, startPair } from './database-pair.ts';
-import { integrityOf } from './integrity.ts';
+import { checkIntegrity } from './integrity.ts';
 import { type MovingAddress, openAddress } from './moving-address.ts';
 import { acknowledging, newOutcome, type Outcome, PatientClient } from './patient-client.ts';
 import { Random } from './random.ts';
@@ -61,7 +61,7 @@ async function amidWork(what: string, happen: (scene: Scene) => Promise<string>)
     expect(await server.consolidate()).toMatchObject({ status: 'consolidated' });
     await expectCleanEnd(server.server);
   }
-  expect(await integrityOf(databaseNow)).toEqual([]);
+  expect(await checkIntegrity(databaseNow)).toEqual([]);
 }
 
 describe('two servers on one PostgreSQL database', () => {

@@ -9,7 +9,7 @@ import { type Answer, send } from '../conformance/http.ts';
 import { eventually, runServer, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
-import { integrityOf } from './integrity.ts';
+import { checkIntegrity } from './integrity.ts';
 import { smallDisk } from './small-disk.ts';
 import { answersInTurn, canTrace, tracing } from './system-calls.ts';
 
@@ -74,9 +74,9 @@ async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free
   expect((await client.memories('limit=10000')).memories.map(({ id }) => id).sort()).toEqual(stored.sort());
   await client.server.kill();
   const second = await startProcessClient({ dbPath, env: WORDS_ONLY });
-  for (const id of stored) expect(await second.statusOf(id)).toBe(200);
+  for (const id of stored) expect(await second.getStatus(id)).toBe(200);
   await expectCleanEnd(second.server);
-  expect(await integrityOf(dbPath)).toEqual([]);
+  expect(await checkIntegrity(dbPath)).toEqual([]);
 }
 
 describe.concurrent('a disk that takes no more', () => {
@@ -157,7 +157,7 @@ describe.concurrent('a file that cannot be written', () => {
       chmodSync(path, before);
     }
     const second = await startProcessClient(options);
-    expect(await second.statusOf(id)).toBe(200);
+    expect(await second.getStatus(id)).toBe(200);
     await second.store({ content: 'written again' });
     await expectCleanEnd(second.server);
   });
@@ -229,9 +229,9 @@ describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
     await client.server.kill();
     expect(answersInTurn(trace, dbPath).early).toEqual([]);
     const second = await startProcessClient({ dbPath, env: WORDS_ONLY });
-    for (const [id, status] of stored) expect(await second.statusOf(id)).toBe(status);
+    for (const [id, status] of stored) expect(await second.getStatus(id)).toBe(status);
     await expectCleanEnd(second.server);
-    expect(await integrityOf(dbPath)).toEqual([]);
+    expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 });
 
@@ -273,7 +273,7 @@ describe.concurrent('a file that is not as it was written', () => {
     await expectRefusedStart(dbPath, says);
     writeFileSync(dbPath, whole);
     const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
-    expect(await client.statusOf(ids[0] ?? '')).toBe(200);
+    expect(await client.getStatus(ids[0] ?? '')).toBe(200);
     await expectCleanEnd(client.server);
   });
 
@@ -286,11 +286,11 @@ describe.concurrent('a file that is not as it was written', () => {
     const { port } = client.server;
     const damaged = await send(port, { path: `/memories/${ids[20]}` });
     expectUnavailable(damaged, /database is damaged; restore a backup.*memoryd verify/);
-    expect(await client.statusOf(ids[0] ?? '')).toBe(200);
+    expect(await client.getStatus(ids[0] ?? '')).toBe(200);
     const { status, body } = await client.send<HealthResponse>({ path: '/health' });
     expect([status, body.status]).toEqual([503, 'unhealthy']);
     expect(body.reason).toMatch(/database is damaged; restore a backup/);
-    expect(await integrityOf(dbPath)).not.toEqual([]);
+    expect(await checkIntegrity(dbPath)).not.toEqual([]);
     await client.server.stop();
   });
 });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { MemoryEvent, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { clientOf } from '../../client/conformance/service.ts';
+import { createClient } from '../../client/conformance/service.ts';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { isAddress } from '../conformance/databases.ts';
@@ -107,7 +107,7 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
       await ended;
       expect(code).toBe(0);
       const second = await startAgain(client);
-      for (const id of answered) expect(await second.statusOf(id)).toBe(200);
+      for (const id of answered) expect(await second.getStatus(id)).toBe(200);
       await expectCleanEnd(second.server);
     });
   });
@@ -127,7 +127,7 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
       await second.forget(forgotten);
       await second.server.kill();
       const third = await startAgain(second);
-      expect(await third.statusOf(forgotten)).toBe(404);
+      expect(await third.getStatus(forgotten)).toBe(404);
       expect(await third.recalled('words')).toEqual([updated]);
       await expectCleanEnd(third.server);
     });
@@ -334,7 +334,7 @@ describe('the client, while the service is killed and started anew', () => {
     const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
     let server = launch(args, env);
     await untilHealthy(port, server);
-    const client = clientOf(port, { retries: 20, retryDelayMs: 10 });
+    const client = createClient(port, { retries: 20, retryDelayMs: 10 });
     const events: MemoryEvent['type'][] = [];
     const leaving = new AbortController();
     const reading = (async () => {

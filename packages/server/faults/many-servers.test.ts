@@ -6,7 +6,7 @@ import { type EventReader, readEvents } from '../conformance/event-reader.ts';
 import { send } from '../conformance/http.ts';
 import { eventually, runServer, type ServerProcess } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
-import { integrityOf } from './integrity.ts';
+import { checkIntegrity } from './integrity.ts';
 import { acknowledging, newOutcome, PatientClient } from './patient-client.ts';
 import { Random } from './random.ts';
 
@@ -40,7 +40,7 @@ describe('four servers on one PostgreSQL database', () => {
     return startProcessClient({ database, env: { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' } });
   }
 
-  const countsOf = ({ working_count, episodic_count, semantic_count }: TierCounts) => ({
+  const getCounts = ({ working_count, episodic_count, semantic_count }: TierCounts) => ({
     working_count,
     episodic_count,
     semantic_count,
@@ -68,7 +68,7 @@ describe('four servers on one PostgreSQL database', () => {
       await one.update(id, { content: `the tapir of ${n}` });
       for (const other of servers) expect((await other.memory(id)).content).toBe(`the tapir of ${n}`);
       await one.forget(id);
-      for (const other of servers) expect(await other.statusOf(id)).toBe(404);
+      for (const other of servers) expect(await other.getStatus(id)).toBe(404);
     }
   });
 
@@ -107,7 +107,7 @@ describe('four servers on one PostgreSQL database', () => {
     const answers: StatsResponse[] = [];
     for (const server of servers) answers.push(await server.stats());
     const [one] = answers as [StatsResponse];
-    for (const other of answers) expect(countsOf(other)).toEqual(countsOf(one));
+    for (const other of answers) expect(getCounts(other)).toEqual(getCounts(one));
     for (const { db_size_mb } of answers) expect(db_size_mb).toBeGreaterThan(1);
   });
 
@@ -131,7 +131,7 @@ describe('four servers on one PostgreSQL database', () => {
     // biome-ignore lint/suspicious/noConsole: the figures of a run, and the seed that makes it again
     console.log(`four servers, seed ${SEED}: acknowledged ${acknowledged}, lost ${lost.length}, retried ${retried}`);
     expect({ lost, doubled }).toEqual({ lost: [], doubled: [] });
-    expect(await integrityOf(database)).toEqual([]);
+    expect(await checkIntegrity(database)).toEqual([]);
   });
 
   it('go on without one that is killed while it consolidates', { timeout: 120_000 }, async () => {
@@ -142,7 +142,7 @@ describe('four servers on one PostgreSQL database', () => {
     await cut;
     await consolidated(first);
     for (const server of servers) expect((await server.stats()).working_count).toBe(0);
-    expect(await integrityOf(database)).toEqual([]);
+    expect(await checkIntegrity(database)).toEqual([]);
   });
 
   // The last, since from then on everybody needs a key.

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServerProcess } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type Agent, startAgent } from './agent.ts';
-import { integrityOf } from './integrity.ts';
+import { checkIntegrity } from './integrity.ts';
 
 /** One of the processes that have a database open, however it is asked. */
 interface Party {
@@ -11,7 +11,7 @@ interface Party {
   update(id: string, content: string): Promise<void>;
   forget(id: string): Promise<void>;
   /** Undefined where there is no such memory. */
-  textOf(id: string): Promise<string | undefined>;
+  getText(id: string): Promise<string | undefined>;
   /** Ids that a recall answers. */
   recalled(query: string): Promise<string[]>;
   consolidate(): Promise<void>;
@@ -23,10 +23,10 @@ function serverParty(client: Client<ServerProcess>): Party {
     store: (memory, key) => client.store(memory, key === undefined ? {} : { 'idempotency-key': key }),
     update: async (id, content) => expect((await client.update(id, { content })).status).toBe(200),
     forget: async (id) => void (await client.forget(id)),
-    textOf: async (id) => ((await client.statusOf(id)) === 404 ? undefined : (await client.memory(id)).content),
+    getText: async (id) => ((await client.getStatus(id)) === 404 ? undefined : (await client.memory(id)).content),
     recalled: (query) => client.recalled(query, 'top_k=1000'),
     consolidate: async () => void (await client.consolidate()),
-    counts: async () => countsOf(await client.stats()),
+    counts: async () => getCounts(await client.stats()),
   };
 }
 
@@ -35,7 +35,7 @@ function agentParty(agent: Agent): Party {
     store: async (memory, key) => (await agent.store(memory, key === undefined ? {} : { idempotencyKey: key })).id,
     update: async (id, content) => void (await agent.update(id, { content })),
     forget: async (id) => void (await agent.forget(id)),
-    textOf: async (id) => {
+    getText: async (id) => {
       try {
         return (await agent.memory(id)).content;
       } catch (error) {
@@ -45,11 +45,11 @@ function agentParty(agent: Agent): Party {
     },
     recalled: async (query) => (await agent.recall({ query, top_k: 1000 })).results.map(({ id }) => id),
     consolidate: async () => void (await agent.consolidate()),
-    counts: async () => countsOf(await agent.stats()),
+    counts: async () => getCounts(await agent.stats()),
   };
 }
 
-function countsOf({ working_count, episodic_count, semantic_count }: TierCounts): TierCounts {
+function getCounts({ working_count, episodic_count, semantic_count }: TierCounts): TierCounts {
   return { working_count, episodic_count, semantic_count };
 }
 
@@ -69,7 +69,7 @@ describe('two servers and two programs with the engine in them, on one file', ()
   afterAll(async () => {
     for (const agent of agents) await agent.close();
     for (const server of servers) await expectCleanEnd(server.server);
-    expect(await integrityOf(dbPath)).toEqual([]);
+    expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
   /** Asserts that every party answers the same. */
@@ -87,11 +87,11 @@ describe('two servers and two programs with the engine in them, on one file', ()
       const id = await party.store({ content: `the axolotl of ${name}` });
       await expectOfAll((other) => other.recalled('axolotl'), [id]);
       await party.update(id, `the tapir of ${name}`);
-      await expectOfAll((other) => other.textOf(id), `the tapir of ${name}`);
+      await expectOfAll((other) => other.getText(id), `the tapir of ${name}`);
       await expectOfAll((other) => other.recalled('axolotl'), []);
       await expectOfAll((other) => other.recalled('tapir'), [id]);
       await party.forget(id);
-      await expectOfAll((other) => other.textOf(id), undefined);
+      await expectOfAll((other) => other.getText(id), undefined);
       await expectOfAll((other) => other.recalled('tapir'), []);
     });
   });
@@ -146,10 +146,10 @@ describe('two servers and two programs with the engine in them, on one file', ()
       const found = new Set(await party.recalled('parallel'));
       expect([...kept.keys()].filter((id) => !found.has(id))).toEqual([]);
       expect(gone.filter((id) => found.has(id))).toEqual([]);
-      for (const [id, content] of [...kept].slice(0, 20)) expect(await party.textOf(id)).toBe(content);
+      for (const [id, content] of [...kept].slice(0, 20)) expect(await party.getText(id)).toBe(content);
     });
     expect(kept.size).toBe(4 * 24);
-    expect(await integrityOf(dbPath)).toEqual([]);
+    expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
   it('go on when one of them is killed, and see what it had been answered', async () => {

@@ -43,7 +43,7 @@ const RESUMED = /^(\d+)\s+<\.\.\. (\w+) resumed>(.*)$/s;
 const UNFINISHED = ' <unfinished ...>';
 
 /** The calls of a trace in the order of their starts. A thread has one under way at a time. */
-function callsOf(trace: string): Call[] {
+function getCalls(trace: string): Call[] {
   const calls: Call[] = [];
   const underWay = new Map<string, Call>();
   trace.split('\n').forEach((line, place) => {
@@ -83,7 +83,7 @@ class Trace {
   readonly answers: Call[];
 
   constructor(file: string) {
-    this.#calls = callsOf(readFileSync(file, 'latin1'));
+    this.#calls = getCalls(readFileSync(file, 'latin1'));
     this.#syncs = this.#calls.filter(({ name, text }) => SYNC.test(name) && / = 0$/.test(text));
     this.answers = this.#calls.filter(({ text, target }) => target.startsWith('socket:') && ACKNOWLEDGED.test(text));
   }

@@ -81,7 +81,7 @@ export class Writer {
   async write(port: number): Promise<void> {
     for (;;) {
       this.#unanswered = this.#choose();
-      const answer = await send(port, requestOf(this.#unanswered)).catch(() => undefined);
+      const answer = await send(port, getRequest(this.#unanswered)).catch(() => undefined);
       if (!answer) return;
       if (answer.status !== 200) throw new Error(`${this.#unanswered.kind}: ${answer.status} ${answer.text}`);
       this.#take(this.#unanswered, answer);
@@ -121,10 +121,10 @@ export class Writer {
     switch (write.kind) {
       case 'store':
       case 'batch':
-        this.#takeStored(write, idsOf(write, answer));
+        this.#takeStored(write, getIds(write, answer));
         break;
       case 'repeat': {
-        const ids = idsOf(write.of, answer);
+        const ids = getIds(write.of, answer);
         if (ids.join() !== write.ids.join()) this.#tally.duplicated.push(`${write.of.key}: ${write.ids} and ${ids}`);
         break;
       }
@@ -148,7 +148,7 @@ export class Writer {
 
   #keep(id: string, content: string): void {
     this.#kept.set(id, content);
-    const mark = markOf(content);
+    const mark = getMark(content);
     const holders = this.#holders.get(mark);
     if (holders) holders.add(id);
     else this.#holders.set(mark, new Set([id]));
@@ -165,9 +165,9 @@ export class Writer {
     this.#unanswered = undefined;
     await this.#compare(client, write);
     if (write?.kind === 'store' || write?.kind === 'batch') {
-      const answer = await client.send(requestOf(write));
+      const answer = await client.send(getRequest(write));
       if (answer.status !== 200) throw new Error(`sent again: ${answer.status} ${answer.text}`);
-      this.#takeStored(write, idsOf(write, answer));
+      this.#takeStored(write, getIds(write, answer));
       await this.#compare(client, undefined);
     }
     await this.#expectFound(client);
@@ -209,7 +209,7 @@ export class Writer {
   }
 
   #noteHolder(content: string, id: string): void {
-    const mark = markOf(content);
+    const mark = getMark(content);
     this.#holders.set(mark, new Set([...(this.#holders.get(mark) ?? []), id]));
   }
 
@@ -230,13 +230,13 @@ export class Writer {
       const known = this.#random.pick([...this.#kept]);
       if (!known) return;
       const [id, content] = known;
-      if ((await client.statusOf(id)) !== 200) {
+      if ((await client.getStatus(id)) !== 200) {
         this.#tally.lost.push(`${id} is not there`);
         continue;
       }
       const visible = (await client.memory(id)).merged_into ?? id;
       // A client may have given the visible memory of a group another text.
-      const mark = markOf(this.#kept.get(visible) ?? content);
+      const mark = getMark(this.#kept.get(visible) ?? content);
       const results = await client.recalled(mark, 'top_k=50');
       if (!results.includes(visible)) this.#tally.lost.push(`${visible} is not recalled by "${mark}"`);
     }
@@ -244,7 +244,7 @@ export class Writer {
 
   async #expectForgotten(client: Client): Promise<void> {
     for (const id of [...this.#forgotten].slice(-20)) {
-      if ((await client.statusOf(id)) !== 404) this.#tally.returned.push(id);
+      if ((await client.getStatus(id)) !== 404) this.#tally.returned.push(id);
     }
     this.#tally.gone += this.#forgotten.size;
   }
@@ -259,18 +259,18 @@ export class Writer {
   }
 }
 
-function markOf(content: string): string {
+function getMark(content: string): string {
   return content.split(' ')[4] ?? '';
 }
 
-function requestOf(write: Write): Request {
+function getRequest(write: Write): Request {
   switch (write.kind) {
     case 'store':
       return { method: 'POST', path: '/store', json: write.memories[0], headers: { 'idempotency-key': write.key } };
     case 'batch':
       return { method: 'POST', path: '/store/batch', json: write.memories, headers: { 'idempotency-key': write.key } };
     case 'repeat':
-      return requestOf(write.of);
+      return getRequest(write.of);
     case 'update':
       return { method: 'PUT', path: `/update/${write.id}`, json: { content: write.content } };
     case 'forget':
@@ -279,7 +279,7 @@ function requestOf(write: Write): Request {
 }
 
 /** The ids that a store or a batch was answered. */
-function idsOf({ kind }: Keyed, { body }: Answer): string[] {
+function getIds({ kind }: Keyed, { body }: Answer): string[] {
   if (kind === 'store') return [(body as StoreResponse).id];
   return (body as StoreBatchResponse).results.map((result) => {
     if ('error' in result) throw new Error(result.error.message);

@@ -6,9 +6,9 @@ import { eventually, type ServerProcess, startProcess } from '../conformance/pro
 import type { LogRecord } from '../conformance/server.ts';
 import { WORDS_ONLY } from '../conformance/under-test.ts';
 import { malformed, sendMalformed } from './malformed.ts';
-import { type OpenApi, type Operation, operationsOf } from './open-api.ts';
+import { getOperations, type OpenApi, type Operation } from './open-api.ts';
 import { pageRequest } from './pages.ts';
-import { type Plan, requestsOf } from './requests.ts';
+import { getRequests, type Plan } from './requests.ts';
 import { Session } from './session.ts';
 import { token } from './tokens.ts';
 
@@ -42,7 +42,7 @@ const session = new Session(() => server.port);
 beforeAll(async () => {
   process.stdout.write(`fuzz: FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}\n`);
   server = await startProcess({ env: WORDS_ONLY });
-  const all = operationsOf((await sendRequest<OpenApi>(server.port, { path: '/openapi.json' })).body);
+  const all = getOperations((await sendRequest<OpenApi>(server.port, { path: '/openapi.json' })).body);
   operations = all.filter(({ name }) => !LOCKING_OUT.has(name));
 });
 afterAll(async () => {
@@ -99,7 +99,7 @@ function plansFor(some: Operation[], count: number): Plan[] {
   const each = Math.ceil((count - copying * COPIES) / (some.length - copying));
   const byOperation = some.map((operation, i) => {
     const numRuns = COPYING.includes(operation.name) ? COPIES : each;
-    return fc.sample(requestsOf(operation), { seed: SEED + i, numRuns });
+    return fc.sample(getRequests(operation), { seed: SEED + i, numRuns });
   });
   // Each spread over all.
   const placed = byOperation.flatMap((plans) => plans.map((plan, n) => ({ plan, at: n / plans.length })));
@@ -121,10 +121,10 @@ describe('whatever is sent', () => {
   );
 
   it('every route that is described was answered with success and with errors', () => {
-    const classesOf = ({ name }: Operation) =>
+    const getClasses = ({ name }: Operation) =>
       [...(session.counts.get(name)?.keys() ?? [])].map((status) => Math.floor(status / 100));
     for (const operation of operations) {
-      expect(classesOf(operation), operation.name).toEqual(expect.arrayContaining([2, 4]));
+      expect(getClasses(operation), operation.name).toEqual(expect.arrayContaining([2, 4]));
     }
   });
 

@@ -178,7 +178,7 @@ export class Ledger {
     const group = [...this.#getGroup(entry)];
     if (group.some((member) => lastWritten(member, 'expires_at').some(isPast))) return true;
     const later = this.#forgets.filter((forget) => forget.end > entry.stored.start);
-    const states = group.flatMap(writesOf);
+    const states = group.flatMap(getWrites);
     return (
       group.some((member) => member.isForgotten) ||
       later.some((forget) => states.some((state) => selects(forget, state)))
@@ -197,7 +197,7 @@ export class Ledger {
     this.#byText ??= groupByText([...this.#entries.values()]);
     const group = new Set([entry]);
     for (const member of group) {
-      for (const text of textsOf(member)) for (const other of this.#byText.get(text) ?? []) group.add(other);
+      for (const text of getTexts(member)) for (const other of this.#byText.get(text) ?? []) group.add(other);
     }
     return group;
   }
@@ -210,13 +210,13 @@ function isPast(at: string | null | undefined): boolean {
 function groupByText(entries: Entry[]): Map<string, Set<Entry>> {
   const groups = new Map<string, Set<Entry>>();
   for (const entry of entries) {
-    for (const text of textsOf(entry)) groups.set(text, (groups.get(text) ?? new Set()).add(entry));
+    for (const text of getTexts(entry)) groups.set(text, (groups.get(text) ?? new Set()).add(entry));
   }
   return groups;
 }
 
 /** The texts that a memory has had, with its user, agent and session, as consolidation compares them. */
-function textsOf({ stored, updates }: Entry): string[] {
+function getTexts({ stored, updates }: Entry): string[] {
   const { user_id = '', agent_id = '', session_id = 'default' } = stored.fields;
   const contents = [stored, ...updates].flatMap(({ fields }) => fields.content ?? []);
   return [
@@ -225,7 +225,7 @@ function textsOf({ stored, updates }: Entry): string[] {
 }
 
 /** Every state of the fields that a forget of many looks at. */
-function writesOf({ stored, updates }: Entry): Fields[] {
+function getWrites({ stored, updates }: Entry): Fields[] {
   return [stored.fields, ...updates.map(({ fields }) => ({ ...stored.fields, ...fields }))];
 }
 

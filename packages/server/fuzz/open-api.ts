@@ -63,7 +63,7 @@ export interface OpenApi {
 }
 
 /** Every operation of an OpenAPI document, its schemas compiled by a validator that is not the service's own. */
-export function operationsOf(document: OpenApi): Operation[] {
+export function getOperations(document: OpenApi): Operation[] {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');

@@ -26,17 +26,17 @@ interface Pieces {
 }
 
 /** Requests of an operation, about half of them as the document allows. */
-export function requestsOf(operation: Operation): fc.Arbitrary<Plan> {
-  const valid = piecesOf(operation);
-  const broken = breakagesOf(operation).map((breakage) => valid.chain((pieces) => breakage(operation, pieces)));
+export function getRequests(operation: Operation): fc.Arbitrary<Plan> {
+  const valid = getPieces(operation);
+  const broken = getBreakages(operation).map((breakage) => valid.chain((pieces) => breakage(operation, pieces)));
   const plans = fc.oneof(
-    { arbitrary: valid.map((pieces) => planOf(operation, pieces)), weight: broken.length },
+    { arbitrary: valid.map((pieces) => getPlan(operation, pieces)), weight: broken.length },
     ...broken.map((arbitrary) => ({ arbitrary, weight: 1 })),
   );
   return operation.name === 'POST /import' ? plans.map(asImport) : plans;
 }
 
-function piecesOf(operation: Operation): fc.Arbitrary<Pieces> {
+function getPieces(operation: Operation): fc.Arbitrary<Pieces> {
   const within = (place: Parameter['in']) => operation.parameters.filter((parameter) => parameter.in === place);
   const path = fc.record(
     Object.fromEntries(
@@ -46,8 +46,8 @@ function piecesOf(operation: Operation): fc.Arbitrary<Pieces> {
   const headers = fc
     .record(Object.fromEntries(within('header').map((parameter) => [parameter.name, headerValue(parameter)])))
     .chain((all) => fc.subarray(Object.entries(all)).map((some) => Object.fromEntries(some)));
-  const body = operation.bodies.size === 0 ? fc.constant(undefined) : fc.oneof(...[...operation.bodies].map(bodyOf));
-  return fc.record({ path, headers, body, query: queryOf(within('query')) }).map(({ body: some, ...pieces }) => ({
+  const body = operation.bodies.size === 0 ? fc.constant(undefined) : fc.oneof(...[...operation.bodies].map(getBody));
+  return fc.record({ path, headers, body, query: getQuery(within('query')) }).map(({ body: some, ...pieces }) => ({
     ...pieces,
     ...(some && { body: some }),
   }));
@@ -65,7 +65,7 @@ function headerValue({ name, schema }: Parameter): fc.Arbitrary<string> {
   );
 }
 
-function bodyOf([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary<{ type: string; value: unknown }> {
+function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary<{ type: string; value: unknown }> {
   const value = isLines(type) ? fc.array(validValue(schema), { maxLength: 6 }) : validValue(schema);
   return value.map((some) => ({ type, value: some }));
 }
@@ -74,9 +74,9 @@ function isLines(type: string): boolean {
   return /ndjson|jsonl/.test(type);
 }
 
-function queryOf(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
+function getQuery(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
   const pairs = parameters.map((parameter) => {
-    const some = pairsOf(parameter);
+    const some = getPairs(parameter);
     return parameter.required ? some : fc.oneof(fc.constant([]), some);
   });
   return fc.tuple(...pairs).map((all) => withOwner(all.flat()));
@@ -88,7 +88,7 @@ function withOwner(query: [string, string][]): [string, string][] {
   return hasOwner ? query : query.filter(([name]) => name !== 'shared');
 }
 
-function pairsOf({ name, schema }: Parameter): fc.Arbitrary<[string, string][]> {
+function getPairs({ name, schema }: Parameter): fc.Arbitrary<[string, string][]> {
   if (name.endsWith('.<key>')) {
     const prefix = name.slice(0, -'<key>'.length);
     return fc
@@ -120,18 +120,18 @@ function asImport(plan: Plan): Plan {
   return { ...plan, body: `{"format":"memoryd","version":1}\n${plan.body}`, expects: 'either' };
 }
 
-function planOf(operation: Operation, pieces: Pieces): Plan {
+function getPlan(operation: Operation, pieces: Pieces): Plan {
   const headers: Plan['headers'] = { ...pieces.headers };
   const plan: Plan = { operation, what: 'valid', method: operation.method, path: '', headers, expects: 'success' };
-  plan.path = urlOf(operation, pieces);
+  plan.path = getUrl(operation, pieces);
   if (pieces.body) {
     headers['content-type'] = pieces.body.type;
-    plan.body = bytesOf(pieces.body);
+    plan.body = getBytes(pieces.body);
   }
   return plan;
 }
 
-function urlOf(operation: Operation, { path, query }: Pieces): string {
+function getUrl(operation: Operation, { path, query }: Pieces): string {
   const route = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encoded(path[name] ?? ''));
   const pairs = query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
   return pairs.length > 0 ? `${route}?${pairs.join('&')}` : route;
@@ -144,7 +144,7 @@ function encoded(some: string): string {
     .join('');
 }
 
-function bytesOf({ type, value }: { type: string; value: unknown }): string {
+function getBytes({ type, value }: { type: string; value: unknown }): string {
   if (!isLines(type)) return JSON.stringify(value);
   return (value as unknown[]).map((line) => `${JSON.stringify(line)}\n`).join('');
 }
@@ -154,7 +154,7 @@ type Breakage = (operation: Operation, pieces: Pieces) => fc.Arbitrary<Plan>;
 /** Routes for probes, which may add whatever gets past caches. */
 const IGNORING_PARAMETERS = new Set(['/health', '/readyz', '/livez']);
 
-function breakagesOf(operation: Operation): Breakage[] {
+function getBreakages(operation: Operation): Breakage[] {
   const breakages = [oddHeaders, oddMethod, oddPath, oddQuery];
   if (!IGNORING_PARAMETERS.has(operation.path)) breakages.push(unknownParameter, brokenEncoding);
   if (operation.parameters.some((parameter) => parameter.in === 'query'))
@@ -185,7 +185,7 @@ const unknownParameter: Breakage = (operation, pieces) => {
         i === 0 ? name : `${name}${i}`,
         value.slice(0, 40),
       ]);
-      const plan = planOf(operation, {
+      const plan = getPlan(operation, {
         ...pieces,
         query: [...pieces.query, ...more.slice(0, 50_000 / (name.length + 40))],
       });
@@ -200,7 +200,7 @@ const brokenEncoding: Breakage = (operation, pieces) =>
       fc.boolean(),
     )
     .map(([broken, inPath]) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       const [route = '', query = ''] = plan.path.split('?');
       // A route without parameters is another route with something behind it.
       const path = inPath
@@ -218,7 +218,7 @@ const junkParameter: Breakage = (operation, pieces) => {
     .tuple(fc.constantFrom(...parameters), fc.oneof(junk.map(shortJson), text, unkeepableText))
     .map(([parameter, value]) => {
       const others = pieces.query.filter(([name]) => name !== parameter.name);
-      const plan = planOf(operation, { ...pieces, query: [...others, [parameter.name, value]] });
+      const plan = getPlan(operation, { ...pieces, query: [...others, [parameter.name, value]] });
       const isTaken = takesText(parameter, value) && parameter.name !== 'cursor';
       return { ...plan, what: 'junk as a parameter', expects: isTaken ? 'either' : 'refusal' };
     });
@@ -245,7 +245,7 @@ const repeatedParameter: Breakage = (operation, pieces) => {
   );
   const [first] = scalars;
   if (!first) return unknownParameter(operation, pieces);
-  const plan = planOf(operation, { ...pieces, query: [...pieces.query, first] });
+  const plan = getPlan(operation, { ...pieces, query: [...pieces.query, first] });
   return fc.constant({ ...plan, what: 'a parameter given twice', expects: 'refusal' });
 };
 
@@ -266,7 +266,7 @@ const oddQuery: Breakage = (operation, pieces) =>
       `${'&'.repeat(5000)}`,
     )
     .map((odd) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       const path = `${plan.path}${plan.path.includes('?') ? '&' : '?'}${odd}`;
       return { ...plan, path, what: 'an odd query string', expects: 'either' };
     });
@@ -282,7 +282,7 @@ const junkInPath: Breakage = (operation, pieces) => {
     const path = Object.fromEntries(names.map((name) => [name, value || 'x']));
     const refused = !value.isWellFormed();
     return {
-      ...planOf(operation, { ...pieces, path }),
+      ...getPlan(operation, { ...pieces, path }),
       what: 'junk in the path',
       expects: refused ? 'refusal' : 'either',
     };
@@ -302,13 +302,13 @@ const oddPath: Breakage = (operation, pieces) =>
       (path) => path.replace(/^\//, '/\u00e9\u00ff'),
     )
     .map((change) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       return { ...plan, path: change(plan.path), what: 'an odd path', expects: 'either' };
     });
 
 const oddMethod: Breakage = (operation, pieces) =>
   fc.constantFrom('HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'LINK', 'M-SEARCH', 'SEARCH').map((method) => {
-    const { body: _body, ...plan } = planOf(operation, pieces);
+    const { body: _body, ...plan } = getPlan(operation, pieces);
     return { ...plan, method, what: 'an odd method', expects: 'either' };
   });
 
@@ -352,7 +352,7 @@ const oddHeaders: Breakage = (operation, pieces) => {
       },
     )
     .map(({ headers, expects }) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       return { ...plan, headers: { ...plan.headers, ...headers }, what: 'odd headers', expects };
     });
 };
@@ -395,7 +395,7 @@ function withBody(
   const schema = operation.bodies.get(type)?.schema ?? {};
   const fields = Object.keys(schema.properties ?? schema.items?.properties ?? {});
   return change(value, fields.length > 0 ? fields : ['x']).map((other) => ({
-    ...planOf(operation, {
+    ...getPlan(operation, {
       ...pieces,
       body: { type, value: isLines(type) && !Array.isArray(other) ? [other] : other },
     }),
@@ -405,7 +405,7 @@ function withBody(
 }
 
 const brokenText: Breakage = (operation, pieces) => {
-  const plan = planOf(operation, pieces);
+  const plan = getPlan(operation, pieces);
   const whole = Buffer.from(String(plan.body ?? ''));
   const broken: fc.Arbitrary<string | Uint8Array> = fc.oneof(
     fc.nat(whole.length).map((end) => whole.subarray(0, end)),
@@ -462,7 +462,7 @@ const oddType: Breakage = (operation, pieces) =>
       'x'.repeat(3000),
     )
     .map((type) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       return {
         ...plan,
         headers: { ...plan.headers, 'content-type': type },
@@ -479,7 +479,7 @@ const uncalledForBody: Breakage = (operation, pieces) =>
       fc.boolean(),
     )
     .map(([body, type, chunked]) => {
-      const plan = planOf(operation, pieces);
+      const plan = getPlan(operation, pieces);
       return {
         ...plan,
         body,

@@ -44,7 +44,7 @@ export class Session {
 
   /** Sends a request, judges the answer and notes what it says was done. */
   async send(plan: Plan): Promise<void> {
-    const request = this.#requestOf(plan);
+    const request = this.#getRequest(plan);
     const bytes = request.body === undefined ? undefined : Buffer.from(request.body as string);
     const span: Span = { start: ++this.#tick, end: 0 };
     // What an import keeps is told by counts.
@@ -77,7 +77,7 @@ export class Session {
     if (complaints.length > 0) this.findings.push({ request, what, status, text: text.slice(0, 1000), complaints });
   }
 
-  #requestOf({ operation, method, path, headers, body, chunked = false }: Plan): Request {
+  #getRequest({ operation, method, path, headers, body, chunked = false }: Plan): Request {
     const fill = (text: string, encode?: (value: string) => string) => this.#told.fill(text, operation.name, encode);
     const filled = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value : fill(value)]);
     return {
@@ -122,17 +122,17 @@ export class Session {
     switch (name) {
       case 'POST /store':
         this.#noteStored((answer.body as StoreResponse).id, () =>
-          this.ledger.stored((answer.body as StoreResponse).id, JSON.parse(textOf(bytes)), span),
+          this.ledger.stored((answer.body as StoreResponse).id, JSON.parse(getText(bytes)), span),
         );
         break;
       case 'POST /store/batch': {
         const batch = answer.body as StoreBatchResponse;
-        this.ledger.storedBatch(batch, itemsOf(request, textOf(bytes)), span);
+        this.ledger.storedBatch(batch, getItems(request, getText(bytes)), span);
         for (const result of batch.results) if ('id' in result) this.#told.add('memory', result.id);
         break;
       }
       case 'PUT /update/{memory_id}':
-        this.ledger.updated(id, JSON.parse(textOf(bytes)), span);
+        this.ledger.updated(id, JSON.parse(getText(bytes)), span);
         break;
       case 'DELETE /forget/{memory_id}': {
         const { also_forgotten = [] } = answer.body as { also_forgotten?: string[] };
@@ -195,12 +195,12 @@ async function readStream(port: number, request: Request): Promise<Answer> {
   return { status: reader.status, headers: reader.headers, text: told, body: isJson ? JSON.parse(told) : told };
 }
 
-function textOf(bytes: Buffer | undefined): string {
+function getText(bytes: Buffer | undefined): string {
   return new TextDecoder().decode(bytes);
 }
 
 /** What the items of a batch are, each in its place. */
-function itemsOf({ headers }: Request, text: string): unknown[] {
+function getItems({ headers }: Request, text: string): unknown[] {
   if (!/ndjson|jsonl/.test(String(headers?.['content-type']))) return JSON.parse(text) as unknown[];
   const lines = text.split('\n').filter((line) => line !== '' && line !== '\r');
   return lines.map((line) => {
@@ -213,7 +213,7 @@ function itemsOf({ headers }: Request, text: string): unknown[] {
 }
 
 function contentsIn(bytes: Buffer | undefined): string[] {
-  return [...textOf(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu)].map(
+  return [...getText(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu)].map(
     ([, json = '""']) => JSON.parse(json) as string,
   );
 }

@@ -57,7 +57,7 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 /** The program with all its commands, none of which has run. */
-export function programOf(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {
+export function createProgram(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {
   const program: Command = new Command('memoryd')
     .description('A memory service for AI agents.')
     .version(VERSION)
@@ -67,7 +67,7 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
     .configureOutput({ writeErr: () => {}, writeOut: (text) => void write(text) })
     .addHelpText(
       'after',
-      ({ command }) => `\nWithout a command, memoryd serves.\n\n${helpOf(command, DEFAULT_COMMAND)}`,
+      ({ command }) => `\nWithout a command, memoryd serves.\n\n${getHelp(command, DEFAULT_COMMAND)}`,
     )
     .hook('preAction', () => {
       for (const sentence of unknownVariables(env)) note(`memoryd: ${sentence}`);
@@ -83,29 +83,29 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
  * @throws UsageError for an unknown command or flag, or a bad value; whatever a command rejects with
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
-  const program = programOf(env, commands);
-  const words = wordsOf(argv);
+  const program = createProgram(env, commands);
+  const words = getWords(argv);
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw refusalOf(error, program, words);
+    if (error.exitCode !== 0) throw toRefusal(error, program, words);
   }
 }
 
 /** The long names of the options of the command that words name. */
-function optionsOf(program: Command, words: readonly string[]): string[] {
+function getOptions(program: Command, words: readonly string[]): string[] {
   const named = (command: Command, word: string) =>
     command.commands.find((each) => commandNames(each).includes(word)) ?? command;
   return words.reduce(named, program).options.map(({ long }) => long ?? '');
 }
 
-function helpOf(program: Command, name: string): string {
+function getHelp(program: Command, name: string): string {
   return program.commands.find((command) => command.name() === name)?.helpInformation() ?? '';
 }
 
 /** What is typed, with the command that is meant: `help recall` is another way to say `recall --help`. */
-function wordsOf(argv: readonly string[]): readonly string[] {
+function getWords(argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
 }
@@ -116,7 +116,7 @@ function namesCommand([first]: readonly string[]): boolean {
 }
 
 // An option is named without what was given to it, which may be a secret behind a misspelt flag.
-function refusalOf({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
+function toRefusal({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
   const [name = ''] = program.args;
   // Commander would suggest any command, also one that deletes.
   if (code === 'commander.unknownCommand') {
@@ -128,6 +128,6 @@ function refusalOf({ code, message }: CommanderError, program: Command, words: r
   const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(said) ?? [];
   // Commander looks for a name as long as the one that was typed: `--session` is no misspelt `--version`.
   const whole =
-    typed === undefined ? undefined : optionsOf(program, words).find((option) => option.startsWith(`${typed}-`));
+    typed === undefined ? undefined : getOptions(program, words).find((option) => option.startsWith(`${typed}-`));
   return new UsageError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
 }

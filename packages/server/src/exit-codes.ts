@@ -36,7 +36,7 @@ const OF_ERRORS = {
 } as const satisfies Record<ErrorCode, keyof typeof EXIT_CODES>;
 
 /** The exit code for what a command rejected with. */
-export function exitCodeOf(error: unknown): number {
+export function getExitCode(error: unknown): number {
   const { name, code } = error as { name?: unknown; code?: unknown };
   if (name === 'UsageError') return EXIT_CODES.misspelt.code;
   if (name === 'Interrupted') return EXIT_CODES.interrupted.code;

@@ -1,4 +1,4 @@
-import { messageOf } from './message-of.ts';
+import { getMessage } from './message-of.ts';
 import type { Settings } from './settings/read.ts';
 
 /** Listens where the settings say; what keeps it from that is one sentence, with the fix. */
@@ -12,6 +12,6 @@ export async function listenOn<T>(
     if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE') {
       throw new Error(`port ${port} is taken; use --port`, { cause });
     }
-    throw new Error(`cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause });
+    throw new Error(`cannot listen on ${host} port ${port}: ${getMessage(cause)}`, { cause });
   }
 }

@@ -9,7 +9,7 @@ const recall: TelemetryEvent = {
   facts: { latency_ms: 1.5, results_count: 2, query: 'line\nbreak "quoted"' },
 };
 
-function linesOf(events: TelemetryEvent[], settings: Partial<Parameters<typeof logTelemetry>[0]> = {}): string[] {
+function getLines(events: TelemetryEvent[], settings: Partial<Parameters<typeof logTelemetry>[0]> = {}): string[] {
   let written = '';
   const log = logTelemetry({ logLevel: 'info', logQueries: true, ...settings }, { write: (text) => (written += text) });
   for (const event of events) log.report(event);
@@ -18,7 +18,7 @@ function linesOf(events: TelemetryEvent[], settings: Partial<Parameters<typeof l
 
 describe('a log record', () => {
   it('is one line of JSON with the fields that the interface names', () => {
-    const [line, ...more] = linesOf([recall]);
+    const [line, ...more] = getLines([recall]);
     expect(more).toEqual([]);
     const { timestamp, ...record } = JSON.parse(line ?? '');
     expect(new Date(timestamp).toISOString()).toBe(timestamp);
@@ -33,19 +33,19 @@ describe('a log record', () => {
   });
 
   it('leaves the query out where the setting says so', () => {
-    const [line = ''] = linesOf([recall], { logQueries: false });
+    const [line = ''] = getLines([recall], { logQueries: false });
     expect(JSON.parse(line)).not.toHaveProperty('query');
     expect(JSON.parse(line)).toHaveProperty('latency_ms', 1.5);
   });
 
   it('is not written below the least level', () => {
-    expect(linesOf([recall], { logLevel: 'warn' })).toEqual([]);
-    expect(linesOf([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
+    expect(getLines([recall], { logLevel: 'warn' })).toEqual([]);
+    expect(getLines([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
   });
 
   it('names the setting to look at by its variable', () => {
     const facts = { option: 'embeddingApiKey' };
-    const [line = ''] = linesOf([{ level: 'error', component: 'embedding', event: 'embedder_unavailable', facts }]);
+    const [line = ''] = getLines([{ level: 'error', component: 'embedding', event: 'embedder_unavailable', facts }]);
     const { timestamp, ...record } = JSON.parse(line);
     expect(record).toEqual({
       level: 'ERROR',
@@ -57,7 +57,7 @@ describe('a log record', () => {
 
   it('tells what was thrown', () => {
     const error = new Error('disk full', { cause: new Error('ENOSPC') });
-    const [line = ''] = linesOf([{ level: 'error', component: 'storage', event: 'write_failed', error }]);
+    const [line = ''] = getLines([{ level: 'error', component: 'storage', event: 'write_failed', error }]);
     expect(JSON.parse(line)).toMatchObject({
       level: 'ERROR',
       error: { message: 'disk full', cause: { message: 'ENOSPC' } },

@@ -1,6 +1,6 @@
 import type { DistillerOption, EmbedderOption, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import pino, { type DestinationStream } from 'pino';
-import { variableOf } from './settings/names.ts';
+import { getVariable } from './settings/names.ts';
 import type { Settings } from './settings/read.ts';
 
 /** Bytes of records that may wait for a slow reader of the log; later ones are dropped. */
@@ -58,13 +58,13 @@ export function logTelemetry(
   );
   return {
     report(event) {
-      logger[event.level](recordOf(event, settings.logQueries));
+      logger[event.level](toRecord(event, settings.logQueries));
     },
   };
 }
 
 /** What a record says of an event beside its time and level. */
-export function recordOf(
+export function toRecord(
   { component, event, facts, error }: TelemetryEvent,
   logQueries: boolean,
 ): Record<string, unknown> {
@@ -74,7 +74,7 @@ export function recordOf(
     event,
     ...others,
     // The engine names what to look at by its own option, whoever operates the server by the variable.
-    ...(option !== undefined && { setting: variableOf(option as EmbedderOption | DistillerOption) }),
+    ...(option !== undefined && { setting: getVariable(option as EmbedderOption | DistillerOption) }),
     ...(query !== undefined && logQueries && { query }),
     ...(error !== undefined && { error }),
   };

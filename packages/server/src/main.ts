@@ -1,14 +1,14 @@
 import { runCommandLine } from './command-line.ts';
-import { EXIT_CODES, exitCodeOf } from './exit-codes.ts';
-import { messageOf } from './message-of.ts';
+import { EXIT_CODES, getExitCode } from './exit-codes.ts';
+import { getMessage } from './message-of.ts';
 
 /** Does what the process's command line asks for. What keeps it from doing so is one line on standard error. */
 export async function main(): Promise<void> {
   try {
     await runCommandLine(process.argv.slice(2), process.env);
   } catch (error) {
-    const code = exitCodeOf(error);
-    if (code !== EXIT_CODES.unread.code) process.stderr.write(`${messageOf(error).replaceAll('\n', ' ')}\n`);
+    const code = getExitCode(error);
+    if (code !== EXIT_CODES.unread.code) process.stderr.write(`${getMessage(error).replaceAll('\n', ' ')}\n`);
     process.exit(code);
   }
 }

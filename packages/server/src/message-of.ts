@@ -1,4 +1,4 @@
 /** What whatever was thrown says of itself. */
-export function messageOf(error: unknown): string {
+export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

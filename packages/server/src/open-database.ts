@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract';
 import { type Engine, type EngineOptions, openEngine, type Telemetry } from '@memoryd/engine';
 import { cannotOpen, databaseName } from './database-name.ts';
-import { messageOf } from './message-of.ts';
+import { getMessage } from './message-of.ts';
 import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';
 
@@ -15,6 +15,6 @@ export async function openDatabase(
     return await openEngine({ ...engineSettings(settings), ...settings.database, ...options, telemetry });
   } catch (cause) {
     if (cause instanceof MemoryError) throw cannotOpen(settings.database, cause);
-    throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });
+    throw new Error(`cannot open ${databaseName(settings.database)}: ${getMessage(cause)}`, { cause });
   }
 }

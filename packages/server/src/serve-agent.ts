@@ -5,11 +5,11 @@ import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent }
 import { audited } from './audit.ts';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
-import { logOutput, logTelemetry, recordOf } from './log.ts';
+import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
-import { messageOf } from './message-of.ts';
+import { getMessage } from './message-of.ts';
 import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
@@ -95,8 +95,8 @@ function protocolOutput(): Writable {
 const LEVELS = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const;
 
 function tellClient(client: StdioConnection, event: TelemetryEvent, { logQueries }: Settings): void {
-  const { component, error, ...record } = recordOf(event, logQueries);
-  const data = { ...record, ...(error !== undefined && { error: messageOf(error) }) };
+  const { component, error, ...record } = toRecord(event, logQueries);
+  const data = { ...record, ...(error !== undefined && { error: getMessage(error) }) };
   client.log(LEVELS[event.level], String(component), data);
 }
 

@@ -1,13 +1,13 @@
 import type { Memory, SessionSummary } from '@memoryd/client';
 import { useMemo } from 'react';
-import { filterOf } from '../filter.ts';
+import { parseFilter } from '../filter.ts';
 import { count, counted, moment } from '../format.ts';
 import { type AskPage, usePages } from '../pages.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
 import { MemoryLink, OwnerLinks, Tags, TierLabel, When } from '../parts/labels.tsx';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressFor, addressOf, getScope, goTo, sessionAddress } from '../place.ts';
+import { addressFor, getAddress, getScope, goTo, sessionAddress } from '../place.ts';
 import type { Memories } from '../service.tsx';
 
 const PAGE_ITEMS = 200;
@@ -21,7 +21,7 @@ export function ExplorePage({ asked }: { asked: URLSearchParams }) {
     const to = new URLSearchParams(asked);
     if (session) to.set('by', 'session');
     else to.delete('by');
-    return addressOf('explore', to);
+    return getAddress('explore', to);
   };
   return (
     <>
@@ -36,7 +36,7 @@ export function ExplorePage({ asked }: { asked: URLSearchParams }) {
           </a>
         </nav>
       </header>
-      <FilterChips asked={asked} onChange={(to) => goTo(addressOf('explore', to))} />
+      <FilterChips asked={asked} onChange={(to) => goTo(getAddress('explore', to))} />
       {bySession ? <Sessions asked={asked} /> : <MemoryList asked={asked} />}
     </>
   );
@@ -44,9 +44,9 @@ export function ExplorePage({ asked }: { asked: URLSearchParams }) {
 
 function MemoryList({ asked }: { asked: URLSearchParams }) {
   const ask = useMemo((): AskPage<Memory> => {
-    const filter = filterOf(asked);
+    const filter = parseFilter(asked);
     return async (memory, cursor, signal) => {
-      const { memories, total, next_cursor } = await memory.memories(pageOf(filter, cursor), { signal });
+      const { memories, total, next_cursor } = await memory.memories(getPage(filter, cursor), { signal });
       return { items: memories, total, next: next_cursor };
     };
   }, [asked]);
@@ -65,7 +65,7 @@ function MemoryList({ asked }: { asked: URLSearchParams }) {
           label="Memories"
           items={items}
           total={total}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
           estimate={MEMORY_PX}
           onNearEnd={loadMore}
         >
@@ -77,16 +77,16 @@ function MemoryList({ asked }: { asked: URLSearchParams }) {
   );
 }
 
-function pageOf<F>(filter: F, cursor: string | undefined): F & { limit: number; cursor?: string } {
+function getPage<F>(filter: F, cursor: string | undefined): F & { limit: number; cursor?: string } {
   return { ...filter, limit: PAGE_ITEMS, ...(cursor !== undefined && { cursor }) };
 }
 
 function NothingHere({ asked }: { asked: URLSearchParams }) {
-  if (Object.keys(filterOf(asked)).length > 0) {
+  if (Object.keys(parseFilter(asked)).length > 0) {
     return (
       <Nothing title="Nothing passes these filters">
         <p>
-          Take one away, or <a href={addressOf('explore')}>see all there is</a>.
+          Take one away, or <a href={getAddress('explore')}>see all there is</a>.
         </p>
       </Nothing>
     );
@@ -119,7 +119,7 @@ function MemoryRow({ memory }: { memory: Memory }) {
         <When at={at} />
         <OwnerLinks of={memory} />
         {session !== null && <a href={sessionAddress(session, memory.user_id)}>{session}</a>}
-        <a href={addressOf('explore', { source })}>from {source === '' ? 'nowhere' : source}</a>
+        <a href={getAddress('explore', { source })}>from {source === '' ? 'nowhere' : source}</a>
         <Tags tags={tags} />
       </div>
     </article>
@@ -128,9 +128,9 @@ function MemoryRow({ memory }: { memory: Memory }) {
 
 function Sessions({ asked }: { asked: URLSearchParams }) {
   const ask = useMemo((): AskPage<SessionSummary> => {
-    const filter = filterOf(asked);
+    const filter = parseFilter(asked);
     return async (memory: Memories, cursor, signal) => {
-      const { sessions, total, next_cursor } = await memory.sessions(pageOf(filter, cursor), { signal });
+      const { sessions, total, next_cursor } = await memory.sessions(getPage(filter, cursor), { signal });
       return { items: sessions, total, next: next_cursor };
     };
   }, [asked]);
@@ -149,7 +149,7 @@ function Sessions({ asked }: { asked: URLSearchParams }) {
           label="Sessions"
           items={items}
           total={total}
-          keyOf={({ session_id, user_id }) => JSON.stringify([session_id, user_id])}
+          getKey={({ session_id, user_id }) => JSON.stringify([session_id, user_id])}
           estimate={SESSION_PX}
           onNearEnd={loadMore}
         >

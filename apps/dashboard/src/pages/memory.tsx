@@ -7,7 +7,7 @@ import { MemoryLink, Tags, TierLabel } from '../parts/labels.tsx';
 import { MemoryEditor } from '../parts/memory-editor.tsx';
 import { Failure, Notice, Waiting } from '../parts/notice.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
-import { addressFor, addressOf, isOwn, sessionAddress } from '../place.ts';
+import { addressFor, getAddress, isOwn, sessionAddress } from '../place.ts';
 import { type Memories, useService } from '../service.tsx';
 
 /** Texts of a history that are shown. */
@@ -51,7 +51,7 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
     <>
       <header className="title">
         <p className="soft">
-          <a href={addressOf('explore')}>Explore</a>
+          <a href={getAddress('explore')}>Explore</a>
         </p>
         <h1>Memory</h1>
         <p className="soft long">
@@ -118,16 +118,16 @@ function Facts({ memory }: { memory: Memory }) {
         </Fact>
         {memory.user_id !== undefined && (
           <Fact name="user">
-            <a href={addressOf('explore', { user_id: memory.user_id })}>{memory.user_id}</a>
+            <a href={getAddress('explore', { user_id: memory.user_id })}>{memory.user_id}</a>
           </Fact>
         )}
         {memory.agent_id !== undefined && (
           <Fact name="agent">
-            <a href={addressOf('explore', { agent_id: memory.agent_id })}>{memory.agent_id}</a>
+            <a href={getAddress('explore', { agent_id: memory.agent_id })}>{memory.agent_id}</a>
           </Fact>
         )}
         <Fact name="source">
-          <a href={addressOf('explore', { source })}>{source === '' ? 'none' : source}</a>
+          <a href={getAddress('explore', { source })}>{source === '' ? 'none' : source}</a>
         </Fact>
         <Fact name="importance">{memory.importance}</Fact>
         <Fact name="retained">

@@ -7,7 +7,7 @@ import { GrowthChart, type GrowthStep } from '../parts/growth-chart.tsx';
 import { MemoryLink, OwnerLinks, When } from '../parts/labels.tsx';
 import { LineChart } from '../parts/line-chart.tsx';
 import { Failure, Nothing, Notice, Waiting } from '../parts/notice.tsx';
-import { addressOf } from '../place.ts';
+import { getAddress } from '../place.ts';
 import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
@@ -71,7 +71,7 @@ function Figures({ stats }: { stats: StatsResponse }) {
         </Figure>
       ))}
       <Figure name="database" value={size(stats.db_size_mb)}>
-        {embeddedOf(stats)}
+        {describeEmbedding(stats)}
       </Figure>
       <Figure name="embedder" value={health?.embedder ?? '–'}>
         {stats.embedding?.model ?? 'recall goes by words'}
@@ -119,7 +119,7 @@ function NextSleep({ at }: { at: string | null | undefined }) {
   return new Date(at).getTime() <= Date.now() ? 'next within a minute' : `next ${distance(at)}`;
 }
 
-function embeddedOf({ embedding, pending_embeddings: pending }: StatsResponse): string {
+function describeEmbedding({ embedding, pending_embeddings: pending }: StatsResponse): string {
   if (pending > 0) return `${counted(pending, 'memory waits', 'memories wait')} for vectors`;
   if (!embedding) return 'no vectors';
   return 'every memory has its vectors';
@@ -231,7 +231,7 @@ function Happening() {
         <ol className="happening">
           {events.slice(0, SHOWN).map((event) => (
             <li key={event.id + event.at}>
-              <span className="happening-what">{toldOf(event)}</span>
+              <span className="happening-what">{getTold(event)}</span>
               {'memory_ids' in event && <OwnerLinks of={event} />}
               <Named event={event} />
               <When at={event.at} />
@@ -243,7 +243,7 @@ function Happening() {
   );
 }
 
-function toldOf(event: MemoryEvent): string {
+function getTold(event: MemoryEvent): string {
   if (event.type === 'gap') return 'some events were missed';
   if (event.type === 'consolidation') return `sleep ${event.state}`;
   return `${event.type} ${counted(event.count, 'memory', 'memories')}`;
@@ -254,7 +254,7 @@ const NAMED = 3;
 
 function Named({ event }: { event: MemoryEvent }) {
   if (event.type === 'consolidation' && event.run_id !== undefined) {
-    return <a href={addressOf('run', { id: event.run_id })}>the run</a>;
+    return <a href={getAddress('run', { id: event.run_id })}>the run</a>;
   }
   if (!('memory_ids' in event) || event.type === 'forgotten') return null;
   return (

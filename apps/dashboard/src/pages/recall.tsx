@@ -1,6 +1,6 @@
 import type { RecallRequest, RecallResult } from '@memoryd/client';
 import { useMemo } from 'react';
-import { filterOf } from '../filter.ts';
+import { parseFilter } from '../filter.ts';
 import { counted } from '../format.ts';
 import { useLoaded, useTyped } from '../loading.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
@@ -9,8 +9,8 @@ import { MarkedText } from '../parts/marked-text.tsx';
 import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
-import { addressOf, askedNow, goTo, requestScope } from '../place.ts';
-import { partsOf, sumOfPositive } from '../score.ts';
+import { askedNow, getAddress, goTo, requestScope } from '../place.ts';
+import { getParts, sumOfPositive } from '../score.ts';
 import type { Memories } from '../service.tsx';
 
 /** Milliseconds without a key struck after which is asked: longer than between the keys of somebody who types slowly. */
@@ -22,7 +22,7 @@ const USUAL_SIZE = 10;
 /** Finds memories while one types, and says why each was found. */
 export function RecallPage({ asked }: { asked: URLSearchParams }) {
   const [query, setQuery] = useTyped(asked.get('query') ?? '', (text) => goWith('query', text), STILL_MS);
-  const request = useMemo(() => requestOf(asked), [asked]);
+  const request = useMemo(() => getRequest(asked), [asked]);
   const ask = useMemo(
     () =>
       request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
@@ -81,7 +81,7 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
 }
 
 function go(asked: URLSearchParams): void {
-  goTo(addressOf('recall', asked), { replace: true });
+  goTo(getAddress('recall', asked), { replace: true });
 }
 
 function goWith(name: string, value: string): void {
@@ -91,14 +91,14 @@ function goWith(name: string, value: string): void {
   go(asked);
 }
 
-function requestOf(asked: URLSearchParams): RecallRequest | undefined {
+function getRequest(asked: URLSearchParams): RecallRequest | undefined {
   const query = asked.get('query') ?? '';
   if (query === '') return undefined;
   const size = Number(asked.get('top_k'));
   return {
     query,
     top_k: SIZES.includes(size) ? size : USUAL_SIZE,
-    ...filterOf(asked),
+    ...parseFilter(asked),
     ...(asked.get('only_relevant') === 'true' && { only_relevant: true }),
     explain: true,
   };
@@ -112,7 +112,7 @@ interface ResultsProps {
 }
 
 function Results({ results, truncated, loading, onlyRelevant }: ResultsProps) {
-  const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumOfPositive(partsOf(explanation))));
+  const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumOfPositive(getParts(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
       <p role="status" className="soft results-count">

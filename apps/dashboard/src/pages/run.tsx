@@ -5,10 +5,10 @@ import { useLoaded } from '../loading.ts';
 import { type AskPage, usePages } from '../pages.ts';
 import { ChangeRow } from '../parts/change-row.tsx';
 import { Failure, Nothing, Notice, Waiting } from '../parts/notice.tsx';
-import { RunState, summaryOf } from '../parts/run-state.tsx';
+import { getSummary, RunState } from '../parts/run-state.tsx';
 import { UndoDialog } from '../parts/undo-dialog.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf } from '../place.ts';
+import { getAddress } from '../place.ts';
 import { type Memories, useService } from '../service.tsx';
 
 const CHANGE_PX = 96;
@@ -27,12 +27,12 @@ export function RunPage({ asked }: { asked: URLSearchParams }) {
     <>
       <header className="title">
         <p className="soft">
-          <a href={addressOf('sleep')}>Sleep</a>
+          <a href={getAddress('sleep')}>Sleep</a>
         </p>
         <h1>{run ? moment(run.started_at) : 'A run'}</h1>
         {run && (
           <p className="soft">
-            <RunState run={run} /> {summaryOf(run)}
+            <RunState run={run} /> {getSummary(run)}
             {shownFor !== '' && ', of all users and agents'}
           </p>
         )}
@@ -84,7 +84,7 @@ function Changes({ runId }: { runId: string }) {
           label="Changes"
           items={shown}
           total={kind === undefined ? total : shown.length}
-          keyOf={({ kind, memory_id, merged_into }) => `${kind} ${memory_id} ${merged_into}`}
+          getKey={({ kind, memory_id, merged_into }) => `${kind} ${memory_id} ${merged_into}`}
           estimate={CHANGE_PX}
           onNearEnd={loadMore}
         >

@@ -5,7 +5,7 @@ import { type AskPage, usePages } from '../pages.ts';
 import { OwnerLinks, Tags } from '../parts/labels.tsx';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf } from '../place.ts';
+import { getAddress } from '../place.ts';
 
 const PAGE_ITEMS = 500;
 const TURN_PX = 96;
@@ -26,14 +26,14 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
     <>
       <header className="title">
         <p className="soft">
-          <a href={addressOf('explore', { by: 'session' })}>Sessions</a>
+          <a href={getAddress('explore', { by: 'session' })}>Sessions</a>
         </p>
         <h1 className="long">{id}</h1>
         {begun && (
           <p className="soft" role="status">
             {counted(total, 'memory', 'memories')}, oldest first ·{' '}
-            <a href={addressOf('explore', { session_id: id })}>as a list</a> ·{' '}
-            <a href={addressOf('recall', { session_id: id })}>recall in it</a>
+            <a href={getAddress('explore', { session_id: id })}>as a list</a> ·{' '}
+            <a href={getAddress('recall', { session_id: id })}>recall in it</a>
           </p>
         )}
       </header>
@@ -44,7 +44,7 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
           label="Transcript"
           items={items}
           total={total}
-          keyOf={(turn) => turn.id}
+          getKey={(turn) => turn.id}
           estimate={TURN_PX}
           onNearEnd={loadMore}
         >
@@ -67,7 +67,7 @@ function Turn({ turn, before }: { turn: SessionMemory; before: SessionMemory | u
     <article className="turn">
       {(!before || day(before.created_at) !== today) && <h2 className="turn-day">{today}</h2>}
       <p className="turn-head">
-        {role !== undefined && <b>{role}</b>} <a href={addressOf('memory', { id })}>{clockTime(at)}</a>
+        {role !== undefined && <b>{role}</b>} <a href={getAddress('memory', { id })}>{clockTime(at)}</a>
       </p>
       <p className="memory-text" dir="auto">
         {content}

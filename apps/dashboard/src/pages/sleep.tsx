@@ -3,10 +3,10 @@ import { useMemo, useState } from 'react';
 import { distance, moment } from '../format.ts';
 import { type AskPage, usePages } from '../pages.ts';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
-import { RunState, summaryOf } from '../parts/run-state.tsx';
+import { getSummary, RunState } from '../parts/run-state.tsx';
 import { SleepPlan } from '../parts/sleep-plan.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, goTo } from '../place.ts';
+import { getAddress, goTo } from '../place.ts';
 import { useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
@@ -38,7 +38,7 @@ export function SleepPage() {
         </p>
       </header>
       {planning ? (
-        <SleepPlan onDone={(id) => goTo(addressOf('run', { id }))} onCancel={() => setPlanning(false)} />
+        <SleepPlan onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setPlanning(false)} />
       ) : (
         <div className="actions">
           <button type="button" className="primary" onClick={() => setPlanning(true)}>
@@ -58,15 +58,15 @@ export function SleepPage() {
           label="Runs"
           items={items}
           total={total}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
           estimate={RUN_PX}
           onNearEnd={loadMore}
         >
           {(run) => (
             <div className="row row-line">
-              <a href={addressOf('run', { id: run.id })}>{moment(run.started_at)}</a>
+              <a href={getAddress('run', { id: run.id })}>{moment(run.started_at)}</a>
               <RunState run={run} />
-              <span className="soft">{summaryOf(run)}</span>
+              <span className="soft">{getSummary(run)}</span>
             </div>
           )}
         </VirtualList>

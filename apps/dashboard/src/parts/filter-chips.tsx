@@ -1,11 +1,11 @@
 import { type FormEvent, useState } from 'react';
 import {
   type Condition,
-  conditionOf,
-  conditionsOf,
   FIELDS,
   type Field,
   getRefusal,
+  parseCondition,
+  parseConditions,
   TIERS,
   withCondition,
   withoutCondition,
@@ -19,7 +19,7 @@ interface FilterChipsProps {
 
 /** The conditions that hold, each to be taken away, and a way to add one. */
 export function FilterChips({ asked, onChange }: FilterChipsProps) {
-  const conditions = conditionsOf(asked);
+  const conditions = parseConditions(asked);
   return (
     <div className="filters">
       {conditions.length > 0 && (
@@ -57,7 +57,7 @@ function AddFilter({ onAdd }: { onAdd: (condition: Condition) => void }) {
   const [refusal, setRefusal] = useState<string>();
   const add = (event: FormEvent) => {
     event.preventDefault();
-    const condition = conditionOf(field, field === 'tier' ? typed || TIERS[0] : typed);
+    const condition = parseCondition(field, field === 'tier' ? typed || TIERS[0] : typed);
     setRefusal(getRefusal(field, typed));
     if (!condition) return;
     onAdd(condition);

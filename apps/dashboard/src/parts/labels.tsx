@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/client';
 import { distance, moment } from '../format.ts';
-import { addressOf } from '../place.ts';
+import { getAddress } from '../place.ts';
 
 export function TierLabel({ tier }: { tier: Tier }) {
   return <span className={`tier tier-${tier}`}>{tier}</span>;
@@ -22,7 +22,7 @@ export function Tags({ tags }: { tags: readonly string[] }) {
     <ul className="tags" aria-label="Tags">
       {tags.map((tag) => (
         <li key={tag}>
-          <a href={addressOf('explore', { tag })}>{tag}</a>
+          <a href={getAddress('explore', { tag })}>{tag}</a>
         </li>
       ))}
     </ul>
@@ -33,8 +33,8 @@ export function Tags({ tags }: { tags: readonly string[] }) {
 export function OwnerLinks({ of: { user_id, agent_id } }: { of: { user_id?: string; agent_id?: string } }) {
   return (
     <>
-      {user_id !== undefined && <a href={addressOf('explore', { user_id })}>user {user_id}</a>}
-      {agent_id !== undefined && <a href={addressOf('explore', { agent_id })}>agent {agent_id}</a>}
+      {user_id !== undefined && <a href={getAddress('explore', { user_id })}>user {user_id}</a>}
+      {agent_id !== undefined && <a href={getAddress('explore', { agent_id })}>agent {agent_id}</a>}
     </>
   );
 }
@@ -42,7 +42,7 @@ export function OwnerLinks({ of: { user_id, agent_id } }: { of: { user_id?: stri
 /** A link to one memory, by a short form of its id. */
 export function MemoryLink({ id }: { id: string }) {
   return (
-    <a className="id" href={addressOf('memory', { id })} title={id}>
+    <a className="id" href={getAddress('memory', { id })} title={id}>
       {id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id}
     </a>
   );

@@ -31,7 +31,7 @@ export function LineChart({ title, lines, format, span, empty }: LineChartProps)
         {lines.map(({ name, colour, values }) => (
           <span className="key" key={name}>
             <i style={{ background: `var(${colour})` }} />
-            {name} <b>{latestOf(values, format)}</b>
+            {name} <b>{getLatest(values, format)}</b>
           </span>
         ))}
       </figcaption>
@@ -42,7 +42,7 @@ export function LineChart({ title, lines, format, span, empty }: LineChartProps)
           </span>
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
             {lines.map(({ name, colour, values }) => (
-              <path key={name} d={pathOf(values, top)} style={{ stroke: `var(${colour})` }} />
+              <path key={name} d={getPath(values, top)} style={{ stroke: `var(${colour})` }} />
             ))}
           </svg>
           <p className="plot-span">
@@ -57,7 +57,7 @@ export function LineChart({ title, lines, format, span, empty }: LineChartProps)
   );
 }
 
-function latestOf(values: readonly (number | null)[], format: LineChartProps['format']): string {
+function getLatest(values: readonly (number | null)[], format: LineChartProps['format']): string {
   const latest = values.at(-1);
   return latest === undefined || latest === null ? '–' : format(latest);
 }
@@ -70,7 +70,7 @@ function niceTop(highest: number): number {
   return step * power;
 }
 
-function pathOf(values: readonly (number | null)[], top: number): string {
+function getPath(values: readonly (number | null)[], top: number): string {
   const stepWidth = WIDTH / Math.max(1, values.length - 1);
   let pen = 'M';
   let path = '';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { piecesOf } from './marked-text.tsx';
+import { getPieces } from './marked-text.tsx';
 
 const marked = (text: string, words: string[]) =>
-  piecesOf(text, words)
+  getPieces(text, words)
     .filter(({ isMarked }) => isMarked)
     .map(({ piece }) => piece);
 
@@ -24,7 +24,7 @@ describe('the words of a text that are marked', () => {
         fc.string({ unit: 'binary' }),
         fc.array(fc.string({ minLength: 1, unit: 'binary' })),
         (text, words) => {
-          const pieces = piecesOf(text, words);
+          const pieces = getPieces(text, words);
           expect(pieces.map(({ piece }) => piece).join('')).toBe(text);
           for (const { piece, at } of pieces) expect(text.slice(at, at + piece.length)).toBe(piece);
         },

@@ -2,7 +2,7 @@
 export function MarkedText({ text, words }: { text: string; words: readonly string[] }) {
   return (
     <p className="memory-text" dir="auto">
-      {piecesOf(text, words).map(({ piece, isMarked, at }) => (isMarked ? <mark key={at}>{piece}</mark> : piece))}
+      {getPieces(text, words).map(({ piece, isMarked, at }) => (isMarked ? <mark key={at}>{piece}</mark> : piece))}
     </p>
   );
 }
@@ -18,10 +18,10 @@ interface Piece {
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
 /** A text cut where words of it, written as they are there, begin and end. */
-export function piecesOf(text: string, words: readonly string[]): Piece[] {
+export function getPieces(text: string, words: readonly string[]): Piece[] {
   if (words.length === 0) return [{ piece: text, isMarked: false, at: 0 }];
   // Longer ones first, so that none is taken for one that it begins with.
-  const patterns = words.toSorted((a, b) => b.length - a.length).map(patternOf);
+  const patterns = words.toSorted((a, b) => b.length - a.length).map(toPattern);
   let at = 0;
   return text.split(new RegExp(`(${patterns.join('|')})`, 'u')).map((piece, i) => {
     const found = { piece, isMarked: i % 2 === 1, at };
@@ -30,7 +30,7 @@ export function piecesOf(text: string, words: readonly string[]): Piece[] {
   });
 }
 
-function patternOf(word: string): string {
+function toPattern(word: string): string {
   const escaped = word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   return UNSPACED.test(word) ? escaped : `(?<![\\p{L}\\p{N}\\p{M}])${escaped}(?![\\p{L}\\p{N}\\p{M}])`;
 }

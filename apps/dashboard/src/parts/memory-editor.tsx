@@ -1,6 +1,6 @@
 import { type Memory, MemoryError } from '@memoryd/client';
 import { type FormEvent, useId, useState } from 'react';
-import { changeOf, type Draft, draftOf, rebased, type Unsaved } from '../draft.ts';
+import { type Draft, getChange, rebased, toDraft, type Unsaved } from '../draft.ts';
 import { useService } from '../service.tsx';
 import { DraftDiff } from './draft-diff.tsx';
 import { Failure, Notice } from './notice.tsx';
@@ -15,7 +15,7 @@ interface MemoryEditorProps {
 export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorProps) {
   const { memory, noteRefusal, unsaved } = useService();
   const [{ draft, base }, setWritten] = useState(
-    () => unsaved.get(opened.id) ?? { draft: draftOf(opened), base: opened },
+    () => unsaved.get(opened.id) ?? { draft: toDraft(opened), base: opened },
   );
   const [theirs, setTheirs] = useState<Memory>();
   const [error, setError] = useState<unknown>();
@@ -31,7 +31,7 @@ export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorP
   };
   const save = async (event: FormEvent) => {
     event.preventDefault();
-    const change = changeOf(base, draft);
+    const change = getChange(base, draft);
     if (!change) return cancel();
     setBusy(true);
     setError(undefined);
@@ -50,7 +50,7 @@ export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorP
   };
   const settle = (mine: boolean) => {
     if (!theirs) return;
-    write({ draft: mine ? rebased(draft, base, theirs) : draftOf(theirs), base: theirs });
+    write({ draft: mine ? rebased(draft, base, theirs) : toDraft(theirs), base: theirs });
     setTheirs(undefined);
     setError(undefined);
   };
@@ -115,14 +115,14 @@ interface ConflictProps {
 }
 
 function Conflict({ base, theirs, draft, onSettle }: ConflictProps) {
-  const theirDraft = draftOf(theirs);
+  const theirDraft = toDraft(theirs);
   return (
     <Notice kind="warning">
       <p>
         <b>Somebody else was first.</b> The memory changed while you were writing; nothing of yours was saved.
       </p>
       <h2>What they changed</h2>
-      <DraftDiff before={draftOf(base)} after={theirDraft} none="Something that cannot be changed here." />
+      <DraftDiff before={toDraft(base)} after={theirDraft} none="Something that cannot be changed here." />
       <h2>What yours would change of theirs</h2>
       <DraftDiff before={theirDraft} after={rebased(draft, base, theirs)} none="Nothing: they wrote the same." />
       <div className="actions">

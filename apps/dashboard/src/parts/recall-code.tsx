@@ -8,14 +8,14 @@ export function RecallCode({ request }: { request: RecallRequest }) {
   return (
     <details className="code">
       <summary>This request as code</summary>
-      <CodeSample label="curl" code={curlOf(request, hasKey)} />
-      <CodeSample label="client" code={clientCodeOf(request, hasKey)} />
+      <CodeSample label="curl" code={toCurl(request, hasKey)} />
+      <CodeSample label="client" code={toClientCode(request, hasKey)} />
     </details>
   );
 }
 
 /** Quoting needs no care: what is percent-encoded holds no quote. */
-function curlOf({ metadata = {}, tag = [], ...rest }: RecallRequest, hasKey: boolean): string {
+function toCurl({ metadata = {}, tag = [], ...rest }: RecallRequest, hasKey: boolean): string {
   const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, String(value)]));
   for (const one of tag) query.append('tag', one);
   for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
@@ -23,7 +23,7 @@ function curlOf({ metadata = {}, tag = [], ...rest }: RecallRequest, hasKey: boo
   return `curl -s '${SERVICE_URL}/recall?${query}'${key}`;
 }
 
-function clientCodeOf(request: RecallRequest, hasKey: boolean): string {
+function toClientCode(request: RecallRequest, hasKey: boolean): string {
   const key = hasKey ? ', apiKey: process.env.MEMORYD_API_KEY' : '';
   return `import { MemoryClient } from '@memoryd/client';
 

@@ -1,5 +1,5 @@
 import type { Explanation } from '@memoryd/client';
-import { partsOf, type ScorePart } from '../score.ts';
+import { getParts, type ScorePart } from '../score.ts';
 
 interface ScorePartsProps {
   explanation: Explanation;
@@ -10,7 +10,7 @@ interface ScorePartsProps {
 
 /** Why a result came: its evidence as a bar, the same in words, and on demand the whole sum. */
 export function ScoreParts({ explanation, score, widest }: ScorePartsProps) {
-  const parts = partsOf(explanation);
+  const parts = getParts(explanation);
   return (
     <div className="why">
       <div className="bar" aria-hidden="true">

@@ -39,7 +39,7 @@ export function SleepPlan({ onDone, onCancel }: SleepPlanProps) {
       // Who went on to something else is not brought back.
       if (!isShown.current) return;
       if (answer.id !== undefined) return onDone(answer.id);
-      setTold(toldOf(answer));
+      setTold(getTold(answer));
       reload();
     } catch (refused) {
       noteRefusal(refused);
@@ -67,7 +67,7 @@ export function SleepPlan({ onDone, onCancel }: SleepPlanProps) {
   );
 }
 
-function toldOf({ self_check: check }: ConsolidateResponse): string {
+function getTold({ self_check: check }: ConsolidateResponse): string {
   return check === 'failed' ? 'The run took itself back.' : 'There was nothing to do.';
 }
 

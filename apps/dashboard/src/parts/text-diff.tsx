@@ -2,11 +2,11 @@ import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'react';
 
 /** Longest texts that are compared word by word; the time grows with the product of their differences. */
-const LONGEST_COMPARED = 20_000;
+const MAX_COMPARED = 20_000;
 
 /** What became of a text: what left it struck out, what came underlined. */
 export function TextDiff({ before, after }: { before: string; after: string }) {
-  const pieces = useMemo(() => changesOf(before, after), [before, after]);
+  const pieces = useMemo(() => getChanges(before, after), [before, after]);
   return (
     <p className="memory-text" dir="auto">
       {pieces.map(({ value, added, removed, at }) => {
@@ -25,8 +25,8 @@ interface Piece {
   at: number;
 }
 
-function changesOf(before: string, after: string): Piece[] {
-  if (before.length + after.length > LONGEST_COMPARED) {
+function getChanges(before: string, after: string): Piece[] {
+  if (before.length + after.length > MAX_COMPARED) {
     return [
       { value: before, removed: true, added: false, at: 0 },
       { value: after, removed: false, added: true, at: 1 },

@@ -7,7 +7,7 @@ interface VirtualListProps<Item> {
   items: readonly Item[];
   /** How many there are in all, loaded or not. */
   total: number;
-  keyOf: (item: Item) => string;
+  getKey: (item: Item) => string;
   /** Pixels that an item takes before it was measured. */
   estimate: number;
   /** Called when what is shown comes near the end of what is loaded. */
@@ -26,7 +26,7 @@ export function VirtualList<Item>({
   label,
   items,
   total,
-  keyOf,
+  getKey,
   estimate,
   onNearEnd,
   children,
@@ -40,7 +40,7 @@ export function VirtualList<Item>({
   const virtual = useWindowVirtualizer({
     count: items.length,
     estimateSize: () => estimate,
-    getItemKey: (index) => keyOf(items[index] as Item),
+    getItemKey: (index) => getKey(items[index] as Item),
     overscan: 8,
     scrollMargin,
     onChange: (list) => {
@@ -57,7 +57,7 @@ export function VirtualList<Item>({
   useLayoutEffect(() => {
     const to = returning.current;
     if (!to || !list.current) return;
-    const found = items.findIndex((item) => keyOf(item) === to.key);
+    const found = items.findIndex((item) => getKey(item) === to.key);
     if (found < 0 && items.length < Math.min(to.loaded, total)) return;
     returning.current = undefined;
     // Somebody scrolled while items were loaded.

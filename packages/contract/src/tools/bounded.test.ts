@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { firstThatFit } from './bounded.ts';
 
-const bytesOf = (items: string[]) => items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
+const getBytes = (items: string[]) => items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
 
 it('takes from the beginning of a list as many items as 128 KiB hold, and one at least', () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 150_000 }), { maxLength: 12 });
@@ -13,9 +13,9 @@ it('takes from the beginning of a list as many items as 128 KiB hold, and one at
       expect(fitting).toEqual(items.slice(0, fitting.length));
       if (fitting.length < items.length) {
         expect(fitting.length).toBeGreaterThan(0);
-        expect(bytesOf(items.slice(0, fitting.length + 1))).toBeGreaterThan(128 * 1024);
+        expect(getBytes(items.slice(0, fitting.length + 1))).toBeGreaterThan(128 * 1024);
       }
-      if (fitting.length > 1) expect(bytesOf(fitting)).toBeLessThanOrEqual(128 * 1024);
+      if (fitting.length > 1) expect(getBytes(fitting)).toBeLessThanOrEqual(128 * 1024);
     }),
   );
 });

@@ -27,7 +27,7 @@ export function failureText({ code, message, details = [] }: ErrorBody): string 
  * What was thrown as an error that a model may read, with it as its cause. What is no `MemoryError`, of this package or of
  * the client, is returned as it is.
  */
-export function failureOf(thrown: unknown): unknown {
+export function getFailure(thrown: unknown): unknown {
   if (!isMemoryError(thrown)) return thrown;
   return new Error(failureText(thrown), { cause: thrown });
 }

@@ -1,7 +1,7 @@
 import type { Scope } from '../access.ts';
 import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
 import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
-import { assertValid, checkOf } from '../validate.ts';
+import { assertValid, createCheck } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
 
 /** Tells the caller how far a call is: a number that grows from one time to the next, and what it counts. */
@@ -69,7 +69,7 @@ export function tool<const Name extends string, Input extends TObject, Output ex
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
   const { output, description } = definition;
   const input = withoutScope(definition.input);
-  const check = checkOf(input, 'arguments', ['memory_id']);
+  const check = createCheck(input, 'arguments', ['memory_id']);
   return {
     ...definition,
     description: description.replaceAll('\n', ' '),

@@ -1,4 +1,4 @@
-import { sumOf } from '../lanes';
+import { getSum } from '../lanes';
 
 /*
  * How near the tokens of a text are to those of a query. States are unit vectors of 32 signed bytes, times 127
@@ -40,7 +40,7 @@ export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: us
 function nearnessOfPart(query: usize, queryEnd: usize, states: usize, end: usize): f64 {
   let sum: i64 = 0;
   for (let group = query; group < queryEnd; group += GROUP_BYTES) {
-    sum += sumOf(getLargestProducts(group, states, end)) as i64;
+    sum += getSum(getLargestProducts(group, states, end)) as i64;
   }
   return (sum as f64) / (((queryEnd - query) / STATE_BYTES) as f64) / (LARGEST * LARGEST);
 }

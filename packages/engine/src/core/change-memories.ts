@@ -1,6 +1,6 @@
 import {
   assertValid,
-  checkOf,
+  createCheck,
   ForgetManyRequest,
   type ForgetManyResponse,
   type ForgetResponse,
@@ -19,9 +19,9 @@ import { acceptRequest } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
 import { toMs, toMsOrNull } from './time.ts';
 
-const checkUpdate = checkOf(UpdateRequest, 'body');
-const checkForgetMany = checkOf(ForgetManyRequest, 'query');
-const checkScope = checkOf(OwnScopeRequest, 'request');
+const checkUpdate = createCheck(UpdateRequest, 'body');
+const checkForgetMany = createCheck(ForgetManyRequest, 'query');
+const checkScope = createCheck(OwnScopeRequest, 'request');
 
 /** See `MemoryApi.update`. */
 export async function update(

@@ -9,7 +9,7 @@ import {
   type ConsolidationResponse,
   ConsolidationsRequest,
   type ConsolidationsResponse,
-  checkOf,
+  createCheck,
   isKeepable,
   MemoryError,
   type UndoResponse,
@@ -20,9 +20,9 @@ import { numberCursors, pageEnd, pageRequest } from './cursor.ts';
 import { toCounts } from './sleep/steps.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 
-const checkConsolidate = checkOf(ConsolidateRequest, 'request');
-const checkMany = checkOf(ConsolidationsRequest, 'request');
-const checkOne = checkOf(ConsolidationRequest, 'request', ['id']);
+const checkConsolidate = createCheck(ConsolidateRequest, 'request');
+const checkMany = createCheck(ConsolidationsRequest, 'request');
+const checkOne = createCheck(ConsolidationRequest, 'request', ['id']);
 const runCursors = numberCursors('consolidations');
 const changeCursors = numberCursors('changes');
 

@@ -29,7 +29,7 @@ async function take(stream: Stream, count: number): Promise<MemoryEvent[]> {
 const shared = (ids: string[]) => ids.map((id) => ({ id, userId: '', agentId: '' }));
 const store = (log: EventLog, id: string, namespace = 'default') =>
   log.publishMemories(namespace, 'stored', shared([id]));
-const idsOf = (events: MemoryEvent[]) =>
+const getIds = (events: MemoryEvent[]) =>
   events.map((event) => ('memory_ids' in event ? event.memory_ids[0] : event.type));
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `m${from + i}`);
 
@@ -40,7 +40,7 @@ describe('a stream of events', () => {
     const stream = follow(log);
     for (const id of numbers(3)) store(log, id);
     const events = await take(stream, 3);
-    expect(idsOf(events)).toEqual(numbers(3));
+    expect(getIds(events)).toEqual(numbers(3));
     expect(events[0]).toEqual({
       id: expect.any(String),
       type: 'stored',
@@ -60,12 +60,12 @@ describe('a stream of events', () => {
       for (const id of numbers(7)) log.publishMemories('default', 'stored', of('ben', id));
       log.publishMemories('default', 'stored', of('ada', 'second'));
       const events = await take(stream, 2);
-      expect(idsOf(events)).toEqual(['first', 'second']);
+      expect(getIds(events)).toEqual(['first', 'second']);
       const [one, other] = events.map(({ id }) => id) as [string, string];
       expect(one).toHaveLength(other.length);
       expect([one, other].join()).not.toMatch(/name-|\.[0-9]/);
       const again = follow(log, { user_id: 'ada', last_event_id: one });
-      expect(idsOf(await take(again, 1))).toEqual(['second']);
+      expect(getIds(await take(again, 1))).toEqual(['second']);
       const plain = await take(follow(log, { last_event_id: 'unknown' }), 2);
       const guessed = follow(log, { user_id: 'ada', last_event_id: plain[1]?.id as string });
       expect((await take(guessed, 1))[0]?.type).toBe('gap');
@@ -87,14 +87,14 @@ describe('a stream of events', () => {
     const stream = follow(log);
     const coming = take(stream, 1);
     store(log, 'late');
-    expect(idsOf(await coming)).toEqual(['late']);
+    expect(getIds(await coming)).toEqual(['late']);
   });
 
   it('tells each reader everything', async () => {
     const log = newLog();
     const streams = [follow(log), follow(log)];
     store(log, 'one');
-    for (const stream of streams) expect(idsOf(await take(stream, 1))).toEqual(['one']);
+    for (const stream of streams) expect(getIds(await take(stream, 1))).toEqual(['one']);
   });
 
   it('tells only of the types asked for', async () => {
@@ -104,7 +104,7 @@ describe('a stream of events', () => {
     log.publishMemories('default', 'forgotten', shared(['forgotten']));
     log.publishMemories('default', 'recalled', shared(['recalled']));
     log.publish('default', { type: 'consolidation', state: 'completed', consolidated_count: 1, evicted_count: 0 });
-    expect(idsOf(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
+    expect(getIds(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
   });
 
   it('tells a namespace nothing of another', async () => {
@@ -112,7 +112,7 @@ describe('a stream of events', () => {
     const stream = follow(log);
     store(log, 'elsewhere', 'other');
     store(log, 'here');
-    expect(idsOf(await take(stream, 1))).toEqual(['here']);
+    expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
   it('names some of many memories and says how many they were', async () => {
@@ -133,7 +133,7 @@ describe('a stream of events', () => {
         await first.return?.();
         const second = follow(log, { last_event_id: last.id });
         store(log, 'new');
-        expect(idsOf(await take(second, missed + 1))).toEqual([...numbers(missed, read), 'new']);
+        expect(getIds(await take(second, missed + 1))).toEqual([...numbers(missed, read), 'new']);
       }),
       { numRuns: 20 },
     );
@@ -148,7 +148,7 @@ describe('a stream of events', () => {
     const second = follow(log, { last_event_id: (seen as MemoryEvent).id });
     const events = await take(second, 1025);
     expect(events[0]).toEqual({ id: expect.any(String), at: '2026-01-01T00:00:00.000Z', type: 'gap' });
-    expect(idsOf(events.slice(1))).toEqual(numbers(1024, 76));
+    expect(getIds(events.slice(1))).toEqual(numbers(1024, 76));
   });
 
   it('goes on after a gap without another', async () => {
@@ -156,7 +156,7 @@ describe('a stream of events', () => {
     store(log, 'kept');
     const [gap] = await take(follow(log, { last_event_id: 'of an earlier process' }), 1);
     const stream = follow(log, { last_event_id: (gap as MemoryEvent).id });
-    expect(idsOf(await take(stream, 1))).toEqual(['kept']);
+    expect(getIds(await take(stream, 1))).toEqual(['kept']);
   });
 
   it.each(['', 'x', '.1', 'name-0.', 'name-0.1.2', `${'9'.repeat(400)}`])(
@@ -190,7 +190,7 @@ describe('a stream of events', () => {
     for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', shared(numbers(256)));
     store(log, 'last');
     const events = await take(follow(log, { last_event_id: 'long ago' }), 65);
-    expect(idsOf(events).at(-1)).toBe('last');
+    expect(getIds(events).at(-1)).toBe('last');
   });
 
   it.each([
@@ -240,7 +240,7 @@ describe('a stream of events', () => {
     const stream = follow(log);
     for (const name of numbers(500)) store(log, 'elsewhere', name);
     store(log, 'here');
-    expect(idsOf(await take(stream, 1))).toEqual(['here']);
+    expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
   it('begins with a gap in a namespace whose events had to make room for those of others', async () => {
@@ -252,7 +252,7 @@ describe('a stream of events', () => {
     for (const name of numbers(500)) store(log, 'elsewhere', name);
     store(log, 'two');
     const events = await take(follow(log, { last_event_id: (event as MemoryEvent).id }), 2);
-    expect(idsOf(events)).toEqual(['gap', 'two']);
+    expect(getIds(events)).toEqual(['gap', 'two']);
   });
 });
 
@@ -261,7 +261,7 @@ describe('processes that tell each other', () => {
   async function twoLogs() {
     const listeners: NoticeListener[] = [];
     const texts: string[] = [];
-    const noticesOf = (place: number): Notices => ({
+    const getNotices = (place: number): Notices => ({
       tell(_topic, text) {
         texts.push(text);
         listeners[1 - place]?.heard(text);
@@ -270,7 +270,7 @@ describe('processes that tell each other', () => {
     });
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const logs = [0, 1].map(
-      (place) => new EventLog(clock, { next: () => `name-${made++}` }, { notices: noticesOf(place) }),
+      (place) => new EventLog(clock, { next: () => `name-${made++}` }, { notices: getNotices(place) }),
     );
     for (const log of logs) await log.start();
     const hear = (text: string) => listeners[1]?.heard(text);
@@ -284,7 +284,7 @@ describe('processes that tell each other', () => {
     store(logs[1], 'b');
     store(logs[0], 'elsewhere', 'other');
     store(logs[0], 'c');
-    for (const stream of streams) expect(idsOf(await take(stream, 3))).toEqual(['a', 'b', 'c']);
+    for (const stream of streams) expect(getIds(await take(stream, 3))).toEqual(['a', 'b', 'c']);
   });
 
   it('end streams when some was missed, and tell who comes back of a gap', async () => {
@@ -296,7 +296,7 @@ describe('processes that tell each other', () => {
     expect((await stream.next()).done).toBe(true);
     store(logs[0], 'b');
     const again = follow(logs[1], { last_event_id: seen?.id ?? '' });
-    expect(idsOf(await take(again, 2))).toEqual(['gap', 'b']);
+    expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
   it.each([
@@ -314,7 +314,7 @@ describe('processes that tell each other', () => {
     expect((await stream.next()).done).toBe(true);
     store(logs[0], 'b');
     const again = follow(logs[1], { last_event_id: seen?.id ?? '' });
-    expect(idsOf(await take(again, 2))).toEqual(['gap', 'b']);
+    expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
   it('name fewer memories where their ids are long, and count all', async () => {
@@ -323,7 +323,7 @@ describe('processes that tell each other', () => {
     logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));
     const [event] = await take(stream, 1);
     expect(event).toMatchObject({ count: 256 });
-    expect(idsOf([event as MemoryEvent])[0]).toMatch(/^m0é/);
+    expect(getIds([event as MemoryEvent])[0]).toMatch(/^m0é/);
     expect(Buffer.byteLength(texts[0] ?? '')).toBeLessThanOrEqual(NOTICE_BYTES);
   });
 });

@@ -1,4 +1,4 @@
-import { assertValid, checkOf, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
+import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
 import { NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
 import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../ports/storage-owner.ts';
@@ -40,8 +40,8 @@ interface Told {
   happening: Happening;
 }
 
-const eventProblems = checkOf(MemoryEvent, 'event');
-const check = checkOf(EventsRequest, 'request');
+const eventProblems = createCheck(MemoryEvent, 'event');
+const check = createCheck(EventsRequest, 'request');
 
 function tooManyStreams(most: number, option: string): MemoryError {
   return new MemoryError('UNAVAILABLE', `too many streams of events are open: at most ${most} may be (${option})`);
@@ -72,7 +72,7 @@ export class EventLog {
   async start(): Promise<void> {
     await this.#notices?.hear('events', {
       heard: (text) => {
-        const told = toldOf(text);
+        const told = getTold(text);
         if (told) this.#add(told);
         // Another version, or anybody who may use the database, has said what nobody here can tell.
         else this.#begin();
@@ -118,11 +118,11 @@ export class EventLog {
   publish(namespace: string, happening: Happening): void {
     const told = { namespace, at: toTimestamp(this.#clock.now()), happening };
     this.#add(told);
-    this.#notices?.tell('events', noticeOf(told));
+    this.#notices?.tell('events', getNotice(told));
   }
 
   #add({ namespace, at, happening }: Told): void {
-    const backlog = this.#backlogOf(namespace);
+    const backlog = this.#getBacklog(namespace);
     this.#backlogs.delete(namespace);
     this.#backlogs.set(namespace, backlog);
     backlog.add(happening, at);
@@ -143,7 +143,7 @@ export class EventLog {
     if (own >= maxStreamsOfNamespace) {
       throw tooManyStreams(maxStreamsOfNamespace, 'maxEventStreamsPerNamespace');
     }
-    const backlog = this.#backlogOf(namespace);
+    const backlog = this.#getBacklog(namespace);
     const stream = new EventStream({ backlog, seal }, request, toTimestamp(this.#clock.now()), () => {
       this.#streams--;
       backlog.streams.delete(stream);
@@ -173,7 +173,7 @@ export class EventLog {
     for (const { streams } of this.#backlogs.values()) for (const stream of streams) stream.end();
   }
 
-  #backlogOf(namespace: string): Backlog {
+  #getBacklog(namespace: string): Backlog {
     const known = this.#backlogs.get(namespace);
     if (known) return known;
     // A new name each time, so that places in one that was dropped are not taken for places in this one.
@@ -193,7 +193,7 @@ export class EventLog {
 }
 
 /** Fewer ids, where they are so long that not as many fit. */
-function noticeOf(told: Told): string {
+function getNotice(told: Told): string {
   const { happening } = told;
   const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
   for (let most = count; ; most = Math.floor(most / 2)) {
@@ -205,7 +205,7 @@ function noticeOf(told: Told): string {
 }
 
 /** What a notice tells; undefined where it is none that this version makes. */
-function toldOf(text: string): Told | undefined {
+function getTold(text: string): Told | undefined {
   try {
     const told = JSON.parse(text) as Told;
     const isEvent = eventProblems({ ...told.happening, id: '', at: told.at }).length === 0;
@@ -238,7 +238,7 @@ class Backlog {
   }
 
   add(happening: Happening, at: string): void {
-    const event = { id: this.idOf(this.next), at, ...happening };
+    const event = { id: this.getId(this.next), at, ...happening };
     this.#events.push(event);
     this.#named += namedIn(event);
     while (this.#events.length > BACKLOG_EVENTS || this.#named > BACKLOG_IDS) {
@@ -248,7 +248,7 @@ class Backlog {
     for (const stream of this.streams) stream.wake();
   }
 
-  idOf(number: number): string {
+  getId(number: number): string {
     return `${this.#name}.${number}`;
   }
 
@@ -309,7 +309,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     const place = seen === undefined ? backlog.next : backlog.after(seen);
     // What is kept follows a gap, so that as little as possible is missed.
     this.#place = place ?? backlog.first;
-    if (place === undefined) this.#gap = { id: backlog.idOf(this.#place - 1), at, type: 'gap' };
+    if (place === undefined) this.#gap = { id: backlog.getId(this.#place - 1), at, type: 'gap' };
   }
 
   async next(): Promise<IteratorResult<MemoryEvent>> {

@@ -1,6 +1,6 @@
 import {
   assertValid,
-  checkOf,
+  createCheck,
   type ExportedDecline,
   type ExportedMemory,
   type ExportHeader,
@@ -14,10 +14,10 @@ import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { textsTooLong } from './record-size.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 
-const check = checkOf(ScopeRequest, 'request');
+const check = createCheck(ScopeRequest, 'request');
 
 /** Most bytes that a UTF-16 code unit has in UTF-8. */
-const MOST_BYTES = 3;
+const MAX_BYTES = 3;
 
 /** See `MemoryApi.exportMemories`. */
 export async function* exportMemories(
@@ -44,7 +44,7 @@ function toLine(record: KeptRecord): string {
     return JSON.stringify({ declined_group: record.declinedGroup, ...toOwner(record) } satisfies ExportedDecline);
   }
   const line = JSON.stringify(toExported(record.memory));
-  if (line.length * MOST_BYTES > LIMITS.exportLineBytes) assertFits(line, record.memory.id);
+  if (line.length * MAX_BYTES > LIMITS.exportLineBytes) assertFits(line, record.memory.id);
   return line;
 }
 

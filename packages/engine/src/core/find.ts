@@ -4,7 +4,7 @@ import type { Storage } from '../ports/storage.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import type { Answer, AnswerRequest } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
-import { type Asked, queryIntentOf } from './ranking/asked-date.ts';
+import { type Asked, readQueryIntent } from './ranking/asked-date.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
 
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
@@ -73,7 +73,7 @@ async function ask(
   const now = clock.now();
   // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
   await Promise.resolve();
-  const intent = await queryIntentOf(query, asked ?? { now, zone: 'UTC' });
+  const intent = await readQueryIntent(query, asked ?? { now, zone: 'UTC' });
   return {
     namespace,
     text: query,

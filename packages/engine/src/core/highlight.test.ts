@@ -4,9 +4,9 @@ import { createHighlighter } from './highlight.ts';
 import type { Thesaurus } from './ranking/query-terms.ts';
 import { wordMatcher } from './text/analyze.ts';
 
-const NO_SYNONYMS: Thesaurus = { synonymsOf: () => [], getRank: () => undefined };
+const NO_SYNONYMS: Thesaurus = { getSynonyms: () => [], getRank: () => undefined };
 const SYNONYMS: Thesaurus = {
-  synonymsOf(term) {
+  getSynonyms(term) {
     const terms = { doctor: ['physician', 'medic'], vehicl: ['car'] }[term] ?? [];
     return terms.map((term) => ({ term, closeness: 0.9, rank: 0 }));
   },

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
 import { wordWeights } from './ranking/bm25.ts';
-import { getWordKinds, synonymsOf, type Thesaurus, withoutAsides } from './ranking/query-terms.ts';
+import { getSynonyms, getWordKinds, type Thesaurus, withoutAsides } from './ranking/query-terms.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { readQuery, visitMatches } from './text/analyze.ts';
 import { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
@@ -63,7 +63,7 @@ function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTe
   };
   for (const [word, texts] of words.entries()) for (const text of texts) add(text, word, 1);
   // Words of another language only look like English ones, and have no synonyms.
-  const synonyms = isForeign ? [] : synonymsOf(thesaurus, words);
+  const synonyms = isForeign ? [] : getSynonyms(thesaurus, words);
   for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.most * closeness);
   return byText;
 }

@@ -1,7 +1,7 @@
 import {
   assertValid,
-  checkOf,
   counted,
+  createCheck,
   ExportedDecline,
   ExportedMemory,
   ExportHeader,
@@ -24,11 +24,11 @@ import { toMs, toMsOrNull } from './time.ts';
 /** Links of one import to memories that have not come yet. */
 const MAX_WAITING = 500_000;
 
-const checkHeader = checkOf(ExportHeader, 'the first line');
-const checkMemory = checkOf(ExportedMemory, 'line');
-const checkDecline = checkOf(ExportedDecline, 'line');
-const checkScope = checkOf(OwnScopeRequest, 'request');
-const checkText = checkOf(UpdateRequest, 'history');
+const checkHeader = createCheck(ExportHeader, 'the first line');
+const checkMemory = createCheck(ExportedMemory, 'line');
+const checkDecline = createCheck(ExportedDecline, 'line');
+const checkScope = createCheck(OwnScopeRequest, 'request');
+const checkText = createCheck(UpdateRequest, 'history');
 
 /** A line that came, and its record or why it was refused. */
 type Came = { line: number } & ({ record: KeptRecord } | { refusal: MemoryError });

@@ -1,6 +1,6 @@
 import {
   assertValid,
-  checkOf,
+  createCheck,
   invalidRequest,
   isKeepable,
   MemoryError,
@@ -23,10 +23,10 @@ import { toTimestampOrNull } from './time.ts';
 
 const BYTES_PER_MB = 1_000_000;
 
-const checkUser = checkOf(UserPath, 'path');
-const checkQuota = checkOf(NamespaceQuota, 'quota');
-const checkScope = checkOf(ScopeRequest, 'request');
-const checkName = checkOf(Type.Pick(NewKey, ['namespace']), 'caller');
+const checkUser = createCheck(UserPath, 'path');
+const checkQuota = createCheck(NamespaceQuota, 'quota');
+const checkScope = createCheck(ScopeRequest, 'request');
+const checkName = createCheck(Type.Pick(NewKey, ['namespace']), 'caller');
 
 /** Throws INVALID_REQUEST for a name that no API key could be made for. */
 export function assertNamespace(namespace: string): void {
@@ -40,7 +40,7 @@ export function assertKeepableNamespace(namespace: string): void {
 }
 
 /** See `Namespaces`. */
-export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
+export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
   async function isKnown(name: string): Promise<boolean> {
     return (await storage.usage(clock.now())).some((namespace) => namespace.name === name);
   }

@@ -1,6 +1,6 @@
 import {
   assertValid,
-  checkOf,
+  createCheck,
   type Filter,
   HistoryRequest,
   type HistoryResponse,
@@ -21,15 +21,15 @@ import type { MemoryFilter, MemoryText, StoredMemory } from '../ports/storage-me
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from './cursor.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
-import { retentionOf } from './retention.ts';
+import { getRetention } from './retention.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
 
-const checkMemories = checkOf(MemoriesRequest, 'request');
-const checkHistory = checkOf(HistoryRequest, 'request');
-const checkSession = checkOf(SessionRequest, 'request');
-const checkSessions = checkOf(SessionsRequest, 'request');
-const checkUsers = checkOf(UsersRequest, 'request');
-const checkScope = checkOf(ScopeRequest, 'request');
+const checkMemories = createCheck(MemoriesRequest, 'request');
+const checkHistory = createCheck(HistoryRequest, 'request');
+const checkSession = createCheck(SessionRequest, 'request');
+const checkSessions = createCheck(SessionsRequest, 'request');
+const checkUsers = createCheck(UsersRequest, 'request');
+const checkScope = createCheck(ScopeRequest, 'request');
 
 const memoryCursors = positionCursors('memories');
 const historyCursors = numberCursors('history');
@@ -181,7 +181,7 @@ function toMemory(stored: StoredMemory, now: number): Memory {
     derived_from: stored.derivedFrom,
     access_count: stored.accessCount,
     accessed_at: toTimestampOrNull(stored.accessedAt),
-    retention: retentionOf(stored, now),
+    retention: getRetention(stored, now),
     version: stored.version,
   };
 }

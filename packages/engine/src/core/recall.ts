@@ -1,6 +1,6 @@
 import {
   assertValid,
-  checkOf,
+  createCheck,
   DEFAULTS,
   invalidRequest,
   LIMITS,
@@ -23,7 +23,7 @@ import { toMemoryFilter } from './read-memories.ts';
 import { wordMatcher } from './text/analyze.ts';
 import { toMs, toTimestamp } from './time.ts';
 
-const check = checkOf(RecallRequest, 'query');
+const check = createCheck(RecallRequest, 'query');
 
 /** Tells what the score of a text is made of. */
 type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
@@ -47,12 +47,12 @@ export async function recall(
     limit: request.top_k ?? DEFAULTS.topK,
     minScore: getMinScore(request),
     explain: request.explain,
-    asked: askedOf(core, request),
+    asked: toAsked(core, request),
   };
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
   if (request.track !== false) track(core, { namespace, keyId, of: sought.filter }, query, { answers, now, stages });
-  const explanationOf = request.explain ? explainer(query) : undefined;
-  const results = answers.map((answered) => toResult(answered, explanationOf));
+  const getExplanation = request.explain ? explainer(query) : undefined;
+  const results = answers.map((answered) => toResult(answered, getExplanation));
   return {
     results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
     total: answers.length,
@@ -64,7 +64,7 @@ function getMinScore({ min_score = 0, only_relevant }: RecallRequest): number {
   return only_relevant ? Math.max(min_score, WEIGHTS.relevantScore) : min_score;
 }
 
-function askedOf({ clock, timezone }: Core, request: RecallRequest): Asked {
+function toAsked({ clock, timezone }: Core, request: RecallRequest): Asked {
   const now = request.asked_at === undefined ? clock.now() : toMs(request.asked_at, 'asked_at');
   const zone = request.timezone === undefined ? timezone : findTimeZone(request.timezone);
   if (zone !== undefined) return { now, zone };
@@ -79,7 +79,7 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult({ memory, score, ranked }: Answered, explanationOf: Explain | undefined): RecallResult {
+function toResult({ memory, score, ranked }: Answered, getExplanation: Explain | undefined): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
@@ -89,7 +89,7 @@ function toResult({ memory, score, ranked }: Answered, explanationOf: Explain | 
     ...toOwner(memory),
     created_at: toTimestamp(memory.createdAt),
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
-    ...(ranked && explanationOf && { explanation: explanationOf(memory.content, ranked) }),
+    ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),
   };
 }
 

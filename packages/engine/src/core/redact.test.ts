@@ -1,9 +1,9 @@
-import { checkOf, MemoryError, StoreRequest } from '@memoryd/contract';
+import { createCheck, MemoryError, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { knownFormats } from '../redacting/known-formats.ts';
 import { acceptRequest } from './redact.ts';
 
-const check = checkOf(StoreRequest, 'body');
+const check = createCheck(StoreRequest, 'body');
 const accept = (request: StoreRequest) => acceptRequest(knownFormats, check, request);
 
 /** Put together here, so that no scanner of sources takes it for a secret of somebody. */

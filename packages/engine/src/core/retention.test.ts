@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RETENTION_STEPS, type Retainable, retentionOf, WHOLE_RETENTION } from './retention.ts';
+import { getRetention, RETENTION_STEPS, type Retainable, WHOLE_RETENTION } from './retention.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -8,7 +8,7 @@ const STORED_AT = Date.UTC(2026, 0, 1);
 
 const unused: Retainable = { importance: 0.5, storedAt: STORED_AT, accessCount: 0, accessedAt: null };
 const afterDays = (days: number, fields: Partial<Retainable> = {}) =>
-  retentionOf({ ...unused, ...fields }, STORED_AT + days * DAY_MS);
+  getRetention({ ...unused, ...fields }, STORED_AT + days * DAY_MS);
 
 /** Any memory that the service may hold, and any time to ask at: before it was stored too, as after a clock set back. */
 const anyTime = fc.integer({ min: Date.UTC(0), max: Date.UTC(9999) });
@@ -36,7 +36,7 @@ describe('retention', () => {
   it('is from 0 to 1 for any memory at any time', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, (memory, now) => {
-        const retention = retentionOf(memory, now);
+        const retention = getRetention(memory, now);
         expect(retention).toBeGreaterThan(0);
         expect(retention).toBeLessThanOrEqual(1);
       }),
@@ -46,7 +46,7 @@ describe('retention', () => {
   it('never rises with time alone', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, later, (memory, now, ms) => {
-        expect(retentionOf(memory, now + ms)).toBeLessThanOrEqual(retentionOf(memory, now));
+        expect(getRetention(memory, now + ms)).toBeLessThanOrEqual(getRetention(memory, now));
       }),
     );
   });
@@ -57,8 +57,8 @@ describe('retention', () => {
       fc.property(anyMemory, soon, soon, ({ importance, accessCount }, toUse, age) => {
         const now = STORED_AT + age;
         const used = { importance, storedAt: STORED_AT, accessCount, accessedAt: STORED_AT + Math.min(toUse, age) };
-        fc.pre(retentionOf({ ...used, accessCount: 0, accessedAt: null }, now) >= WHOLE_RETENTION);
-        expect(Math.round(retentionOf(used, now) * RETENTION_STEPS)).toBe(RETENTION_STEPS);
+        fc.pre(getRetention({ ...used, accessCount: 0, accessedAt: null }, now) >= WHOLE_RETENTION);
+        expect(Math.round(getRetention(used, now) * RETENTION_STEPS)).toBe(RETENTION_STEPS);
       }),
     );
   });
@@ -67,7 +67,7 @@ describe('retention', () => {
     fc.assert(
       fc.property(ordinary, fc.integer({ min: 1, max: 1000 }), ({ memory, now }, uses) => {
         const used = { ...memory, accessCount: memory.accessCount + uses, accessedAt: now };
-        expect(retentionOf(used, now)).toBeGreaterThanOrEqual(retentionOf(memory, now));
+        expect(getRetention(used, now)).toBeGreaterThanOrEqual(getRetention(memory, now));
       }),
     );
   });
@@ -76,7 +76,7 @@ describe('retention', () => {
     fc.assert(
       fc.property(ordinary, fc.double({ min: 0, max: 1, noNaN: true }), ({ memory, now }, part) => {
         const accessedAt = memory.accessedAt + Math.floor(part * (now - memory.accessedAt));
-        expect(retentionOf({ ...memory, accessedAt }, now)).toBeGreaterThanOrEqual(retentionOf(memory, now));
+        expect(getRetention({ ...memory, accessedAt }, now)).toBeGreaterThanOrEqual(getRetention(memory, now));
       }),
     );
   });
@@ -85,7 +85,7 @@ describe('retention', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, fc.double({ min: 0, max: 1, noNaN: true }), (memory, now, importance) => {
         const [less, more] = [memory.importance, importance].sort((a, b) => a - b);
-        const retentions = [less, more].map((value) => retentionOf({ ...memory, importance: value as number }, now));
+        const retentions = [less, more].map((value) => getRetention({ ...memory, importance: value as number }, now));
         expect(retentions[0]).toBeLessThanOrEqual(retentions[1] as number);
       }),
     );

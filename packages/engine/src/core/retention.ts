@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 
 /** What is younger counts as an hour old: a memory is not yet fading, and being asked for at once says little. */
-const LEAST_AGE_DAYS = 1 / 24;
+const MIN_AGE_DAYS = 1 / 24;
 
 /** Age, in days, at which a memory of middling importance that nobody asked for is retained with even odds. */
 const EVEN_AGE_DAYS = 30;
@@ -38,7 +38,7 @@ export interface Retainable {
  *
  * Importance is added to the activation. A memory that lies ahead, stored before the clock was set back, is as new.
  */
-export function retentionOf({ importance, storedAt, accessCount, accessedAt }: Retainable, now: number): number {
+export function getRetention({ importance, storedAt, accessCount, accessedAt }: Retainable, now: number): number {
   const lifetime = ageDays(storedAt, now);
   // A twin that was merged into this memory may have been asked for before this one was stored.
   const last = Math.min(lifetime, ageDays(accessedAt ?? storedAt, now));
@@ -55,5 +55,5 @@ export const RETENTION_STEPS = 1000;
 export const WHOLE_RETENTION = 1 - 0.5 / RETENTION_STEPS;
 
 function ageDays(since: number, now: number): number {
-  return Math.max(LEAST_AGE_DAYS, (now - since) / DAY_MS);
+  return Math.max(MIN_AGE_DAYS, (now - since) / DAY_MS);
 }

@@ -1,7 +1,7 @@
 import {
   type Check,
-  checkOf,
   counted,
+  createCheck,
   DEFAULTS,
   invalidRequest,
   isKeepable,
@@ -25,8 +25,8 @@ import { CHUNK_CHARS, CHUNK_MEMORIES } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs, toMsOrNull } from './time.ts';
 
-const checkOne = checkOf(StoreRequest, 'body');
-const checkOfBatch = checkOf(StoreRequest, 'memory');
+const checkOne = createCheck(StoreRequest, 'body');
+const checkOfBatch = createCheck(StoreRequest, 'memory');
 
 /** See `MemoryApi.store`. */
 export async function store(
@@ -44,7 +44,7 @@ export async function store(
     core.events.publishMemories(namespace, 'stored', [memory]);
     await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
   }
-  return answerOf(stored, memory, redacted);
+  return toAnswer(stored, memory, redacted);
 }
 
 /** See `acceptRequest`. */
@@ -75,7 +75,7 @@ function newMemory(core: Core, namespace: string, request: StoreFields, arrivedA
 }
 
 /** What a caller is answered; throws where the memory was not kept. */
-function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
+function toAnswer(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
   switch (stored.outcome) {
     case 'stored':
       return { id: memory.id, status: 'stored', ...(redacted && { redacted }) };
@@ -136,7 +136,7 @@ export async function storeBatch(
   assertBatch(requests);
   const batch: Batch = { namespace, key: checkedKey(options), arrivedAt: core.arrivals.now() };
   const chunks: Promise<StoreBatchResult[]>[] = [];
-  for (const chunk of chunksOf(requests)) {
+  for (const chunk of splitIntoChunks(requests)) {
     chunks.push(storeChunk(core, batch, chunk));
     // One is made ready while the one before it is written.
     await chunks.at(-2);
@@ -166,7 +166,7 @@ interface Chunk {
   requests: StoreRequest[];
 }
 
-function* chunksOf(requests: StoreBatchRequest): Iterable<Chunk> {
+function* splitIntoChunks(requests: StoreBatchRequest): Iterable<Chunk> {
   let chunk: Chunk = { start: 0, requests: [] };
   let chars = 0;
   for (const [place, request] of requests.entries()) {
@@ -209,9 +209,9 @@ function readItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreReq
 }
 
 // A line end is in no key that comes as a header, so no store of its own has such a key.
-async function nameItems(items: (Wanted | MemoryError)[], keyOf: (place: number) => string): Promise<void> {
+async function nameItems(items: (Wanted | MemoryError)[], getKey: (place: number) => string): Promise<void> {
   const naming = items.map(async (item, i) => {
-    if (isWanted(item)) item.memory.idempotency = { key: keyOf(i), digest: await requestDigest(item.request) };
+    if (isWanted(item)) item.memory.idempotency = { key: getKey(i), digest: await requestDigest(item.request) };
   });
   await Promise.all(naming);
 }
@@ -240,7 +240,7 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
   );
   await core.embedding?.stored(stored.map(({ pending }) => pending));
   return wanted.map(({ memory, redacted }, i) =>
-    orRefused(() => answerOf(outcomes[i] as StoreOutcome, memory, redacted)),
+    orRefused(() => toAnswer(outcomes[i] as StoreOutcome, memory, redacted)),
   );
 }
 

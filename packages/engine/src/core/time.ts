@@ -21,7 +21,7 @@ export function toTimestampOrNull(ms: number | null): string | null {
 }
 
 /** A clock that is set back by more has been wrong for so long that its times say less than the new ones. */
-const MOST_HELD_MS = 24 * 60 * 60 * 1000;
+const MAX_HELD_MS = 24 * 60 * 60 * 1000;
 
 /**
  * The time at which memories arrive: never before the one that arrived last, so that a clock that is set back does not
@@ -37,13 +37,13 @@ export class ArrivalClock implements Clock {
 
   now(): number {
     const now = this.#clock.now();
-    if (now > this.#last || this.#last - now > MOST_HELD_MS) this.#last = now;
+    if (now > this.#last || this.#last - now > MAX_HELD_MS) this.#last = now;
     return this.#last;
   }
 }
 
 /** Longest pause, however long the work before it took. */
-const LONGEST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 /**
  * Does a part of some work that nobody waits for, and then lets others have the machine for as long as it took, or for
@@ -53,6 +53,6 @@ export async function paced<T>(work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const done = await work();
   const tookMs = performance.now() - startedAt;
-  await new Promise((resolve) => setTimeout(resolve, Math.min(tookMs, LONGEST_PAUSE_MS)));
+  await new Promise((resolve) => setTimeout(resolve, Math.min(tookMs, MAX_PAUSE_MS)));
   return done;
 }

@@ -1,6 +1,6 @@
-import { checkOf } from '@memoryd/contract';
+import { createCheck } from '@memoryd/contract';
 import { type Static, type TSchema, Type } from '@memoryd/contract/typebox';
-import { traitsOf } from '../core/text/traits.ts';
+import { readTraits } from '../core/text/traits.ts';
 import {
   type Correction,
   DISTILLED_LIMITS,
@@ -36,7 +36,7 @@ const PROTOCOL: Protocol = {
  * Most UTF-16 units of a request's messages: about 6,000 tokens of English, 24,000 of Chinese. A larger group is not
  * sent at all, since a part of it would be distilled as if it were the whole.
  */
-const MOST_REQUEST_CHARS = 24_000;
+const MAX_REQUEST_CHARS = 24_000;
 
 const OPTIONS: Record<RemoteSetting, DistillerOption> = { url: 'llmUrl', model: 'llmModel', apiKey: 'llmApiKey' };
 
@@ -53,40 +53,40 @@ const FOR_ONE_GROUP: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused',
  * @throws DistillerUnavailable for a key that no header can hold
  */
 export function llmDistiller(model: RemoteModel, patience: Patience = PATIENCE): Distiller {
-  const client = clientOf(model);
+  const client = createClient(model);
   return {
     name: model.model,
     quotes: false,
     async distil(group, signal) {
       signal.throwIfAborted();
       try {
-        const answer = await client.post({ body: bodyOf(group), patience, secret: true, signal });
-        return distilledOf(answer, group, model.model);
+        const answer = await client.post({ body: getBody(group), patience, secret: true, signal });
+        return toDistilled(answer, group, model.model);
       } catch (error) {
-        throw signal.aborted ? signal.reason : errorOf(error);
+        throw signal.aborted ? signal.reason : getError(error);
       }
     },
   };
 }
 
-function clientOf(model: RemoteModel): RemoteModelClient {
+function createClient(model: RemoteModel): RemoteModelClient {
   try {
     return new RemoteModelClient(model, PROTOCOL);
   } catch (error) {
-    throw errorOf(error);
+    throw getError(error);
   }
 }
 
-function bodyOf(group: DistilGroup): object {
+function getBody(group: DistilGroup): object {
   const messages = messagesFor(group);
   const chars = messages.reduce((sum, { content }) => sum + content.length, 0);
-  if (chars > MOST_REQUEST_CHARS) {
-    throw new DistillerUnavailable(`the group is larger than one request (${MOST_REQUEST_CHARS} characters)`);
+  if (chars > MAX_REQUEST_CHARS) {
+    throw new DistillerUnavailable(`the group is larger than one request (${MAX_REQUEST_CHARS} characters)`);
   }
   return { messages };
 }
 
-function errorOf(error: unknown): unknown {
+function getError(error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const { kind, message, setting, cause } = error;
   return new DistillerUnavailable(message, {
@@ -129,7 +129,7 @@ Corrections
 /** What the model is asked about a group: the rules, and the memories as data. */
 function messagesFor({ sources }: DistilGroup): ChatMessage[] {
   const memories = sources.map(({ id, createdAt, content, tags, sessionId }) => {
-    const { speakerName } = traitsOf(content, tags);
+    const { speakerName } = readTraits(content, tags);
     return {
       id,
       ...(speakerName && { speaker: speakerName }),
@@ -175,12 +175,12 @@ const Answer = Type.Object({
 });
 type Answer = Static<typeof Answer>;
 
-const isChatCompletion = guardOf<ChatCompletion>(ChatCompletion);
-const isAnswer = guardOf<Answer>(Answer);
+const isChatCompletion = createGuard<ChatCompletion>(ChatCompletion);
+const isAnswer = createGuard<Answer>(Answer);
 
 // What the check finds may quote the answer, and with it memories: it is not passed on.
-function guardOf<T>(schema: TSchema): (value: unknown) => value is T {
-  const check = checkOf(schema, 'answer');
+function createGuard<T>(schema: TSchema): (value: unknown) => value is T {
+  const check = createCheck(schema, 'answer');
   return (value): value is T => check(value).length === 0;
 }
 
@@ -196,19 +196,19 @@ const THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
  * @throws DistillerUnavailable for an answer that is no chat completion, no JSON of the shape asked for, a refusal, cut
  * short, longer than a distilled text may be, or without a fact that has a source
  */
-function distilledOf(text: string, group: DistilGroup, by: string): Distilled {
-  const answer = answerOf(contentOf(text));
-  const facts = factsOf(answer, group);
+function toDistilled(text: string, group: DistilGroup, by: string): Distilled {
+  const answer = toAnswer(getContent(text));
+  const facts = getFacts(answer, group);
   if (facts.length === 0) throw unusable('no fact with a source in the group');
   const content = facts.map((fact) => fact.text).join('\n');
   if (facts.length > DISTILLED_LIMITS.facts || content.length > DISTILLED_LIMITS.chars) {
     throw unusable('more than it was asked for');
   }
-  const corrections = correctionsOf(answer, group);
+  const corrections = toCorrections(answer, group);
   return { content, facts, by, ...(corrections.length > 0 && { corrections }) };
 }
 
-function contentOf(text: string): string {
+function getContent(text: string): string {
   const completion = parse(text);
   if (!isChatCompletion(completion)) throw unusable('something other than a chat completion', true);
   const [{ message, finish_reason }] = completion.choices as [ChatCompletion['choices'][number]];
@@ -218,7 +218,7 @@ function contentOf(text: string): string {
 }
 
 /** The object in a text that may be fenced or come with remarks, as models write it whatever they are told. */
-function answerOf(content: string): Answer {
+function toAnswer(content: string): Answer {
   const said = content.replace(THOUGHT, '');
   const answer = parse(said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1));
   if (answer === undefined) throw unusable('no JSON object');
@@ -234,7 +234,7 @@ function parse(text: string): unknown {
   }
 }
 
-function factsOf({ facts }: Answer, { sources }: DistilGroup): DistilledFact[] {
+function getFacts({ facts }: Answer, { sources }: DistilGroup): DistilledFact[] {
   const byText = new Map<string, Set<string>>();
   for (const fact of facts) {
     const text = fact.text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
@@ -245,7 +245,7 @@ function factsOf({ facts }: Answer, { sources }: DistilGroup): DistilledFact[] {
   return [...byText].map(([text, claimed]) => ({ text, sources: ids.filter((id) => claimed.has(id)) }));
 }
 
-function correctionsOf({ corrections = [] }: Answer, { sources }: DistilGroup): Correction[] {
+function toCorrections({ corrections = [] }: Answer, { sources }: DistilGroup): Correction[] {
   const places = new Map(sources.map(({ id }, place) => [id, place]));
   const byCorrected = new Map<string, Correction>();
   for (const { corrected, by, corrected_quote: correctedQuote, by_quote: byQuote } of corrections) {
@@ -258,10 +258,10 @@ function correctionsOf({ corrections = [] }: Answer, { sources }: DistilGroup): 
 }
 
 /** A letter or two stand in any text and show nothing. */
-const SHORTEST_QUOTE = 4;
+const MIN_QUOTE_WORDS = 4;
 
 function quotes(text: string | undefined, quote: string): boolean {
-  return quote.trim().length >= SHORTEST_QUOTE && text?.includes(quote) === true;
+  return quote.trim().length >= MIN_QUOTE_WORDS && text?.includes(quote) === true;
 }
 
 function unusable(what: string, elsewhere = false): DistillerUnavailable {

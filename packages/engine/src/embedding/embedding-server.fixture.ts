@@ -95,11 +95,11 @@ function replyTo(
     return refusal(401, `Incorrect API key provided: ${authorization}`);
   }
   if (model !== server.model) return refusal(404, `The model ${model} does not exist`);
-  if (input.some((text) => wordsOf(text).length > server.mostWords)) {
+  if (input.some((text) => getWords(text).length > server.mostWords)) {
     return refusal(400, `This model's maximum context length is ${server.mostWords} tokens`);
   }
   const data = input.map((text, index) => {
-    return { object: 'embedding' as const, index, embedding: embeddingOf(text, server.dimensions) };
+    return { object: 'embedding' as const, index, embedding: getEmbedding(text, server.dimensions) };
   });
   return faulty({ object: 'list', data, model }, server.fault?.(input));
 }
@@ -122,13 +122,13 @@ function send(response: ServerResponse, reply: Reply): void {
   }
 }
 
-function wordsOf(text: string): string[] {
+function getWords(text: string): string[] {
   return text.toLowerCase().match(/[a-z0-9]+|[^\sa-z0-9]/gu) ?? ['nothing'];
 }
 
-function embeddingOf(text: string, dimensions: number): number[] {
+function getEmbedding(text: string, dimensions: number): number[] {
   const sum = new Array<number>(dimensions).fill(0);
-  for (const word of wordsOf(text)) {
+  for (const word of getWords(text)) {
     const bits = createHash('shake256', { outputLength: Math.ceil(dimensions / 8) });
     const bytes = bits.update(MEANINGS[word] ?? word).digest();
     for (let i = 0; i < dimensions; i++)

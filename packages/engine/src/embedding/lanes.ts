@@ -71,7 +71,7 @@ export class Lanes {
   #wait(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     const lane = this.#lanes[purpose];
     return new Promise((resolve, reject) => {
-      lane.waiting.push(callOf(texts, purpose, resolve, reject));
+      lane.waiting.push(getCall(texts, purpose, resolve, reject));
       // So that calls which come together go together.
       queueMicrotask(() => this.#goOn(lane));
     });
@@ -136,7 +136,7 @@ function emptyLane(): Lane {
   return { waiting: [], step: undefined };
 }
 
-function callOf(
+function getCall(
   contents: readonly string[],
   purpose: EmbedPurpose,
   resolve: Call['resolve'],
@@ -198,7 +198,7 @@ export class CallLimit {
 const MAX_QUERY_STATES = 64;
 
 function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
-  const vectors = vectorsOf(parts, purpose);
+  const vectors = getVectors(parts, purpose);
   const states = parts.flatMap((part) => part.states ?? []);
   if (states.length < parts.length || parts.length === 0) return { vectors };
   return { vectors, states: purpose === 'memory' ? states : [firstStates(states)] };
@@ -221,7 +221,7 @@ export const QUERY_PARTS = 8;
 type WeightedVector = Pick<EmbeddedPart, 'vector' | 'tokens'>;
 
 /** The vectors of a text by those of its parts: all of a memory's, one or none of a query's. */
-export function vectorsOf(parts: readonly WeightedVector[], purpose: EmbedPurpose): Float32Array[] {
+export function getVectors(parts: readonly WeightedVector[], purpose: EmbedPurpose): Float32Array[] {
   if (purpose === 'memory') return parts.map(({ vector }) => vector);
   return parts.length > 0 ? [mean(parts)] : [];
 }

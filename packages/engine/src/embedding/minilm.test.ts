@@ -183,7 +183,7 @@ describe('a process with the model', () => {
     embedding.catch(() => {});
     const pause = () => new Promise((resolve) => setTimeout(resolve, 50));`;
 
-  async function exitCodeOf(code: string): Promise<unknown> {
+  async function getExitCode(code: string): Promise<unknown> {
     return run(process.execPath, ['--input-type=module', '--eval', code], { timeout: 100_000 }).then(
       () => 0,
       (error) => error.code,
@@ -191,14 +191,14 @@ describe('a process with the model', () => {
   }
 
   it('ends with its own exit code while a text is being embedded', async () => {
-    expect(await exitCodeOf(`${embedding(64)} await pause(); process.exit(3);`)).toBe(3);
+    expect(await getExitCode(`${embedding(64)} await pause(); process.exit(3);`)).toBe(3);
   });
 
   it('ends by itself after the embedder was closed while a text was being embedded', async () => {
-    expect(await exitCodeOf(`${embedding(64)} await pause(); await embedder.close();`)).toBe(0);
+    expect(await getExitCode(`${embedding(64)} await pause(); await embedder.close();`)).toBe(0);
   });
 
   it('ends by itself with the embedder left open', async () => {
-    expect(await exitCodeOf(`${embedding(2)} await embedding;`)).toBe(0);
+    expect(await getExitCode(`${embedding(2)} await embedding;`)).toBe(0);
   });
 });

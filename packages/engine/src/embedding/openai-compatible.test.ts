@@ -29,7 +29,7 @@ async function open(model: Partial<EmbeddingModel> = {}): Promise<Embedder> {
   return embedder;
 }
 
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+async function getFailure(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => expect.fail('should have been rejected'),
     (error) => error,
@@ -134,7 +134,7 @@ describe('a request', () => {
   });
 
   it('keeps what the address says after a question mark', async () => {
-    const outcome = await failureOf(open({ url: `${server.url}?api-version=1` }));
+    const outcome = await getFailure(open({ url: `${server.url}?api-version=1` }));
     // The server of these tests knows only the bare path, which shows that the query string reached it.
     expect(outcome).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
   });
@@ -150,7 +150,7 @@ describe('a request', () => {
   it('is not sent any more once another of its call has failed', async () => {
     const embedder = await open();
     server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
-    await failureOf(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
+    await getFailure(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
     // Behind whatever of the first call still waited.
     await embedVectors(embedder, ['what comes next'], 'memory');
     expect(server.requests.length).toBeLessThanOrEqual(5);
@@ -209,7 +209,7 @@ describe('a long text', () => {
   it('is given up, for its own sake alone, where even its words are too long', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
-    const error = await failureOf(embedder.embed(['poison'], 'memory'));
+    const error = await getFailure(embedder.embed(['poison'], 'memory'));
     expect(error).not.toBeInstanceOf(EmbedderUnavailable);
     expect(error).toMatchObject({ message: 'the embedding server refuses a text as too long' });
     expect(await embedVectors(embedder, ['bread'], 'memory')).toHaveLength(1);
@@ -240,7 +240,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
   it.each(faults)('$row', async ({ fault, model, says, option }) => {
     if (model && !model.model) server.apiKey = `not ${KEY}`;
     server.fault = () => fault;
-    const error = (await failureOf(open(model))) as EmbedderUnavailable;
+    const error = (await getFailure(open(model))) as EmbedderUnavailable;
     expect(error).toBeInstanceOf(EmbedderUnavailable);
     expect(error.message).toContain(says);
     if (option) expect(error.option).toBe(option);
@@ -252,22 +252,22 @@ describe('what a server may do wrong is said, with the option to look at', () =>
       await gone.close();
       return gone;
     });
-    const error = (await failureOf(open({ url }))) as EmbedderUnavailable;
+    const error = (await getFailure(open({ url }))) as EmbedderUnavailable;
     expect(error).toMatchObject({ message: 'the embedding server cannot be reached', option: 'embeddingUrl' });
     expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
   });
 
   it('an address that is none', async () => {
-    const error = await failureOf(open({ url: server.url.replace('/v1', '/v2') }));
+    const error = await getFailure(open({ url: server.url.replace('/v1', '/v2') }));
     expect(error).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
   });
 
   it('a key that a header cannot hold, or that the server repeats', async () => {
-    const error = await failureOf(open({ apiKey: `${KEY}\nagain` }));
+    const error = await getFailure(open({ apiKey: `${KEY}\nagain` }));
     expect(error).toBeInstanceOf(EmbedderUnavailable);
     expect(inspect(error, { depth: 9 })).not.toContain(KEY);
     server.fault = () => ({ status: 500, message: `cannot parse Bearer ${KEY}` });
-    const repeated = (await failureOf(open({ apiKey: KEY }))) as Error;
+    const repeated = (await getFailure(open({ apiKey: KEY }))) as Error;
     expect(repeated.cause).toMatchObject({ message: expect.stringContaining('cannot parse Bearer [key]') });
   });
 
@@ -275,7 +275,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     const embedder = await open();
     for (const status of [400, 422, 413, 500, 404]) {
       server.fault = ([input]) => ({ status, message: `too long: ${input}` });
-      const error = await failureOf(embedder.embed(['Ada is allergic to peanuts'], 'memory'));
+      const error = await getFailure(embedder.embed(['Ada is allergic to peanuts'], 'memory'));
       expect(inspect(error, { depth: 9 })).not.toContain('peanuts');
     }
   });
@@ -283,12 +283,12 @@ describe('what a server may do wrong is said, with the option to look at', () =>
   it('vectors of another length than before, or of several lengths', async () => {
     const embedder = await open();
     server.fault = () => changed(([first, ...others]) => [first, ...others.map(() => [1, 2])]);
-    expect(await failureOf(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
+    expect(await getFailure(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
       message: 'the embedding server answers vectors of several lengths',
     });
     server.fault = undefined;
     server.dimensions = 128;
-    expect(await failureOf(embedder.embed(['a'], 'query'))).toMatchObject({
+    expect(await getFailure(embedder.embed(['a'], 'query'))).toMatchObject({
       message: expect.stringContaining('vectors of 128 numbers instead of 256'),
       option: 'embedder',
     });
@@ -299,7 +299,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
   it('silence, after which it is asked for less at a time', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
-    expect(await failureOf(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
+    expect(await getFailure(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
       message: 'the embedding server does not answer in time',
       option: 'embeddingUrl',
     });
@@ -327,7 +327,7 @@ describe('a failure that passes', () => {
   it('is not a text that the server refuses: that is asked once', async () => {
     const embedder = await open();
     server.fault = () => ({ status: 400 });
-    await failureOf(embedder.embed(['patience'], 'memory'));
+    await getFailure(embedder.embed(['patience'], 'memory'));
     expect(server.requests).toHaveLength(1);
   });
 });
@@ -345,7 +345,7 @@ describe('closing', () => {
   it('gives up what hangs', async () => {
     const embedder = await open();
     server.fault = () => 'hang';
-    const waiting = failureOf(embedder.embed(['waits'], 'memory'));
+    const waiting = getFailure(embedder.embed(['waits'], 'memory'));
     await expect.poll(() => server.requests.length).toBe(1);
     await embedder.close();
     expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
@@ -354,7 +354,7 @@ describe('closing', () => {
   it('gives up opening', async () => {
     server.fault = () => 'hang';
     const abort = new AbortController();
-    const opening = failureOf(openOpenAiCompatible({ url: server.url, model: server.model }, abort.signal));
+    const opening = getFailure(openOpenAiCompatible({ url: server.url, model: server.model }, abort.signal));
     await expect.poll(() => server.requests.length).toBe(1);
     abort.abort();
     expect(await opening).toMatchObject({ code: 'UNAVAILABLE' });

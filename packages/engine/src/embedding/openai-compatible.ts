@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { partsOf } from '@memoryd/minilm/parts';
+import { getParts } from '@memoryd/minilm/parts';
 import pLimit, { type LimitFunction } from 'p-limit';
 import {
   type Embedder,
@@ -17,7 +17,7 @@ import {
   type RemoteSetting,
 } from '../remote-model.ts';
 import { getEncodingMark, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
-import { CallLimit, closedError, QUERY_PARTS, vectorsOf } from './lanes.ts';
+import { CallLimit, closedError, getVectors, QUERY_PARTS } from './lanes.ts';
 
 /** Most texts of one call. */
 const MAX_BATCH = 64;
@@ -30,7 +30,7 @@ const MAX_BATCH = 64;
 const PART_BYTES = 1500;
 
 /** Parts of fewer bytes are not cut again: a character may have 4, and words should be left. */
-const LEAST_CUT_BYTES = 64;
+const MIN_CUT_BYTES = 64;
 
 /** Parts that are cut without letting other work go on. */
 const PARTS_A_TURN = 8;
@@ -123,7 +123,7 @@ class OpenAiCompatible implements Embedder {
     const maxBytes = PART_BYTES - utf8(this.#prefixes[purpose]).length;
     for (const text of texts) parts.push(await sayingParts(text, purpose, maxBytes));
     const embedded = await this.#embedParts(parts.flat(), purpose);
-    return parts.map(({ length }) => ({ vectors: vectorsOf(embedded.splice(0, length).flat(), purpose) }));
+    return parts.map(({ length }) => ({ vectors: getVectors(embedded.splice(0, length).flat(), purpose) }));
   }
 
   async #embedParts(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
@@ -159,8 +159,8 @@ class OpenAiCompatible implements Embedder {
       }
       const [part] = parts as [string];
       const bytes = utf8(part).length;
-      if (bytes <= LEAST_CUT_BYTES) throw error;
-      const halves = [...partsOf(part, utf8, Math.max(LEAST_CUT_BYTES, Math.ceil(bytes / 2)))];
+      if (bytes <= MIN_CUT_BYTES) throw error;
+      const halves = [...getParts(part, utf8, Math.max(MIN_CUT_BYTES, Math.ceil(bytes / 2)))];
       return [(await this.#ask(halves, call)).flat()];
     }
   }
@@ -193,7 +193,7 @@ class OpenAiCompatible implements Embedder {
  */
 async function sayingParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
   const parts: string[] = [];
-  for (const part of partsOf(text.toWellFormed(), utf8, maxBytes)) {
+  for (const part of getParts(text.toWellFormed(), utf8, maxBytes)) {
     if (part.trim() !== '') parts.push(part);
     if (purpose === 'query' && parts.length === QUERY_PARTS) break;
     if (parts.length % PARTS_A_TURN === 0) await setImmediate();
@@ -250,7 +250,7 @@ class Requests {
     try {
       this.#client = new RemoteModelClient(model, PROTOCOL);
     } catch (error) {
-      throw errorOf(error);
+      throw getError(error);
     }
   }
 
@@ -270,7 +270,7 @@ class Requests {
       });
       return vectorsOfAnswer(answer, inputs.length);
     } catch (error) {
-      throw errorOf(error);
+      throw getError(error);
     }
   }
 
@@ -280,7 +280,7 @@ class Requests {
   }
 }
 
-function errorOf(error: unknown): unknown {
+function getError(error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const { kind, message, setting, cause } = error;
   if (kind === 'closed') return closedError();
@@ -300,7 +300,7 @@ interface Answer {
  * @throws EmbedderUnavailable for an answer that does not hold one usable vector for each input, all of one length
  */
 function vectorsOfAnswer(text: string, inputs: number): Float32Array[] {
-  const data = dataOf(text);
+  const data = getData(text);
   if (data.length !== inputs) throw unusable(`${data.length} vectors for ${inputs} texts`);
   const vectors: Float32Array[] = [];
   for (const item of data) {
@@ -312,7 +312,7 @@ function vectorsOfAnswer(text: string, inputs: number): Float32Array[] {
   return vectors;
 }
 
-function dataOf(text: string): unknown[] {
+function getData(text: string): unknown[] {
   let answer: Partial<Answer> | null;
   try {
     answer = JSON.parse(text);

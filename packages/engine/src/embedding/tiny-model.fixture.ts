@@ -25,8 +25,8 @@ export const TINY_MODEL_TOKENS = 320;
  */
 export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
   await mkdir(join(folder, 'onnx'), { recursive: true });
-  await writeFile(join(folder, 'onnx', 'model.onnx'), graphOf(seed));
-  await writeJson(folder, 'tokenizer.json', tokenizerOf());
+  await writeFile(join(folder, 'onnx', 'model.onnx'), buildGraph(seed));
+  await writeJson(folder, 'tokenizer.json', buildTokenizer());
   await writeJson(folder, 'tokenizer_config.json', {
     tokenizer_class: 'BertTokenizer',
     model_max_length: TINY_MODEL_TOKENS,
@@ -64,7 +64,7 @@ export function getTokenState(token: string, seed = 1): Float32Array {
   return randomNumbers(TOKENS.length * DIMENSIONS, seed).slice(start, start + DIMENSIONS);
 }
 
-function graphOf(seed: number): Uint8Array {
+function buildGraph(seed: number): Uint8Array {
   const graph = new Graph();
   const ids = graph.input('input_ids', 'int64', ['batch', 'sequence']);
   graph.input('attention_mask', 'int64', ['batch', 'sequence']);
@@ -85,7 +85,7 @@ function randomNumbers(count: number, seed: number): Float32Array {
   });
 }
 
-function tokenizerOf(): object {
+function buildTokenizer(): object {
   const special = (content: string) => ({
     id: SPECIAL.indexOf(content),
     content,

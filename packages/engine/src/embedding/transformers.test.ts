@@ -160,20 +160,20 @@ describe('a model with prefixes and a pooling of its own', () => {
   it('has another id for each prefix and each pooling, wherever it is set', async () => {
     const prompts = { 'config_sentence_transformers.json': PROMPTS };
     const byFile = { query: PROMPTS.prompts.query, memory: PROMPTS.prompts.document };
-    const idOf = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;
+    const getId = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;
     const ids = [
-      await idOf({}),
-      await idOf(prompts),
-      await idOf({}, { prefixes: { ...byFile, memory: undefined } }),
-      await idOf({}, { prefixes: { ...byFile, query: undefined } }),
-      await idOf({ '1_Pooling/config.json': CLS }),
-      await idOf({}, { pooling: 'last' }),
+      await getId({}),
+      await getId(prompts),
+      await getId({}, { prefixes: { ...byFile, memory: undefined } }),
+      await getId({}, { prefixes: { ...byFile, query: undefined } }),
+      await getId({ '1_Pooling/config.json': CLS }),
+      await getId({}, { pooling: 'last' }),
     ];
     expect(new Set(ids).size).toBe(ids.length);
     // Equal vectors keep their id, so setting by hand what the folder says embeds nothing again.
-    expect(await idOf({}, { prefixes: byFile })).toBe(ids[1]);
-    expect(await idOf({}, { pooling: 'cls' })).toBe(ids[4]);
-    expect(await idOf({ 'config_sentence_transformers.json': { prompts: {} } })).toBe(ids[0]);
+    expect(await getId({}, { prefixes: byFile })).toBe(ids[1]);
+    expect(await getId({}, { pooling: 'cls' })).toBe(ids[4]);
+    expect(await getId({ 'config_sentence_transformers.json': { prompts: {} } })).toBe(ids[0]);
   });
 });
 

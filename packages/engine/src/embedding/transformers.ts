@@ -44,7 +44,7 @@ export async function openTransformers(
   try {
     const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder, encoding });
     const dimensions = await loaded(thread, signal);
-    const name = await nameOf(nameOrFolder, folder).catch(async (error) => {
+    const name = await getName(nameOrFolder, folder).catch(async (error) => {
       await thread.stop();
       throw error;
     });
@@ -84,11 +84,11 @@ async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
   }
 }
 
-async function nameOf(nameOrFolder: string, folder: string | undefined): Promise<string> {
-  return folder === undefined ? nameOrFolder : (await digestOf(folder)).slice(0, 12);
+async function getName(nameOrFolder: string, folder: string | undefined): Promise<string> {
+  return folder === undefined ? nameOrFolder : (await getDigest(folder)).slice(0, 12);
 }
 
-async function digestOf(folder: string): Promise<string> {
+async function getDigest(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const name of MODEL_FILES) {
     const path = join(folder, name);

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   type ApiKey,
   assertValid,
-  checkOf,
+  createCheck,
   invalidRequest,
   LIMITS,
   type MadeKey,
@@ -11,7 +11,7 @@ import {
 } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
 import { toMsOrNull, toTimestamp, toTimestampOrNull } from '../core/time.ts';
-import type { KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
+import type { KeyHolder, KeySnapshot, KeyStore, Keys, StoredKey } from '../ports/administration.ts';
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
 
@@ -25,10 +25,10 @@ const USE_NOTED_EVERY_MS = 300_000;
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 
-const check = checkOf(NewKey, 'key');
+const check = createCheck(NewKey, 'key');
 
 /** The keys at hand, by which read of the store, and when it was begun on a clock that only goes forward. */
-interface AtHand extends Omit<KeysAsOf, 'keys'> {
+interface AtHand extends Omit<KeySnapshot, 'keys'> {
   byId: ReadonlyMap<string, StoredKey>;
   readNumber: number;
   askedAtMs: number;
@@ -74,7 +74,7 @@ export class KeyRing implements Keys {
     assertBindable(request);
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
-    const digest = digestOf(secret).toString('hex');
+    const digest = getDigest(secret).toString('hex');
     const { namespace, scope, name = '', user_id, agent_id } = request;
     const key = {
       ...{ id, namespace, userId: user_id ?? '', agentId: agent_id ?? '', scope, name, digest },
@@ -91,7 +91,7 @@ export class KeyRing implements Keys {
   }
 
   async list(): Promise<ApiKey[]> {
-    const { keys } = (await this.#store.read()) as KeysAsOf;
+    const { keys } = (await this.#store.read()) as KeySnapshot;
     return keys.map(toApiKey);
   }
 
@@ -106,7 +106,7 @@ export class KeyRing implements Keys {
     const parts = keyParts(text);
     if (!parts) return undefined;
     const key = await this.#find(parts.id);
-    if (!key || !timingSafeEqual(digestOf(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
+    if (!key || !timingSafeEqual(getDigest(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
     const now = this.#clock.now();
     if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
     this.#noteUse(key, now);
@@ -190,7 +190,7 @@ function assertBindable({ scope, user_id, agent_id }: NewKey): void {
   throw invalidRequest([{ path: '/scope', message }]);
 }
 
-function digestOf(secret: string): Buffer {
+function getDigest(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 

@@ -91,7 +91,7 @@ export interface StoredKey {
 }
 
 /** Every key as of one moment, in the order in which they were made. */
-export interface KeysAsOf {
+export interface KeySnapshot {
   keys: StoredKey[];
   /** How often keys were made, revoked or deleted, or loopback opened, until then; 0 where no key was ever made. */
   changes: number;
@@ -107,10 +107,10 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<boolean>;
   /** See `Keys.openLoopback`. */
   openLoopback(): Promise<void>;
-  /** Notes that a key was used, unless a later use is known. No change in the sense of `KeysAsOf`. */
+  /** Notes that a key was used, unless a later use is known. No change in the sense of `KeySnapshot`. */
   noteUse(id: string, at: number): Promise<void>;
   /** Keeps keys as another store has them, but for ids that it has; it has seen no fewer changes then than that one. */
-  importAll(other: KeysAsOf): Promise<void>;
+  importAll(other: KeySnapshot): Promise<void>;
   /** All keys; undefined where nothing has changed since the `changes` that the caller has seen. */
-  read(seen?: number): Promise<KeysAsOf | undefined>;
+  read(seen?: number): Promise<KeySnapshot | undefined>;
 }

@@ -40,7 +40,7 @@ export interface Distilled {
   /** Sources that others of the group correct; each is corrected by one at most. */
   corrections?: readonly Correction[];
   /** The distiller that was asked first, and why it did not make this: half a sentence without secrets. */
-  insteadOf?: { name: string; because: string };
+  replacedDistiller?: { name: string; because: string };
 }
 
 /** What a distilled text is never larger than; lengths are in UTF-16 units. */

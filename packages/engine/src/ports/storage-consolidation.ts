@@ -163,7 +163,7 @@ export interface SleepStorage {
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
    * A tier's live memories that are retained least, the least first; of two that are retained alike, the older first.
-   * See `retentionOf` in core.
+   * See `getRetention` in core.
    *
    * @param count at most 10,000
    */

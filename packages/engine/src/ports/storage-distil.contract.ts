@@ -89,15 +89,15 @@ export function distilStorageContract(tested: TestedStorage): void {
     return tested.storage.search({ namespace: 'default', text, filter, now: NOW, poolSize, tailSize: 0 });
   }
 
-  const ordinalsOf = (memories: readonly SeenMemory[]) => memories.map(({ ordinal }) => ordinal);
-  const idsOf = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
+  const getOrdinals = (memories: readonly SeenMemory[]) => memories.map(({ ordinal }) => ordinal);
+  const getIds = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
 
   describe('memories that wait to be distilled', () => {
     it('come with their neighbours, how near these are and the rare words that both hold', async () => {
       const [first, second] = (await keepAll(CATS.slice(0, 2))) as [Kept, Kept];
       const far = await keep('Taxes are due.', 40);
       const found = (await candidates()).candidates;
-      expect(ordinalsOf(found)).toEqual(ordinalsOf([first, second, far]));
+      expect(getOrdinals(found)).toEqual(getOrdinals([first, second, far]));
       const near = found[0]?.neighbours.find(({ ordinal }) => ordinal === second.ordinal);
       expect(near?.cosine).toBeGreaterThan(0.8);
       expect(near?.sharedRareWords).toBe(2);
@@ -118,10 +118,10 @@ export function distilStorageContract(tested: TestedStorage): void {
     it('are told some at a time', async () => {
       const kept = await keepAll(CATS);
       const first = await candidates(NOW * 2, 2);
-      expect(ordinalsOf(first.candidates)).toEqual(ordinalsOf(kept.slice(0, 2)));
+      expect(getOrdinals(first.candidates)).toEqual(getOrdinals(kept.slice(0, 2)));
       const request = { namespace: 'default', ...oldEnough(NOW * 2), limit: 2 };
       const second = await tested.storage.distilCandidates({ ...request, after: first.next as number });
-      expect(ordinalsOf(second.candidates)).toEqual(ordinalsOf(kept.slice(2)));
+      expect(getOrdinals(second.candidates)).toEqual(getOrdinals(kept.slice(2)));
       expect(second.next).toBeUndefined();
     });
 
@@ -129,7 +129,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const [old, young] = [await keep('old', 1), await keep('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
-      expect(ordinalsOf(found)).toEqual([old.ordinal]);
+      expect(getOrdinals(found)).toEqual([old.ordinal]);
       expect(found[0]?.neighbours).toEqual([]);
     });
 
@@ -167,7 +167,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const right = await keep('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
       await distil(kept, 'Mimi is a cat.');
       const found = (await candidates()).candidates.find(({ ordinal }) => ordinal === right.ordinal);
-      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(ordinalsOf(kept));
+      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(kept));
       const group = (await semantic())?.ordinal;
       for (const neighbour of found?.neighbours ?? []) {
         expect(neighbour.group).toEqual({ semantic: group, sourceCount: 3 });
@@ -193,7 +193,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         createdAt: kept[1]?.createdAt,
         metadata: {},
         version: 1,
-        derivedFrom: idsOf(kept),
+        derivedFrom: getIds(kept),
       });
       expect((await tested.storage.stats('default', NOW)).semantic_count).toBe(1);
       const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
@@ -230,9 +230,9 @@ export function distilStorageContract(tested: TestedStorage): void {
       const ordinal = await distil(kept, 'delta delta delta delta');
       const signals = await search('delta', {}, 1);
       const found = Array.from(signals.ordinals.slice(0, signals.admitted));
-      expect(found).toEqual([ordinal, ...ordinalsOf(kept)]);
-      const rowsOf = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
-      expect(rowsOf(found.indexOf(ordinal))).toBe(3);
+      expect(found).toEqual([ordinal, ...getOrdinals(kept)]);
+      const getRows = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
+      expect(getRows(found.indexOf(ordinal))).toBe(3);
       expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
     });
 
@@ -300,7 +300,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil(kept, 'Mimi is a cat.');
       const older = await keep(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
       await inRun((run) => all(() => tested.storage.mergeTwins(run, 10)));
-      expect((await semantic())?.derivedFrom).toEqual([older.id, ...idsOf(kept.slice(1))]);
+      expect((await semantic())?.derivedFrom).toEqual([older.id, ...getIds(kept.slice(1))]);
     });
   });
 
@@ -311,7 +311,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     };
     const archived = (sources: readonly Kept[]) =>
       inRun(async (run) => {
-        await tested.storage.evictExcess(run, 'episodic', ordinalsOf(sources), NOW);
+        await tested.storage.evictExcess(run, 'episodic', getOrdinals(sources), NOW);
         await all(() => tested.storage.clearArchive(run, NOW, 10));
       });
 
@@ -386,7 +386,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil(kept, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
       await tested.storage.forget('default', kept[0]?.id ?? '');
-      expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: idsOf(kept.slice(1)) });
+      expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: getIds(kept.slice(1)) });
     });
 
     it('takes its words from a text of which a client has changed the tags alone', async () => {
@@ -438,10 +438,10 @@ export function distilStorageContract(tested: TestedStorage): void {
       const kept = await keepAll(CATS);
       await distil(kept, 'Mimi is a cat.');
       await tested.storage.forget('default', 'semantic');
-      const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW) };
+      const group = { namespace: 'default', joining: getOrdinals(kept), ...oldEnough(NOW) };
       expect(await tested.storage.readGroup(group)).toMatchObject({
         isClosed: true,
-        sources: idsOf(kept).map((id) => ({ id })),
+        sources: getIds(kept).map((id) => ({ id })),
       });
       await tested.storage.update({
         namespace: 'default',
@@ -485,7 +485,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil(kept, 'Mimi is a cat.');
       await undo('run of semantic');
       expect(await semantic()).toBeUndefined();
-      const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW * 2) };
+      const group = { namespace: 'default', joining: getOrdinals(kept), ...oldEnough(NOW * 2) };
       expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 

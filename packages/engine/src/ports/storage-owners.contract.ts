@@ -11,9 +11,9 @@ const OF_ANN: OwnerFilter = { userIds: ['ann'] };
 /** `Storage` keeps memories of one user, or of one agent, apart from those of another. */
 export function ownerStorageContract(tested: TestedStorage): void {
   const { keep, found, begin } = tested;
-  const idsOf = (memories: readonly { id: string }[]) => memories.map(({ id }) => id);
+  const getIds = (memories: readonly { id: string }[]) => memories.map(({ id }) => id);
 
-  async function recordsOf(of?: OwnerFilter): Promise<KeptRecord[]> {
+  async function getRecords(of?: OwnerFilter): Promise<KeptRecord[]> {
     const kept = await tested.storage.kept('default', of);
     const records: KeptRecord[] = [];
     for await (const record of kept.records) records.push(record);
@@ -39,19 +39,19 @@ export function ownerStorageContract(tested: TestedStorage): void {
         await keep({ id, userId, agentId, content: 'the same red heron', tags: ['t'] });
       }
       const { items, total } = await tested.storage.memories('default', of, ALL, NOW * 2);
-      expect([idsOf(items).sort(), total]).toEqual([expected, expected.length]);
+      expect([getIds(items).sort(), total]).toEqual([expected, expected.length]);
       const ordinals = items.map(({ ordinal }) => ordinal).sort((a, b) => a - b);
       expect(await found('red heron', of)).toEqual(ordinals);
       expect(await found('red heron', { ...of, tags: ['t'] })).toEqual(ordinals);
       expect((await tested.storage.stats('default', NOW * 2, of)).working_count).toBe(expected.length);
-      expect(idsOf(memoriesIn(await recordsOf(of))).sort()).toEqual(expected);
+      expect(getIds(memoriesIn(await getRecords(of))).sort()).toEqual(expected);
       const transcript = await tested.storage.session('default', 'default', ALL, NOW * 2, of);
-      expect([idsOf(transcript.items).sort(), transcript.total]).toEqual([expected, expected.length]);
+      expect([getIds(transcript.items).sort(), transcript.total]).toEqual([expected, expected.length]);
       for (const id of [...Object.keys(owners), ...Object.keys(shared)]) {
-        const isOf = expected.includes(id);
-        expect((await tested.storage.memory('default', id, NOW * 2, of)) !== undefined).toBe(isOf);
-        expect((await tested.storage.history('default', id, ALL, NOW * 2, of)) !== undefined).toBe(isOf);
-        expect((await tested.storage.textAt('default', id, NOW * 2, NOW * 2, of)) !== undefined).toBe(isOf);
+        const matches = expected.includes(id);
+        expect((await tested.storage.memory('default', id, NOW * 2, of)) !== undefined).toBe(matches);
+        expect((await tested.storage.history('default', id, ALL, NOW * 2, of)) !== undefined).toBe(matches);
+        expect((await tested.storage.textAt('default', id, NOW * 2, NOW * 2, of)) !== undefined).toBe(matches);
       }
     });
 
@@ -119,9 +119,9 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(rows[signals.previous[middle] as number]).toBe(anns[0]);
       expect(rows[signals.next[middle] as number]).toBe(anns[2]);
       const both = await tested.search('turn');
-      const sessionOf = new Map(Array.from(both.ordinals, (ordinal, row) => [ordinal, both.sessions[row]]));
-      expect(new Set(anns.map((ordinal) => sessionOf.get(ordinal))).size).toBe(1);
-      expect(new Set(turns.map(({ ordinal }) => sessionOf.get(ordinal))).size).toBe(2);
+      const sessionByOrdinal = new Map(Array.from(both.ordinals, (ordinal, row) => [ordinal, both.sessions[row]]));
+      expect(new Set(anns.map((ordinal) => sessionByOrdinal.get(ordinal))).size).toBe(1);
+      expect(new Set(turns.map(({ ordinal }) => sessionByOrdinal.get(ordinal))).size).toBe(2);
     });
   });
 
@@ -192,12 +192,12 @@ export function ownerStorageContract(tested: TestedStorage): void {
         await tested.storage.update({ namespace: 'default', id, at: NOW * 2, content: 'another text' });
         await tested.storage.forget('default', `of ${owner.userId}`);
       }
-      const before = await recordsOf({ userIds: ['ben'] });
+      const before = await getRecords({ userIds: ['ben'] });
       const told: unknown[] = [];
       await tested.storage.forgetMany('default', OF_ANN, ({ owned }) => told.push(...owned));
       expect(told).toEqual([{ ...ANN, count: 4 }]);
-      expect(await recordsOf(OF_ANN)).toEqual([]);
-      expect(await recordsOf()).toEqual(before);
+      expect(await getRecords(OF_ANN)).toEqual([]);
+      expect(await getRecords()).toEqual(before);
       expect(before.filter((record) => 'declinedGroup' in record)).toHaveLength(1);
       await keep({ ...ANN, idempotency: { key: 'k0', digest: 'd' } });
     });
@@ -256,7 +256,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
     it('links no memory to one of another user, and takes none whose id another user has', async () => {
       const [one, other] = [await keep(ANN), await keep({ ...ANN, sessionId: 's' })];
       await keep({ ...ANN, id: 'third', supersedes: one.id });
-      const records = memoriesIn(await recordsOf());
+      const records = memoriesIn(await getRecords());
       const bens = records.map((memory) => ({ memory: { ...memory, userId: 'ben' } }));
       const refused = await tested.storage.importKept('default', bens, []);
       expect(refused.outcomes).toEqual(['different', 'different', 'different']);

@@ -98,7 +98,7 @@ export function runStorageContract(tested: TestedStorage): void {
       await all(() => tested.storage.undoSome(begun.ref, NOW, atOnce));
     }
 
-    const changesOf = async ({ namespace, no }: RunRef) =>
+    const getChanges = async ({ namespace, no }: RunRef) =>
       (await tested.storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
     it('are listed newest first, with what they did', async () => {
@@ -111,7 +111,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.run('default', 'first')).toEqual(items[1]);
       expect(await tested.storage.run('other', 'first')).toBeUndefined();
       expect((await tested.storage.runs('other', ALL)).total).toBe(0);
-      expect(await changesOf(first)).toEqual([
+      expect(await getChanges(first)).toEqual([
         { kind: 'settled', id: survivor.id },
         { kind: 'settled', id: twin.id },
         { kind: 'settled', id: expired.id },
@@ -140,7 +140,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const run = await sleepOnce();
       await tested.storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'y' });
       await tested.storage.forget('default', survivor.id);
-      expect(await changesOf(run)).toEqual([
+      expect(await getChanges(run)).toEqual([
         { kind: 'settled', id: twin.id },
         { kind: 'merged', id: twin.id, mergedInto: null },
       ]);
@@ -205,13 +205,17 @@ export function runStorageContract(tested: TestedStorage): void {
       const oldest = await keep({ content: 'x', createdAt: NOW });
       await sleepOnce('second');
       await sleepOnce('idle');
-      const intoOf = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
-      expect([await intoOf(older.id), await intoOf(twin.id)]).toEqual([oldest.id, oldest.id]);
+      const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
+      expect([await getMergedInto(older.id), await getMergedInto(twin.id)]).toEqual([oldest.id, oldest.id]);
       expect(await beginUndo('first')).toEqual({ outcome: 'newer', id: 'second' });
       await undo('second');
-      expect([await intoOf(older.id), await intoOf(twin.id), await intoOf(oldest.id)]).toEqual([null, older.id, null]);
+      expect([await getMergedInto(older.id), await getMergedInto(twin.id), await getMergedInto(oldest.id)]).toEqual([
+        null,
+        older.id,
+        null,
+      ]);
       await undo('first');
-      expect([await intoOf(older.id), await intoOf(twin.id)]).toEqual([null, null]);
+      expect([await getMergedInto(older.id), await getMergedInto(twin.id)]).toEqual([null, null]);
       expect(await found('x')).toEqual([older.ordinal, twin.ordinal, oldest.ordinal].sort((a, b) => a - b));
     });
 

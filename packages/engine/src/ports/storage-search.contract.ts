@@ -82,11 +82,11 @@ export function searchStorageContract(tested: TestedStorage): void {
       const unsaid = await keep({ content: 'needles' });
       const signals = await search('needle');
       const { previous, next } = signals;
-      const rowOf = (memory: { ordinal: number }) => signals.ordinals.indexOf(memory.ordinal);
+      const getRow = (memory: { ordinal: number }) => signals.ordinals.indexOf(memory.ordinal);
       expect(admitted(signals)).toEqual([found.ordinal, unsaid.ordinal]);
-      expect([previous[rowOf(found)], next[rowOf(found)]]).toEqual([rowOf(before), rowOf(after)]);
-      expect([previous[rowOf(unsaid)], next[rowOf(unsaid)]]).toEqual([NO_ROW, NO_ROW]);
-      expect(new Set([found, before, unsaid].map((memory) => signals.sessions[rowOf(memory)]))).toEqual(
+      expect([previous[getRow(found)], next[getRow(found)]]).toEqual([getRow(before), getRow(after)]);
+      expect([previous[getRow(unsaid)], next[getRow(unsaid)]]).toEqual([NO_ROW, NO_ROW]);
+      expect(new Set([found, before, unsaid].map((memory) => signals.sessions[getRow(memory)]))).toEqual(
         new Set([NO_SESSION]),
       );
     });
@@ -147,10 +147,10 @@ export function searchStorageContract(tested: TestedStorage): void {
       const sameText = async (values?: Float32Array) => {
         const { ordinals, texts, admitted } = await search('heron', {}, undefined, values);
         expect([admitted, texts.length]).toEqual([3 + later.length, 3 + later.length]);
-        const textOf = (memory: { ordinal: number }) => texts[ordinals.indexOf(memory.ordinal)];
+        const getText = (memory: { ordinal: number }) => texts[ordinals.indexOf(memory.ordinal)];
         return same
-          .map(textOf)
-          .every((text) => text === textOf(same[0] as { ordinal: number }) && text !== textOf(other));
+          .map(getText)
+          .every((text) => text === getText(same[0] as { ordinal: number }) && text !== getText(other));
       };
       const later: unknown[] = [];
       expect(await sameText()).toBe(true);
@@ -234,7 +234,7 @@ export function searchStorageContract(tested: TestedStorage): void {
         'salary',
         'river',
       ];
-      const synonyms = asked.flatMap((word) => english.synonymsOf(word).map(({ term }) => term));
+      const synonyms = asked.flatMap((word) => english.getSynonyms(word).map(({ term }) => term));
       await keep({ content: `a doctor, ${synonyms.join(' and the ')}` });
       const signals = await search(`what is the ${asked.join(' and the ')}`);
       expect(signals.synonyms.length).toBeGreaterThan(64);

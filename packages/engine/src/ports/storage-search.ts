@@ -99,7 +99,7 @@ export interface Signals extends QueryWordKinds {
    * may count as equal.
    */
   texts: Int32Array;
-  /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
+  /** How far each admitted row is retained, from 0 to 1. See `getRetention` in core. */
   retentions: Float32Array;
   /** Equal numbers are the same session; NO_SESSION where none was given. */
   sessions: Int32Array;

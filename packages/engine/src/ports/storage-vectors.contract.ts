@@ -175,9 +175,9 @@ export function vectorStorageContract(tested: TestedStorage): void {
       await tested.storage.putVectors(shortModel, [{ ordinal: renewed.ordinal, revision: 1, vectors: [short] }]);
       const request = { namespace: 'default', text: 'lantern', filter: {}, now: NOW + 1e6, poolSize: 10, tailSize: 0 };
       const signals = await tested.storage.search({ ...request, vector: { modelId: shortModel, values: short } });
-      const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
-      expect(cosineOf(renewed.ordinal)).toBeCloseTo(1, 2);
-      expect(cosineOf(old.ordinal)).toBeNaN();
+      const getCosine = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
+      expect(getCosine(renewed.ordinal)).toBeCloseTo(1, 2);
+      expect(getCosine(old.ordinal)).toBeNaN();
     });
 
     it('takes 0 for the cosine of a memory that the model has no vector for, and none while it waits', async () => {
@@ -185,9 +185,9 @@ export function vectorStorageContract(tested: TestedStorage): void {
       const [unknown, waiting] = [await keep({ content: 'lantern 灯笼' }), await keep({ content: 'lantern wick' })];
       expect(await giveVector(unknown)).toEqual([unknown.ordinal]);
       const signals = await search('lantern', {}, NOW + 1e6, vector(1));
-      const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
-      expect(cosineOf(unknown.ordinal)).toBe(0);
-      expect(cosineOf(waiting.ordinal)).toBeNaN();
+      const getCosine = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
+      expect(getCosine(unknown.ordinal)).toBe(0);
+      expect(getCosine(waiting.ordinal)).toBeNaN();
     });
 
     describe('with the states of tokens', () => {
@@ -196,7 +196,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         for (const [token, axis] of axes.entries()) all[token * STATE_SIZE + axis] = 127;
         return all;
       };
-      const nearnessOf = async (memory: { ordinal: number }, ...axes: number[]) => {
+      const getNearness = async (memory: { ordinal: number }, ...axes: number[]) => {
         const values = { modelId: MODEL, values: vector(1), states: states(...axes) };
         const request = {
           namespace: 'default',
@@ -217,20 +217,20 @@ export function vectorStorageContract(tested: TestedStorage): void {
       it('tells how near the tokens of a memory are to those of a query, by its best part', async () => {
         const kept = await keep({ content: 'lantern oil' });
         await give(kept, 1, states(3, 4), states(5, 6, 7));
-        expect(await nearnessOf(kept, 5, 9)).toBeCloseTo(0.5, 5);
-        expect(await nearnessOf(kept, 3, 4)).toBeCloseTo(1, 5);
-        expect(await nearnessOf(kept, 3, 5)).toBeCloseTo(0.5, 5);
+        expect(await getNearness(kept, 5, 9)).toBeCloseTo(0.5, 5);
+        expect(await getNearness(kept, 3, 4)).toBeCloseTo(1, 5);
+        expect(await getNearness(kept, 3, 5)).toBeCloseTo(0.5, 5);
       });
 
       it('tells nothing where the model told none, or the text has changed since', async () => {
         const [kept, without] = [await keep({ content: 'lantern oil' }), await keep({ content: 'lantern wick' })];
         await give(kept, 1, states(3));
         await giveVector(without, 1);
-        expect(await nearnessOf(without, 3)).toBeNaN();
+        expect(await getNearness(without, 3)).toBeNaN();
         await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'lantern light' });
-        expect(await nearnessOf(kept, 3)).toBeNaN();
+        expect(await getNearness(kept, 3)).toBeNaN();
         await give(kept, 2, states(4));
-        expect(await nearnessOf(kept, 4)).toBeCloseTo(1, 5);
+        expect(await getNearness(kept, 4)).toBeCloseTo(1, 5);
       });
 
       it('tells nothing by the states of another model', async () => {
@@ -238,9 +238,9 @@ export function vectorStorageContract(tested: TestedStorage): void {
         await give(kept, 1, states(3));
         await tested.storage.useModel('another-model');
         await give(kept, 1, states(3));
-        expect(await nearnessOf(kept, 3)).toBeNaN();
+        expect(await getNearness(kept, 3)).toBeNaN();
         await tested.storage.useModel(MODEL);
-        expect(await nearnessOf(kept, 3)).toBeCloseTo(1, 5);
+        expect(await getNearness(kept, 3)).toBeCloseTo(1, 5);
       });
     });
 

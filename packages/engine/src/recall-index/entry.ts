@@ -38,7 +38,7 @@ const Place = {
 /** Where an entry keeps the number of the model that made its vectors, in bytes from its start; 4 bytes. */
 export const MODEL_PLACE = Place.model;
 const TERM_BYTES = 8;
-const MOST_FREQUENT = 0xffff;
+const MAX_FREQUENCY = 0xffff;
 
 /** A whole number below 2^48 that stands for a text. */
 export type Digest = number;
@@ -87,7 +87,7 @@ export function packEntry(facts: EntryFacts): Buffer {
 }
 
 function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number): number {
-  entry.writeUInt16LE(Math.min(frequency, MOST_FREQUENT), at);
+  entry.writeUInt16LE(Math.min(frequency, MAX_FREQUENCY), at);
   return entry.writeUIntLE(digest, at + 2, 6);
 }
 
@@ -118,17 +118,17 @@ export function withVectors(entry: Buffer, model: number, vectors: readonly Int8
 }
 
 /** The memory that an entry was made for. */
-export function ordinalOf(entry: Buffer): number {
+export function getOrdinal(entry: Buffer): number {
   return entry.readDoubleLE(Place.ordinal);
 }
 
 /** Number of the model that made an entry's vectors, or found that there are none to make; 0 before any has. */
-export function modelOf(entry: Buffer): number {
+export function getModel(entry: Buffer): number {
   return entry.readUInt32LE(Place.model);
 }
 
 /** The vectors of an entry, without copying. */
-export function vectorsOf(entry: Buffer): Int8Vector[] {
+export function getVectors(entry: Buffer): Int8Vector[] {
   const count = entry.readUInt32LE(Place.vectors);
   const start = vectorsStart(entry);
   const bytes = (entry.length - start) / count;
@@ -144,14 +144,14 @@ export function lastVectors(entry: Buffer, dimensions: number): Int8Vector[] {
 }
 
 /** The digests of an entry's terms, labels apart. */
-export function termsOf(entry: Buffer): Digest[] {
+export function getTerms(entry: Buffer): Digest[] {
   return Array.from({ length: entry.readUInt32LE(Place.terms) }, (_, i) =>
     entry.readUIntLE(Place.head + i * TERM_BYTES + 2, 6),
   );
 }
 
 /** Whether an entry ends with as many vectors of these dimensions as it says. */
-export function hasVectorsOf(entry: Buffer, dimensions: number): boolean {
+export function hasVectors(entry: Buffer, dimensions: number): boolean {
   return entry.length === vectorsStart(entry) + entry.readUInt32LE(Place.vectors) * int8Bytes(dimensions);
 }
 

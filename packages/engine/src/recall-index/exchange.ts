@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Digest } from './entry.ts';
-import { componentsOf, type Int8Vector } from './int8.ts';
+import { getComponents, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
 /** An index has no room for an entry, and is of no use any more; or none for a question, and is as it was. */
@@ -65,7 +65,7 @@ export class Exchange {
   writeQuery(query: Int8Vector, more: number): [query: number, more: number] {
     const bytes = this.#kernel.queryVectorBytes();
     const at = this.reserve(bytes + more);
-    const components = componentsOf(query);
+    const components = getComponents(query);
     this.bytes.fill(0, at, at + bytes);
     this.bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.length), at);
     return [at, at + bytes];

@@ -24,24 +24,24 @@ export function toInt8(vector: Float32Array): Int8Vector {
 }
 
 /** The signed components, without copying. */
-export function componentsOf(vector: Int8Vector): Int8Array {
+export function getComponents(vector: Int8Vector): Int8Array {
   return new Int8Array(vector.buffer, vector.byteOffset, vector.length - STEP_BYTES);
 }
 
-export function stepOf(vector: Int8Vector): number {
+export function getStep(vector: Int8Vector): number {
   return new DataView(vector.buffer, vector.byteOffset + vector.length - STEP_BYTES).getFloat32(0, true);
 }
 
 /** The vector that bytes stand for. */
 export function toFloats(vector: Int8Vector): Float32Array {
-  const step = stepOf(vector);
-  return Float32Array.from(componentsOf(vector), (component) => component * step);
+  const step = getStep(vector);
+  return Float32Array.from(getComponents(vector), (component) => component * step);
 }
 
 /** Inner product of a float vector and a quantised one of the same dimensions. */
 export function dotInt8(query: Float32Array, vector: Int8Vector): number {
-  const components = componentsOf(vector);
+  const components = getComponents(vector);
   let sum = 0;
   for (let i = 0; i < components.length; i++) sum += (query[i] as number) * (components[i] as number);
-  return sum * stepOf(vector);
+  return sum * getStep(vector);
 }

@@ -1,6 +1,6 @@
 import type { Digest } from './entry.ts';
 import type { Exchange } from './exchange.ts';
-import { type Int8Vector, stepOf } from './int8.ts';
+import { getStep, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
 /** A time of creation, from 0 to below `until`, and how well a memory of that time matches. */
@@ -117,7 +117,7 @@ export class Question {
     const { kernel, exchange } = this.#asked;
     const { count } = wanted;
     const lookedAt = count * LOOKED_AT_EACH;
-    const step = stepOf(query);
+    const step = getStep(query);
     return filledUp(kernel, wanted, (maxOfText) => {
       const [at, answer] = exchange.writeQuery(query, count * 8 + lookedAt * 2 * 4);
       const found = kernel.nearest(at, count, lookedAt, maxOfText, answer);

@@ -28,7 +28,7 @@ const everything: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {}
 const state = { tier: 'episodic', expiresAt: null, superseded: false } as const;
 
 /** Memories that differ as given, with ordinals 1, 2, … */
-function entriesOf(...differences: Partial<EntryFacts>[]): EntryFacts[] {
+function getEntries(...differences: Partial<EntryFacts>[]): EntryFacts[] {
   return differences.map((difference, i) => ({ ...plain, ordinal: i + 1, ...difference }));
 }
 
@@ -46,7 +46,7 @@ function ask(
   wanted: BestWanted = { count: 100 },
 ): number[] {
   const { memoryCount } = index.ask(scope);
-  const words = wordsOf(index, singly(terms), scope);
+  const words = getWords(index, singly(terms), scope);
   const { documentFrequencies } = words;
   const everyday = new Float64Array(documentFrequencies.length);
   const shares = wordShares({ memoryCount, documentFrequencies, everyday });
@@ -54,7 +54,7 @@ function ask(
 }
 
 /** Words of a question, each any of some terms. */
-function wordsOf(index: RecallIndex, words: readonly (readonly number[])[], scope: Scope = everything): QuestionWords {
+function getWords(index: RecallIndex, words: readonly (readonly number[])[], scope: Scope = everything): QuestionWords {
   return index.ask(scope).words(words);
 }
 
@@ -63,8 +63,8 @@ function singly(terms: readonly number[]): number[][] {
 }
 
 /** In how many memories each word of a question occurs. */
-function documentsOf(index: RecallIndex, words: readonly (readonly number[])[]): number[] {
-  return wordsOf(index, words).documentFrequencies;
+function getDocuments(index: RecallIndex, words: readonly (readonly number[])[]): number[] {
+  return getWords(index, words).documentFrequencies;
 }
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
@@ -79,7 +79,7 @@ const anyEntryFields = {
   importance: fc.double({ min: 0, max: 1, noNaN: true }),
 };
 const anyEntry = fc.record(anyEntryFields);
-const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesOf(...drawn));
+const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => getEntries(...drawn));
 /** The same terms in another order are another text. */
 const FEW_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
 
@@ -104,7 +104,7 @@ describe('words in the recall index', () => {
       fc.property(anyEntries, fc.integer({ min: 1, max: 50 }), (entries, count) => {
         const index = indexOf(entries);
         const found = ask(index, TERMS, everything, { count });
-        const matches = matchesOf(entries);
+        const matches = getMatches(entries);
         const expected = entries
           .map(({ ordinal }) => ({ ordinal, match: matches.get(ordinal) as number }))
           .filter(({ match }) => match > 0)
@@ -121,11 +121,11 @@ describe('words in the recall index', () => {
 
   it('find no more of one text than is asked for, as long as there are others', () => {
     const anyText = fc.record({ length: fc.constantFrom(4, 9), frequencies: fc.constantFrom(...FEW_TEXTS) });
-    const anyCrowd = fc.array(anyText, { maxLength: 60 }).map((drawn) => entriesOf(...drawn));
+    const anyCrowd = fc.array(anyText, { maxLength: 60 }).map((drawn) => getEntries(...drawn));
     const most = fc.integer({ min: 1, max: 5 });
     fc.assert(
       fc.property(anyCrowd, fc.integer({ min: 1, max: 50 }), most, (entries, count, maxOfText) => {
-        const matches = matchesOf(entries);
+        const matches = getMatches(entries);
         const ranked = entries.toSorted(
           (a, b) => (matches.get(b.ordinal) as number) - (matches.get(a.ordinal) as number) || b.ordinal - a.ordinal,
         );
@@ -140,7 +140,7 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
         const index = indexOf(entries);
-        const noWords = wordsOf(index, [], { ...everything, filter: { until: 40 } });
+        const noWords = getWords(index, [], { ...everything, filter: { until: 40 } });
         const found = noWords
           .best([], { count: 100, dated: { from, until, match: 0.5 } })
           .map((row) => index.ordinal(row));
@@ -155,9 +155,9 @@ describe('words in the recall index', () => {
   it('find before others what was created in a time as well', () => {
     const frequencies = new Map([[11, 1]]);
     const index = indexOf(
-      entriesOf({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
+      getEntries({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
     );
-    const found = wordsOf(index, [[11]])
+    const found = getWords(index, [[11]])
       .best([0.8], { count: 100, dated: { from: 5, until: 6, match: 0.1 } })
       .map((row) => index.ordinal(row));
     expect(found).toEqual([1, 2, 3]);
@@ -210,7 +210,7 @@ describe('words in the recall index', () => {
     }
 
     function counts(index: RecallIndex): number[] {
-      return [index.ask(everything).memoryCount, ...documentsOf(index, singly(TERMS))];
+      return [index.ask(everything).memoryCount, ...getDocuments(index, singly(TERMS))];
     }
   });
 
@@ -218,11 +218,11 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const index = indexOf(entries);
-        const words = wordsOf(index, singly(TERMS));
+        const words = getWords(index, singly(TERMS));
         expect(words.documentFrequencies).toEqual(
           TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
         );
-        const rows = entries.map(({ ordinal }) => index.rowOf(ordinal)).reverse();
+        const rows = entries.map(({ ordinal }) => index.getRow(ordinal)).reverse();
         const expected = entries
           .toReversed()
           .flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0)));
@@ -234,7 +234,7 @@ describe('words in the recall index', () => {
 
   it('count any of several terms as one word', () => {
     const index = indexOf(
-      entriesOf(
+      getEntries(
         { frequencies: new Map([[11, 2]]) },
         {
           frequencies: new Map([
@@ -247,7 +247,7 @@ describe('words in the recall index', () => {
         { frequencies: new Map([[12, 254]]) },
       ),
     );
-    const words = wordsOf(index, [[11, 12, 99], [98, 99], [13]]);
+    const words = getWords(index, [[11, 12, 99], [98, 99], [13]]);
     expect(words.documentFrequencies).toEqual([3, 0, 2]);
     expect([...words.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
@@ -258,13 +258,13 @@ describe('words in the recall index', () => {
       [11, 1],
       [12, 1],
     ]);
-    const index = indexOf(entriesOf(...Array.from({ length: count }, () => ({ frequencies: gone }))));
+    const index = indexOf(getEntries(...Array.from({ length: count }, () => ({ frequencies: gone }))));
     for (let ordinal = 1; ordinal <= count; ordinal++) index.takeOut(ordinal);
     index.tidy();
-    expect(documentsOf(index, [[11, 12]])).toEqual([0]);
+    expect(getDocuments(index, [[11, 12]])).toEqual([0]);
     index.takeIn(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
     expect(
-      documentsOf(index, [
+      getDocuments(index, [
         [11, 12],
         [12, 11],
       ]),
@@ -272,8 +272,8 @@ describe('words in the recall index', () => {
   });
 
   it('of a long list are all found', () => {
-    const index = indexOf(entriesOf(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
-    const words = wordsOf(index, [[11]]);
+    const index = indexOf(getEntries(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
+    const words = getWords(index, [[11]]);
     expect(words.documentFrequencies).toEqual([20_000]);
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
     expect([...words.frequencies(rows)]).toEqual(rows.map(() => 1));
@@ -281,7 +281,7 @@ describe('words in the recall index', () => {
   });
 });
 
-function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
+function getMatches(entries: readonly EntryFacts[]): Map<number, number> {
   const documentFrequencies = TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length);
   const everyday = new Float64Array(TERMS.length);
   const shares = wordShares({ memoryCount: entries.length, documentFrequencies, everyday });
@@ -299,7 +299,7 @@ describe('the scope of a question', () => {
   const term = new Map([[11, 1]]);
 
   it('is one namespace', () => {
-    const index = indexOf(entriesOf({ frequencies: term }, { frequencies: term, namespace: 8 }));
+    const index = indexOf(getEntries({ frequencies: term }, { frequencies: term, namespace: 8 }));
     expect(ask(index, [11])).toEqual([1]);
     expect(index.ask({ ...everything, namespace: 8 }).memoryCount).toBe(1);
     expect(index.ask({ ...everything, namespace: 9 }).memoryCount).toBe(0);
@@ -307,7 +307,7 @@ describe('the scope of a question', () => {
   });
 
   it('leaves out what has expired, and lets it in when the clock is set back', () => {
-    const index = indexOf(entriesOf({ frequencies: term }, { frequencies: term }));
+    const index = indexOf(getEntries({ frequencies: term }, { frequencies: term }));
     index.setState(2, { ...state, expiresAt: 50 });
     expect(ask(index, [11], { ...everything, now: 50 })).toEqual([1]);
     expect(ask(index, [11], { ...everything, now: 49 })).toEqual([2, 1]);
@@ -316,7 +316,7 @@ describe('the scope of a question', () => {
   });
 
   it('narrows to labels, times and tiers, all at once', () => {
-    const entries = entriesOf(
+    const entries = getEntries(
       { frequencies: term, labels: [21, 22], createdAt: 5 },
       { frequencies: term, labels: [21], createdAt: 6 },
       { frequencies: term, labels: [21, 22], createdAt: 7 },
@@ -388,13 +388,13 @@ describe('a question about users of whom there are few memories', () => {
         anyScope,
         fc.integer({ min: 1, max: 40 }),
         (drawn, scope, count) => {
-          const owned = entriesOf(...drawn) as Owned[];
+          const owned = getEntries(...drawn) as Owned[];
           const [alone, among] = [indexAmong(owned, 0), indexAmong(owned, 9)];
-          const answersOf = (index: RecallIndex) => {
+          const getAnswers = (index: RecallIndex) => {
             const question = index.ask(scope);
             const words = question.words([[11], [12, 13], [14, 2 ** 47, 77]]);
             const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: { from: 5, until: 25, match: 0.7 } });
-            const rows = owned.map((_, place) => index.rowOf(1000 * (place + 1)));
+            const rows = owned.map((_, place) => index.getRow(1000 * (place + 1)));
             const near = question.nearest(toInt8(Float32Array.from(unit([1, 2, 3, 4, 5, 6, 7, 8]))), {
               count,
               maxOfText: 3,
@@ -410,7 +410,7 @@ describe('a question about users of whom there are few memories', () => {
               near: near.map(({ row, cosine }) => [index.ordinal(row), cosine]),
             };
           };
-          expect(answersOf(among)).toEqual(answersOf(alone));
+          expect(getAnswers(among)).toEqual(getAnswers(alone));
         },
       ),
       { numRuns: propertyRuns(200) },
@@ -418,12 +418,12 @@ describe('a question about users of whom there are few memories', () => {
   });
 
   it('counts words and memories of the whole namespace', () => {
-    const owned = entriesOf({ labels: [USER], frequencies: new Map([[11, 1]]) });
+    const owned = getEntries({ labels: [USER], frequencies: new Map([[11, 1]]) });
     const others = Array.from({ length: 20 }, (_, i) => ({
       labels: [OTHER],
       frequencies: new Map(i < 5 ? [[11, 1]] : i < 8 ? [[12, 1]] : [[13, 1]]),
     }));
-    const index = indexOf(entriesOf(...owned, ...others));
+    const index = indexOf(getEntries(...owned, ...others));
     index.takeOut(21);
     index.setState(20, { ...state, tier: 'semantic' });
     const question = index.ask({ ...everything, users: [USER] });
@@ -467,7 +467,7 @@ describe('memories that change', () => {
 
   it('by the thousand are cleared away, and those that stay are found', () => {
     const count = 6000;
-    const entries = entriesOf(
+    const entries = getEntries(
       ...Array.from({ length: count }, (_, i) => ({
         frequencies: new Map([
           [11, 1 + (i % 7)],
@@ -479,10 +479,10 @@ describe('memories that change', () => {
     const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
     for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
     for (let step = 0; step < 5; step++) {
-      expect(documentsOf(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+      expect(getDocuments(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
       index.tidy();
     }
-    expect(documentsOf(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+    expect(getDocuments(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
     expectEqualIndexes(index, indexOf(left), left);
   });
 
@@ -526,9 +526,10 @@ describe('memories that change', () => {
         for (const ordinal of gone) index.takeOut(ordinal);
         index.tidy();
         const isOut = ({ ordinal }: EntryFacts) => gone.includes(ordinal);
-        const shareOf = (count: (some: EntryFacts[]) => number) => count(entries.filter(isOut)) / (count(entries) || 1);
-        expect(index.size).toBe(entries.length - rowsOf(entries.filter(isOut)));
-        expect(index.goneShare).toBeCloseTo(Math.max(shareOf(rowsOf), shareOf(termsOf)), 10);
+        const getShare = (count: (some: EntryFacts[]) => number) =>
+          count(entries.filter(isOut)) / (count(entries) || 1);
+        expect(index.size).toBe(entries.length - getRows(entries.filter(isOut)));
+        expect(index.goneShare).toBeCloseTo(Math.max(getShare(getRows), getShare(getTerms)), 10);
       }),
       { numRuns: propertyRuns(100) },
     );
@@ -569,16 +570,16 @@ describe('memories that change', () => {
     expect(() => index.takeIn(entry)).toThrow('out of bounds');
   });
 
-  const rowsOf = (entries: EntryFacts[]) => entries.length;
-  const termsOf = (entries: EntryFacts[]) => entries.reduce((sum, { frequencies }) => sum + frequencies.size, 0);
+  const getRows = (entries: EntryFacts[]) => entries.length;
+  const getTerms = (entries: EntryFacts[]) => entries.reduce((sum, { frequencies }) => sum + frequencies.size, 0);
 
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
       count: index.ask(everything).memoryCount,
-      documents: documentsOf(index, singly(TERMS)),
+      documents: getDocuments(index, singly(TERMS)),
       found: ask(index, TERMS),
       places: entries.map(({ ordinal }) => {
-        const row = index.rowOf(ordinal);
+        const row = index.getRow(ordinal);
         const beside = [index.previous(row), index.next(row)];
         return beside.map((neighbour) => (neighbour === NO_ROW ? 0 : index.ordinal(neighbour)));
       }),
@@ -589,7 +590,7 @@ describe('memories that change', () => {
 
 describe('what is known of rows', () => {
   it('stands in columns, in the order that was asked for', () => {
-    const facts = entriesOf(
+    const facts = getEntries(
       { length: 5, session: 9, speaker: 4_000_000_000, marks: 1 },
       { length: 7, session: 9 },
       { length: 0, session: 8, marks: 65_535, storedAt: 3000, importance: 1 },
@@ -611,7 +612,7 @@ describe('what is known of rows', () => {
   });
 
   it('tells texts of the same terms in the same order by the same number', () => {
-    const facts = entriesOf(...[...FEW_TEXTS, ...FEW_TEXTS].map((frequencies) => ({ frequencies })));
+    const facts = getEntries(...[...FEW_TEXTS, ...FEW_TEXTS].map((frequencies) => ({ frequencies })));
     const numbers = [...indexOf(facts).describe([...facts.keys()]).texts];
     expect(numbers.slice(FEW_TEXTS.length)).toEqual(numbers.slice(0, FEW_TEXTS.length));
     expect(new Set(numbers).size).toBe(FEW_TEXTS.length);
@@ -625,7 +626,7 @@ describe('sessions', () => {
         fc.array(fc.record({ session: fc.nat({ max: 2 }), createdAt: fc.nat({ max: 300 }) }), { maxLength: 200 }),
         fc.array(fc.integer({ min: 1, max: 250 }), { maxLength: 30 }),
         (drawn, gone) => {
-          const entries = entriesOf(...drawn);
+          const entries = getEntries(...drawn);
           const index = indexOf(entries.slice(0, 150));
           for (const ordinal of gone) index.takeOut(ordinal);
           index.ask(everything);
@@ -656,7 +657,7 @@ describe('sessions', () => {
     fc.assert(
       fc.property(fc.array(anyHistory, { maxLength: 40 }), (histories) => {
         const plainOnes = Array.from({ length: 300 }, (_, i) => ({ session: 1 + (i % 2), createdAt: 3 * i }));
-        const entries = entriesOf(...plainOnes);
+        const entries = getEntries(...plainOnes);
         const index = indexOf(entries);
         const gone = new Set<number>();
         for (const { session, from, turns, goes } of histories) {
@@ -687,7 +688,7 @@ describe('sessions', () => {
   });
 
   it('have no place for a memory that is in none', () => {
-    const index = indexOf(entriesOf({}, {}));
+    const index = indexOf(getEntries({}, {}));
     index.ask(everything);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
     expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
@@ -695,7 +696,7 @@ describe('sessions', () => {
 
   function walk(index: RecallIndex, from: number | undefined, step: 'next' | 'previous'): number[] {
     const walked: number[] = [];
-    for (let row = from === undefined ? NO_ROW : index.rowOf(from); row !== NO_ROW; row = index[step](row)) {
+    for (let row = from === undefined ? NO_ROW : index.getRow(from); row !== NO_ROW; row = index[step](row)) {
       walked.push(index.ordinal(row));
     }
     return walked;
@@ -875,8 +876,8 @@ describe('vectors in the recall index', () => {
 
   it.each([1, 7, 100, 385])('of %d dimensions are measured by all of them', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
-    const unitOf = () => Float32Array.from(unit(Array.from({ length: dimensions }, random)));
-    const [query, vector] = [unitOf(), toInt8(unitOf())];
+    const getUnit = () => Float32Array.from(unit(Array.from({ length: dimensions }, random)));
+    const [query, vector] = [getUnit(), toInt8(getUnit())];
     index.takeIn(withVectors(packEntry(plain), 1, [vector]));
     for (let i = 0; i < 2; i++) {
       expect(index.exactCosines(query, [0], () => [vector]).get(0)).toBeCloseTo(dotInt8(query, vector), 10);
@@ -946,8 +947,8 @@ describe('vectors in the recall index', () => {
 });
 
 /** Returns the ten rows of the largest cosines. */
-function topTen(rows: readonly number[], cosineOf: (row: number) => number): number[] {
-  const cosines = Float64Array.from(rows, cosineOf);
+function topTen(rows: readonly number[], getCosine: (row: number) => number): number[] {
+  const cosines = Float64Array.from(rows, getCosine);
   const tenth = cosines.toSorted().at(-10) ?? Number.NEGATIVE_INFINITY;
   return rows.filter((_, place) => (cosines[place] as number) >= tenth);
 }

@@ -2,9 +2,9 @@ import type { Tier } from '@memoryd/contract';
 import { DAMPING } from '../core/ranking/bm25.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
-import { type Digest, ordinalOf } from './entry.ts';
+import { type Digest, getOrdinal } from './entry.ts';
 import { Exchange } from './exchange.ts';
-import { type Int8Vector, int8Bytes, stepOf } from './int8.ts';
+import { getStep, type Int8Vector, int8Bytes } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
 import { Nearness } from './nearness.ts';
 import { Asked, Question } from './question.ts';
@@ -117,7 +117,7 @@ export class RecallIndex {
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
   takeIn(entry: Buffer): void {
-    this.nearness.forget(ordinalOf(entry));
+    this.nearness.forget(getOrdinal(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.inRoom(() => this.#kernel.takeIn(at));
   }
@@ -130,7 +130,7 @@ export class RecallIndex {
 
   /** Whether a memory is in with this state. */
   hasState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): boolean {
-    const row = this.rowOf(ordinal);
+    const row = this.getRow(ordinal);
     return (
       row !== NO_ROW &&
       this.#kernel.tier(row) === TIER_NUMBERS[tier] &&
@@ -158,7 +158,7 @@ export class RecallIndex {
   /** What part of its rows, or of the terms in them where that is more, belongs to memories that are gone: 0 to 1. */
   get goneShare(): number {
     const { goneRows, goneTerms, heldTerms } = this.#kernel;
-    return Math.max(shareOf(goneRows.value, this.size), shareOf(goneTerms.value, heldTerms.value));
+    return Math.max(getShare(goneRows.value, this.size), getShare(goneTerms.value, heldTerms.value));
   }
 
   /**
@@ -233,7 +233,7 @@ export class RecallIndex {
   cosines(query: Int8Vector, rows: readonly number[]): Float32Array {
     this.#asked.setRows(rows);
     const [at, answer] = this.#exchange.writeQuery(query, rows.length * 4);
-    this.#kernel.cosines(at, stepOf(query), answer);
+    this.#kernel.cosines(at, getStep(query), answer);
     return new Float32Array(this.#exchange.bytes.buffer, answer, rows.length).slice();
   }
 
@@ -262,7 +262,7 @@ export class RecallIndex {
   }
 
   /** The row of a memory; `NO_ROW` where it is not in recall. */
-  rowOf(ordinal: number): number {
+  getRow(ordinal: number): number {
     return toRow(this.#kernel.rowOfOrdinal(ordinal));
   }
 
@@ -290,7 +290,7 @@ export class RecallIndex {
   }
 }
 
-function shareOf(gone: number, left: number): number {
+function getShare(gone: number, left: number): number {
   return gone === 0 ? 0 : gone / (gone + left);
 }
 

@@ -2,7 +2,7 @@ import { NO_ROW } from '../ports/storage-search.ts';
 import type { Kernel } from './kernel.ts';
 
 /** Sessions of which it is remembered where rows were sorted in last. */
-const MOST_REMEMBERED = 1024;
+const MAX_REMEMBERED = 1024;
 
 /**
  * Gives postponed rows their places: those that arrived with a time of creation far before the end of their session, as
@@ -73,7 +73,7 @@ export class SessionOrder {
   #remember(session: number, row: number): void {
     this.#latest.delete(session);
     this.#latest.set(session, row);
-    if (this.#latest.size <= MOST_REMEMBERED) return;
+    if (this.#latest.size <= MAX_REMEMBERED) return;
     const [longestAgo] = this.#latest.keys();
     this.#latest.delete(longestAgo as number);
   }

@@ -1,13 +1,13 @@
 import type { Redactor } from '../ports/redactor.ts';
 
 /** The longest name of a value with what stands between the two, in characters. */
-const LONGEST_NAME = 64;
+const MAX_NAME_CHARS = 64;
 
 /**
  * How often a text is looked through. A marker can make a secret of what surrounds it: it has no blanks, and the number of
  * a card that stood in its place within a password had.
  */
-const MOST_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 
 /** Where a secret, or the marker in its place, stands in a text. */
 interface Span {
@@ -26,7 +26,7 @@ interface Redacted {
 export const knownFormats: Redactor = {
   redact(text, name) {
     let result: Redacted = { text, markers: [] };
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const secrets = secretsIn(result.text, name);
       if (secrets.length === 0) break;
       result = withMarkers(result.text, apart([...result.markers, ...secrets]));
@@ -65,7 +65,7 @@ function* matches(text: string, { kind, pattern, accepts, isWhole }: Format): It
     if (accepts?.(text.slice(start, end)) ?? true) {
       yield { kind, start, end };
       pattern.lastIndex = end;
-    } else pattern.lastIndex = Math.max(match.index + 1, isWhole ? end - LONGEST_NAME : 0);
+    } else pattern.lastIndex = Math.max(match.index + 1, isWhole ? end - MAX_NAME_CHARS : 0);
   }
 }
 

@@ -11,7 +11,7 @@ import { migrate } from '../storage/sqlite/migrate-file.ts';
 import { openForWriting } from '../storage/sqlite/open-connection.ts';
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
-import { contentsOf, embedded, type FilledFile, openAt } from './filled-file.fixture.ts';
+import { embedded, type FilledFile, getContents, openAt } from './filled-file.fixture.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const MIGRATE = new URL('../../dist/storage/sqlite/migrate-file.js', import.meta.url);
@@ -74,7 +74,7 @@ function behavesLikeNew(version: number): void {
   it('holds all that it held', async () => {
     for (const [namespace, contents] of Object.entries(filled.contents)) {
       const ids = contents.memories.map(({ id }) => id);
-      expect(await contentsOf(engine.namespace(namespace), ids)).toMatchObject(contents);
+      expect(await getContents(engine.namespace(namespace), ids)).toMatchObject(contents);
     }
     expect((await engine.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
   });
@@ -121,11 +121,11 @@ function behavesLikeNew(version: number): void {
       const api = engine.namespace(namespace);
       await embedded(api);
       const { results } = await api.recall({ query, explain: true });
-      const evidenceOf = (one: (typeof results)[number] | undefined) => one?.explanation?.evidence;
+      const getEvidence = (one: (typeof results)[number] | undefined) => one?.explanation?.evidence;
       const answer = results.find((result) => result.id === id);
       // One that shares no word with its question is nearest by meaning; another may say synonyms, and stand before it.
-      const isByMeaningAlone = evidenceOf(answer)?.words === 0;
-      const meaning = (one: (typeof results)[number]) => evidenceOf(one)?.meaning ?? 0;
+      const isByMeaningAlone = getEvidence(answer)?.words === 0;
+      const meaning = (one: (typeof results)[number]) => getEvidence(one)?.meaning ?? 0;
       const ordered = isByMeaningAlone ? results.toSorted((a, b) => meaning(b) - meaning(a)) : results;
       expect(ordered[0]?.id, query).toBe(id);
       expect(results.slice(0, 2), query).toContain(answer);
@@ -245,7 +245,7 @@ describe('an earlier file', () => {
     const engine = await openAt(path, () => madeAt, { embedder: 'none' });
     const expected = contents.default as FilledFile['contents'][string];
     const ids = expected.memories.map(({ id }) => id);
-    expect(await contentsOf(engine.namespace('default'), ids)).toMatchObject(expected);
+    expect(await getContents(engine.namespace('default'), ids)).toMatchObject(expected);
     await engine.close();
     expect(versionNow()).toBe(MIGRATIONS.length);
   });

@@ -165,7 +165,7 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
   ids.default?.push(once);
   const contents: FilledFile['contents'] = {};
   for (const [namespace, all] of Object.entries(ids)) {
-    contents[namespace] = await contentsOf(engine.namespace(namespace), all);
+    contents[namespace] = await getContents(engine.namespace(namespace), all);
   }
   const pending = (await api.stats()).pending_embeddings;
   await engine.close();
@@ -188,7 +188,7 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
 }
 
 /** What a namespace holds, asked by the ids of what was stored in it; those that are hidden are left out. */
-export async function contentsOf(api: MemoryApi, ids: readonly string[]): Promise<NamespaceContents> {
+export async function getContents(api: MemoryApi, ids: readonly string[]): Promise<NamespaceContents> {
   const { memories: semantic } = await api.memories({ tier: 'semantic' });
   const memories: NamespaceContents['memories'] = [];
   const histories: NamespaceContents['histories'] = [];

@@ -26,7 +26,7 @@ export function attributeKey(text: string): string {
 }
 
 /** What filters look for: tags, and metadata fields whose values are strings, numbers, booleans or null. */
-export function* attributesOf(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
+export function* getAttributes(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
   for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
   for (const [field, value] of Object.entries(metadata)) {
     if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
@@ -42,7 +42,7 @@ export function attributesOfRow({
   metadata: string;
 }): [string, string][] | undefined {
   try {
-    const all = [...attributesOf(fromJson<string[]>(tags), fromJson<Metadata>(metadata))];
+    const all = [...getAttributes(fromJson<string[]>(tags), fromJson<Metadata>(metadata))];
     return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
   } catch (error) {
     if (error instanceof DamagedDatabase) return undefined;

@@ -12,13 +12,13 @@ const DIGEST_HEX_DIGITS = 12;
 
 /** Terms whose digests are kept at hand, over all namespaces, and how long they are at most, in UTF-16 units: as words are. */
 const KNOWN_LIMIT = 50_000;
-const LONGEST_KNOWN = 64;
+const MAX_CACHED_CHARS = 64;
 let known = new Map<string, Map<string, Digest>>();
 let knownCount = 0;
 
 /** The digest of a namespace's term. */
 export function termDigest(namespace: string, term: string): Digest {
-  if (term.length > LONGEST_KNOWN) return digestOf(namespace, term);
+  if (term.length > MAX_CACHED_CHARS) return getDigest(namespace, term);
   let terms = known.get(namespace);
   const found = terms?.get(term);
   if (found !== undefined) return found;
@@ -28,7 +28,7 @@ export function termDigest(namespace: string, term: string): Digest {
     terms = undefined;
   }
   if (!terms) known.set(namespace, (terms = new Map()));
-  const digest = digestOf(namespace, term);
+  const digest = getDigest(namespace, term);
   terms.set(ownCopy(term), digest);
   knownCount++;
   return digest;
@@ -43,12 +43,12 @@ export function labelDigest(namespace: string, name: string, value: string): Dig
   return termDigest(namespace, `${name}\0${value}`);
 }
 
-function digestOf(namespace: string, term: string): Digest {
+function getDigest(namespace: string, term: string): Digest {
   return Number.parseInt(hash('sha256', `${namespace}\0${term}`).slice(0, DIGEST_HEX_DIGITS), 16);
 }
 
 /** Stands for a group of memories with the texts that they have now, each as its id and revision, in any order. */
-export function groupDigestOf(texts: readonly { id: string; revision: number }[]): Buffer {
+export function getGroupDigest(texts: readonly { id: string; revision: number }[]): Buffer {
   const named = texts.map(({ id, revision }) => `${id} ${revision}`);
   return hash('sha256', named.sort().join('\n'), 'buffer');
 }

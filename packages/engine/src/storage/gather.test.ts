@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foundBy, gather, MOST_SUCCESSORS, type Surroundings } from './gather.ts';
+import { foundBy, gather, MAX_SUCCESSORS, type Surroundings } from './gather.ts';
 
 const NO_ROW = -1;
 
@@ -23,7 +23,7 @@ describe('what is gathered', () => {
     const apart = { previous: () => NO_ROW, next: () => NO_ROW };
     const chain = around(0, { ...apart, successor: (row) => row + 1 });
     const { admitted, rows } = gather(chain, foundRows([0]));
-    expect(admitted).toBe(1 + 2 * MOST_SUCCESSORS);
+    expect(admitted).toBe(1 + 2 * MAX_SUCCESSORS);
     expect(rows).toEqual(Array.from({ length: admitted }, (_, row) => row));
   });
 
@@ -41,9 +41,9 @@ describe('what is gathered', () => {
     [5, [0, 1, 2, 3, 4, 5]],
     [6, [0, 1, 5, 6, 7]],
   ])('has what parts two that were found %d apart, where a passage goes on over it', (apart, expected) => {
-    const { rows, placesOf } = gather(around(8), foundRows([0, apart]));
+    const { rows, getPlaces } = gather(around(8), foundRows([0, apart]));
     const told = [...new Set([...expected, apart + 1])].filter((row) => row < 8);
     expect(rows.toSorted((a, b) => a - b)).toEqual(told);
-    expect([...placesOf([0, apart, 99, NO_ROW])]).toEqual([0, 1, NO_ROW, NO_ROW]);
+    expect([...getPlaces([0, apart, 99, NO_ROW])]).toEqual([0, 1, NO_ROW, NO_ROW]);
   });
 });

@@ -8,10 +8,10 @@ const LIFTING_SHARE = 0.4;
  * Of memories with one text, so many are among what words, or vectors, find, as long as there are others: enough to choose
  * the best of them by. Set, not measured.
  */
-export const MOST_OF_TEXT = 8;
+export const MAX_PER_TEXT = 8;
 
 /** Most memories that are admitted only because they correct one that was found. */
-export const MOST_SUCCESSORS = 256;
+export const MAX_SUCCESSORS = 256;
 
 /**
  * Memories beside an admitted one, on each side, that are told where they part it from the next such: all that stand
@@ -69,7 +69,7 @@ export interface Gathered {
   supersededBy: Int32Array;
   distilledInto: Int32Array;
   /** The places of rows that stand beside these, or `NO_ROW`; `NO_ROW` too for those that are not told of. */
-  placesOf(beside: ArrayLike<number>): Int32Array;
+  getPlaces(beside: ArrayLike<number>): Int32Array;
 }
 
 /** Gathers all that was found, what corrects it, what it was distilled from, and its neighbours. */
@@ -93,7 +93,7 @@ export function gather(around: Surroundings, found: Found): Gathered {
     admitted,
     supersededBy: supersededBy(around, rows, admitted),
     distilledInto: distilledInto(around, rows, admitted),
-    placesOf: (beside) => rows.placesOf(beside),
+    getPlaces: (beside) => rows.getPlaces(beside),
   };
 }
 
@@ -101,11 +101,11 @@ export function gather(around: Surroundings, found: Found): Gathered {
  * Admits what corrects a memory with it, so that a correction in other words cannot be missed.
  *
  * @param from the place of the first row whose successor has not been looked for
- * @returns that place afterwards: not the end where MOST_SUCCESSORS were added
+ * @returns that place afterwards: not the end where MAX_SUCCESSORS were added
  */
 function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   let place = from;
-  for (let added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
+  for (let added = 0; place < rows.size && added < MAX_SUCCESSORS; place++) {
     const successor = around.successor(rows.rows[place] as number);
     if (successor === NO_ROW || rows.has(successor) || !around.isAllowed(successor)) continue;
     rows.add(successor);
@@ -160,7 +160,7 @@ function supersededBy(around: Surroundings, rows: Rows, admitted: number): Int32
   const by = new Int32Array(admitted).fill(NO_ROW);
   for (let place = 0; place < admitted; place += 1) {
     const successor = around.successor(rows.rows[place] as number);
-    const at = successor === NO_ROW ? NO_ROW : rows.placeOf(successor);
+    const at = successor === NO_ROW ? NO_ROW : rows.getPlace(successor);
     if (at < admitted) by[place] = at;
   }
   return by;
@@ -170,7 +170,7 @@ function distilledInto(around: Surroundings, rows: Rows, admitted: number): Int3
   const into = new Int32Array(admitted).fill(NO_ROW);
   for (let place = 0; place < admitted; place++) {
     for (const source of around.sources(rows.rows[place] as number)) {
-      const at = rows.placeOf(source);
+      const at = rows.getPlace(source);
       if (at !== NO_ROW && at < admitted) into[at] = place;
     }
   }
@@ -200,14 +200,14 @@ class Rows {
     if (row !== NO_ROW) this.add(row);
   }
 
-  placesOf(others: ArrayLike<number>): Int32Array {
+  getPlaces(others: ArrayLike<number>): Int32Array {
     const places = new Int32Array(others.length);
-    for (let i = 0; i < others.length; i += 1) places[i] = this.placeOf(others[i] as number);
+    for (let i = 0; i < others.length; i += 1) places[i] = this.getPlace(others[i] as number);
     return places;
   }
 
   /** `NO_ROW` where it has not been added. */
-  placeOf(row: number): number {
+  getPlace(row: number): number {
     return this.#places.get(row) ?? NO_ROW;
   }
 }

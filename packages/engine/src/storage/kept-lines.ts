@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { linesOf } from '@memoryd/contract';
+import { getLines } from '@memoryd/contract';
 import { textsTooLong } from '../core/record-size.ts';
 import type { KeptRecord } from '../ports/storage-kept.ts';
 
@@ -21,7 +21,7 @@ export interface OpenFile {
 }
 
 /** The bytes of a file from where it stands. Closes it at the end, or when it is left. */
-export async function* piecesOf({ file, close }: OpenFile): AsyncIterable<Uint8Array> {
+export async function* getPieces({ file, close }: OpenFile): AsyncIterable<Uint8Array> {
   try {
     for (let read = 1; read > 0; ) {
       const piece = await file.read(Buffer.allocUnsafe(PIECE_BYTES));
@@ -34,9 +34,9 @@ export async function* piecesOf({ file, close }: OpenFile): AsyncIterable<Uint8A
 }
 
 /** The records of a file that holds one as JSON a line. */
-export async function* recordsOf(copy: OpenFile): AsyncIterable<KeptRecord> {
+export async function* getRecords(copy: OpenFile): AsyncIterable<KeptRecord> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for await (const line of linesOf(piecesOf(copy), Number.POSITIVE_INFINITY)) {
+  for await (const line of getLines(getPieces(copy), Number.POSITIVE_INFINITY)) {
     yield JSON.parse(decoder.decode(line)) as KeptRecord;
   }
 }

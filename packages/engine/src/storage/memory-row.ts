@@ -121,8 +121,8 @@ export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
 /** How rows become items: what they are, how many bytes of JSON at most, and after which place to go on. */
 interface Paging<Row, Item, Place> {
   toItem(row: Row): Item;
-  bytesOf(row: Row): number;
-  placeOf(item: Item): Place;
+  getBytes(row: Row): number;
+  getPlace(item: Item): Place;
 }
 
 /**
@@ -133,15 +133,15 @@ export function takePage<Row, Item, Place>(
   rows: Iterable<Row>,
   request: PageRequest<Place>,
   total: number,
-  { toItem, bytesOf, placeOf }: Paging<Row, Item, Place>,
+  { toItem, getBytes, getPlace }: Paging<Row, Item, Place>,
 ): Page<Item, Place> {
   const items: Item[] = [];
   let bytes = 0;
   for (const row of rows) {
-    bytes += bytesOf(row);
+    bytes += getBytes(row);
     const last = items.at(-1);
     if (last && (items.length === request.limit || bytes > request.maxBytes)) {
-      return { items, total, next: placeOf(last) };
+      return { items, total, next: getPlace(last) };
     }
     items.push(toItem(row));
   }
@@ -151,15 +151,15 @@ export function takePage<Row, Item, Place>(
 /**
  * A page of memories.
  *
- * @param bytesOf bytes of JSON that one takes at most; all of it where absent
+ * @param getBytes bytes of JSON that one takes at most; all of it where absent
  */
 export function takeMemories<Place>(
   rows: Iterable<MemoryRow>,
   request: PageRequest<Place>,
   total: number,
-  { placeOf, bytesOf = jsonBytes }: { placeOf(memory: StoredMemory): Place; bytesOf?(row: MemoryRow): number },
+  { getPlace, getBytes = jsonBytes }: { getPlace(memory: StoredMemory): Place; getBytes?(row: MemoryRow): number },
 ): Page<StoredMemory, Place> {
-  return takePage(rows, request, total, { toItem: toMemory, bytesOf, placeOf });
+  return takePage(rows, request, total, { toItem: toMemory, getBytes, getPlace });
 }
 
 /** A text that a memory has or had, as both adapters select it. */
@@ -183,7 +183,7 @@ export function takeTexts(
       from = row.heldUntil ?? from;
       return text;
     },
-    bytesOf: ({ content }) => Buffer.byteLength(JSON.stringify(content)),
-    placeOf: ({ revision }) => revision,
+    getBytes: ({ content }) => Buffer.byteLength(JSON.stringify(content)),
+    getPlace: ({ revision }) => revision,
   });
 }

@@ -1,4 +1,4 @@
-import { type Retainable, retentionOf } from '../core/retention.ts';
+import { getRetention, type Retainable } from '../core/retention.ts';
 import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
@@ -47,10 +47,10 @@ export interface LeastRetained {
 
 /** Ranks a reading of a tier, in the order of creation. */
 export function rank(rows: readonly Rankable[], count: number, now: number): LeastRetained {
-  const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: retentionOf(row, now) }));
+  const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: getRetention(row, now) }));
   const last = rows.at(-1);
   return {
-    least: leastOf(ranked, count),
+    least: getLeastRetained(ranked, count),
     ...(last && rows.length === RANKED_AT_ONCE && { next: { createdAt: last.createdAt, ordinal: last.ordinal } }),
   };
 }
@@ -64,13 +64,13 @@ export async function leastRetained(
   let after: Position | undefined;
   do {
     const some = await readAfter(after);
-    least = leastOf([...least, ...some.least], count);
+    least = getLeastRetained([...least, ...some.least], count);
     after = some.next;
   } while (after);
   return least;
 }
 
 /** The least retained, the least first; of two that are retained alike, the older. */
-function leastOf(memories: readonly RetainedMemory[], count: number): RetainedMemory[] {
+function getLeastRetained(memories: readonly RetainedMemory[], count: number): RetainedMemory[] {
   return memories.toSorted((a, b) => a.retention - b.retention || a.ordinal - b.ordinal).slice(0, count);
 }

@@ -1,7 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
-import { getWordKinds, synonymsOf, type WordSynonym, withoutAsides } from '../core/ranking/query-terms.ts';
+import { getSynonyms, getWordKinds, type WordSynonym, withoutAsides } from '../core/ranking/query-terms.ts';
 import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
-import { ROLE_TAG, traitsOf } from '../core/text/traits.ts';
+import { ROLE_TAG, readTraits } from '../core/text/traits.ts';
 import type { Owner } from '../ports/storage-owner.ts';
 import type { QueryWordKinds, SearchRequest } from '../ports/storage-search.ts';
 import type { Digest } from '../recall-index/entry.ts';
@@ -33,10 +33,10 @@ interface Words {
   speakerTerms: string[];
 }
 
-export function wordsOf({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
+export function getWords({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
   const { frequencies, length } = termFrequencies(content);
   addTagWords(frequencies, tags);
-  const { speakerName, speaker, marks } = traitsOf(content, tags);
+  const { speakerName, speaker, marks } = readTraits(content, tags);
   const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
   return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
 }
@@ -61,13 +61,13 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
 }
 
 /** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
-const MOST_ASKED = 512;
-const MOST_WORDS = 64;
+const MAX_ASKED = 512;
+const MAX_WORDS = 64;
 
 /** What a query says; of its words, each any of some terms, some may have to be left out. See `rarestWords`. */
 export function askedWords(text: string): ReadQuery {
   const { words, isForeign } = readQuery(withoutAsides(text));
-  return { words: words.slice(0, MOST_ASKED), isForeign };
+  return { words: words.slice(0, MAX_ASKED), isForeign };
 }
 
 /** The kinds of the words that take part. */
@@ -81,11 +81,11 @@ export function kindsOfWords(
 
 /** The synonyms of the words that take part. Words of another language only look like English ones, and have none. */
 export function synonymsAmong(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
-  return isForeign ? [] : synonymsOf(english, words);
+  return isForeign ? [] : getSynonyms(english, words);
 }
 
 export function areTooMany(words: readonly string[][]): boolean {
-  return words.length > MOST_WORDS;
+  return words.length > MAX_WORDS;
 }
 
 /** The rarest of words, as many as take part, by how many memories hold each; those that none holds behind all others. */
@@ -93,6 +93,6 @@ export function rarestWords(words: readonly string[][], frequencies: readonly nu
   return words
     .map((word, i) => ({ word, frequency: frequencies[i] as number }))
     .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
-    .slice(0, MOST_WORDS)
+    .slice(0, MAX_WORDS)
     .map(({ word }) => word);
 }

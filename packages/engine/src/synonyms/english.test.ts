@@ -7,8 +7,8 @@ import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Synonym } from '../core/ranking/query-terms.ts';
-import { closenessOf, nearestOf, vocabularyOf } from './build/vocabulary.ts';
-import { english, MOST_SYNONYMS, packTable, SynonymTable } from './table.ts';
+import { getCloseness, getNearest, readVocabulary } from './build/vocabulary.ts';
+import { english, MAX_SYNONYMS, packTable, SynonymTable } from './table.ts';
 
 const REMAKE = 'a table of other words than the model has: npm run synonyms';
 
@@ -18,11 +18,11 @@ const SAMPLED = 400;
 /** Of eight bits, and of processors that round differently. */
 const ROUNDING = 0.02;
 
-const termOf = ({ term }: Synonym) => term;
+const getTerm = ({ term }: Synonym) => term;
 
 /** Of the words that stand for some terms. */
-async function vectorsOf(terms: readonly string[]): Promise<Map<string, Float32Array>> {
-  const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+async function getVectors(terms: readonly string[]): Promise<Map<string, Float32Array>> {
+  const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
   const model = await loadModel(BUILT_FOLDER);
   const different = [...new Set(terms)];
   const parts = await model(
@@ -37,20 +37,20 @@ describe('the table of English synonyms', () => {
   const table = new SynonymTable(file);
 
   it('has the words of the bundled model', async () => {
-    const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+    const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
     expect([...words.keys()], REMAKE).toEqual(table.terms);
   });
 
   it('has the nearest of each by the bundled model', async () => {
     const sample = table.terms.filter((_, place) => place % SAMPLED === 0);
-    const vectors = await vectorsOf([...sample, ...sample.flatMap((term) => table.synonymsOf(term).map(termOf))]);
+    const vectors = await getVectors([...sample, ...sample.flatMap((term) => table.getSynonyms(term).map(getTerm))]);
     for (const term of sample) {
-      const synonyms = table.synonymsOf(term);
+      const synonyms = table.getSynonyms(term);
       const told = new Map(synonyms.map((synonym) => [synonym.term, synonym.closeness]));
-      const last = synonyms.length < MOST_SYNONYMS ? 0 : (synonyms.at(-1)?.closeness as number);
+      const last = synonyms.length < MAX_SYNONYMS ? 0 : (synonyms.at(-1)?.closeness as number);
       for (const [other, vector] of vectors) {
         if (other === term) continue;
-        const closeness = closenessOf(vectors.get(term) as Float32Array, vector);
+        const closeness = getCloseness(vectors.get(term) as Float32Array, vector);
         const expected = told.get(other) ?? Math.min(last, closeness);
         expect(Math.abs(closeness - expected), `${term} and ${other}: ${REMAKE}`).toBeLessThan(ROUNDING);
       }
@@ -58,13 +58,13 @@ describe('the table of English synonyms', () => {
   }, 60_000);
 
   it('knows words by their stems, the closest synonyms first', () => {
-    const synonyms = english.synonymsOf('doctor');
+    const synonyms = english.getSynonyms('doctor');
     expect(synonyms[0]?.term).toBe('physician');
     expect(synonyms.map(({ closeness }) => closeness)).toEqual(
       synonyms.map(({ closeness }) => closeness).toSorted((a, b) => b - a),
     );
-    expect(english.synonymsOf('doctors')).toEqual([]);
-    expect(english.synonymsOf('')).toEqual([]);
+    expect(english.getSynonyms('doctors')).toEqual([]);
+    expect(english.getSynonyms('')).toEqual([]);
   });
 });
 
@@ -77,12 +77,12 @@ describe('a table of synonyms', () => {
     fc.assert(
       fc.property(anyVectors, (vectors) => {
         const terms = vectors.map((_, place) => `${'ab'.repeat(place)}c`);
-        const neighbours = [...nearestOf(vectors)];
+        const neighbours = [...getNearest(vectors)];
         const table = new SynonymTable(packTable(terms, neighbours));
         expect(table.terms).toEqual(terms);
         for (const [place, { places, closeness }] of neighbours.entries()) {
-          const synonyms = table.synonymsOf(terms[place] as string);
-          expect(places.length).toBeLessThanOrEqual(MOST_SYNONYMS);
+          const synonyms = table.getSynonyms(terms[place] as string);
+          expect(places.length).toBeLessThanOrEqual(MAX_SYNONYMS);
           // Those that are hardly any nearer than none are left out.
           expect(synonyms.map(({ term }) => term)).toEqual(places.map((near) => terms[near]).slice(0, synonyms.length));
           for (const [i, value] of closeness.entries()) {

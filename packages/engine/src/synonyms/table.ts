@@ -8,10 +8,10 @@ import type { Synonym, Thesaurus } from '../core/ranking/query-terms.ts';
  * same order how close they are (8 bits each), where 0 is no synonym. Every term has room for as many synonyms.
  */
 const HEADER_BYTES = 8;
-const MOST_CLOSE = 255;
+const MAX_CLOSENESS = 255;
 
 /** Most synonyms of a term. */
-export const MOST_SYNONYMS = 10;
+export const MAX_SYNONYMS = 10;
 
 /** Places of a term's synonyms, the closest first, and how close each is, from 0 to 1. */
 export interface Neighbours {
@@ -22,17 +22,17 @@ export interface Neighbours {
 /** @param terms at most 65,536, of ASCII letters */
 export function packTable(terms: readonly string[], neighbours: readonly Neighbours[]): Uint8Array {
   const text = Buffer.from(terms.map((term) => `${term}\n`).join(''), 'ascii');
-  const cells = terms.length * MOST_SYNONYMS;
+  const cells = terms.length * MAX_SYNONYMS;
   const bytes = Buffer.alloc(HEADER_BYTES + text.length + cells * 3);
   bytes.writeUInt32LE(terms.length, 0);
   bytes.writeUInt32LE(text.length, 4);
   text.copy(bytes, HEADER_BYTES);
   const places = HEADER_BYTES + text.length;
   for (const [term, { places: near, closeness }] of neighbours.entries()) {
-    for (const [i, place] of near.slice(0, MOST_SYNONYMS).entries()) {
-      const cell = term * MOST_SYNONYMS + i;
+    for (const [i, place] of near.slice(0, MAX_SYNONYMS).entries()) {
+      const cell = term * MAX_SYNONYMS + i;
       bytes.writeUInt16LE(place, places + cell * 2);
-      bytes.writeUInt8(Math.round((closeness[i] as number) * MOST_CLOSE), places + cells * 2 + cell);
+      bytes.writeUInt8(Math.round((closeness[i] as number) * MAX_CLOSENESS), places + cells * 2 + cell);
     }
   }
   return bytes;
@@ -63,14 +63,14 @@ export class SynonymTable {
   }
 
   /** The closest first. */
-  synonymsOf(term: string): Synonym[] {
+  getSynonyms(term: string): Synonym[] {
     const synonyms: Synonym[] = [];
-    const first = (this.#places.get(term) ?? Number.NaN) * MOST_SYNONYMS;
-    for (let cell = first; cell < first + MOST_SYNONYMS; cell++) {
-      const closeness = this.#view.getUint8(this.#cellsAt + this.#terms.length * MOST_SYNONYMS * 2 + cell);
+    const first = (this.#places.get(term) ?? Number.NaN) * MAX_SYNONYMS;
+    for (let cell = first; cell < first + MAX_SYNONYMS; cell++) {
+      const closeness = this.#view.getUint8(this.#cellsAt + this.#terms.length * MAX_SYNONYMS * 2 + cell);
       if (closeness === 0) break;
       const place = this.#view.getUint16(this.#cellsAt + cell * 2, true);
-      synonyms.push({ term: this.#terms[place] as string, closeness: closeness / MOST_CLOSE, rank: place });
+      synonyms.push({ term: this.#terms[place] as string, closeness: closeness / MAX_CLOSENESS, rank: place });
     }
     return synonyms;
   }
@@ -83,7 +83,7 @@ let table: SynonymTable | undefined;
  * first looked up; see build/make.ts.
  */
 export const english: Thesaurus = {
-  synonymsOf: (term) => getTable().synonymsOf(term),
+  getSynonyms: (term) => getTable().getSynonyms(term),
   getRank: (term) => getTable().getRank(term),
 };
 

@@ -1,7 +1,7 @@
 import { InferenceSession } from '@memoryd/onnxruntime';
 import { keepUnreported } from '../files.ts';
-import { inputsOf } from '../tokens.ts';
-import type { Reach, ReachOf } from './dense-int8.ts';
+import { getInputs } from '../tokens.ts';
+import type { GetReach, Reach } from './dense-int8.ts';
 import { type DenseLayer, MAX_TOKENS, transpose, type WriteDense, writeEncoder } from './encoder.ts';
 import { Graph, type TensorName } from './graph.ts';
 import type { Weights } from './safetensors.ts';
@@ -105,14 +105,14 @@ function writeOne(graph: Graph, input: TensorName, { name, inputs, outputs, weig
 type Encode = (text: string) => number[];
 
 /** Runs the model in single precision over some texts, to learn how far each dense layer's inputs reach. */
-export async function calibrate(weights: Weights, encode: Encode): Promise<ReachOf> {
+export async function calibrate(weights: Weights, encode: Encode): Promise<GetReach> {
   keepUnreported();
   const graph = new Graph();
   writeEncoder([graph], weights, writeFloatDense);
   const session = await InferenceSession.create(graph.encode(), { intraOpNumThreads: 1, logSeverityLevel: 3 });
   const greatest: Record<string, Float32Array> = {};
   for (const text of CALIBRATION_TEXTS) {
-    const results = await session.run(inputsOf([encode(text).slice(0, MAX_TOKENS)]));
+    const results = await session.run(getInputs([encode(text).slice(0, MAX_TOKENS)]));
     for (const [name, { data }] of Object.entries(results)) {
       const values = data as Float32Array;
       greatest[name] = greatest[name]?.map((value, i) => Math.max(value, values[i] as number)) ?? values.slice();

@@ -1,5 +1,5 @@
 import type { DenseLayer, WriteDense } from './encoder.ts';
-import { LARGEST_WEIGHT, quantizeRows, scaleBetween, smoothing, transpose } from './encoder.ts';
+import { MAX_WEIGHT, quantizeRows, scaleBetween, smoothing, transpose } from './encoder.ts';
 import { type Graph, NONE, type TensorName } from './graph.ts';
 
 /** How far each channel of a dense layer's input reaches below and above 0. */
@@ -9,7 +9,7 @@ export interface Reach {
 }
 
 /** How far a layer's input reaches over texts of many kinds. */
-export type ReachOf = (layer: DenseLayer) => Reach;
+export type GetReach = (layer: DenseLayer) => Reach;
 
 /** Values of 8 bits, and the tensors that turn them back. */
 interface Activations {
@@ -24,22 +24,22 @@ interface Activations {
  * The activations' scale comes from texts that were measured and not from the run, so that no text changes the vector of
  * another that shares its run. What lies beyond all that was measured is taken for the outermost.
  */
-export function int8DenseWriter(reachOf: ReachOf): WriteDense {
+export function int8DenseWriter(getReach: GetReach): WriteDense {
   return (graph, input, layers) => {
     const first = layers[0] as DenseLayer;
-    const { below, above } = reachOf(first);
+    const { below, above } = getReach(first);
     const smooth = smoothing(
       above.map((value, i) => Math.max(value, below[i] as number)),
       layers,
     );
     const inverse = smooth.map((scale) => 1 / scale);
     const smoothed = graph.add('Mul', [input, graph.constant(`${first.name}.smoothing`, [first.inputs], inverse)]);
-    const activations = quantizeActivations(graph, smoothed, -largestOf(below, inverse), largestOf(above, inverse));
+    const activations = quantizeActivations(graph, smoothed, -getLargest(below, inverse), getLargest(above, inverse));
     return layers.map((layer) => writeOne(graph, activations, layer, smooth));
   };
 }
 
-function largestOf(values: Float32Array, factors: Float32Array): number {
+function getLargest(values: Float32Array, factors: Float32Array): number {
   return values.reduce((largest, value, i) => Math.max(largest, value * (factors[i] as number)), 0);
 }
 
@@ -61,7 +61,7 @@ function writeOne(
   const { values, scales } = quantizeRows(
     weight.map((value, i) => value * (smooth[i % inputs] as number)),
     inputs,
-    LARGEST_WEIGHT,
+    MAX_WEIGHT,
   );
   // One operator of the runtime's own where the standard has four, which it puts together only if a run has the scale.
   return graph.add('com.microsoft::MatMulIntegerToFloat', [

@@ -39,13 +39,13 @@ function largestWeights(layers: DenseLayer[], channels: number): Float32Array {
  * Largest magnitude of a dense weight. Processors without VNNI add two products of an unsigned activation (up to 255)
  * and a weight in 16 signed bits, saturating: 2 · 255 · 64 = 32,640 still fits (onnxruntime #6004).
  */
-export const LARGEST_WEIGHT = 64;
+export const MAX_WEIGHT = 64;
 
 /** Largest magnitude of a value that is only looked up. */
-const LARGEST_VALUE = 127;
+const MAX_VALUE = 127;
 
 /** Greatest value of unsigned 8 bits. */
-const LARGEST_BYTE = 255;
+const MAX_BYTE = 255;
 
 /** Whole numbers and the scale of each row or column that turns them back. */
 interface Quantized {
@@ -54,7 +54,7 @@ interface Quantized {
 }
 
 /** Symmetric, with one scale for each row. */
-export function quantizeRows(matrix: Float32Array, columns: number, largest: number = LARGEST_VALUE): Quantized {
+export function quantizeRows(matrix: Float32Array, columns: number, largest: number = MAX_VALUE): Quantized {
   const values = new Int8Array(matrix.length);
   const scales = new Float32Array(matrix.length / columns);
   for (let row = 0; row < scales.length; row++) {
@@ -72,7 +72,7 @@ export function quantizeRows(matrix: Float32Array, columns: number, largest: num
  * differ build the same graph; the zero point is a whole number.
  */
 export function scaleBetween(least: number, greatest: number): { scale: number; zeroPoint: number } {
-  const scale = 2 ** (Math.ceil(16 * Math.log2((greatest - least) / LARGEST_BYTE)) / 16);
+  const scale = 2 ** (Math.ceil(16 * Math.log2((greatest - least) / MAX_BYTE)) / 16);
   return { scale, zeroPoint: Math.round(-least / scale) };
 }
 

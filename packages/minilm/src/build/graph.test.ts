@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '../files.ts';
 import { PARTS_RULE } from '../tokens.ts';
-import { LARGEST_WEIGHT } from './encoder.ts';
+import { MAX_WEIGHT } from './encoder.ts';
 import { decodeModel, ELEMENT, type Model } from './onnx.ts';
 
-const LARGEST_UNSIGNED_ACTIVATION = 255;
-const LARGEST_INT16 = 2 ** 15 - 1;
+const MAX_UNSIGNED_ACTIVATION = 255;
+const MAX_INT16 = 2 ** 15 - 1;
 
 let models: Model[];
 beforeAll(async () => {
@@ -27,8 +27,8 @@ describe('the built graphs', () => {
       const weight = constants.get(product.input[1] as string);
       expect(weight?.dataType).toBe(ELEMENT.int8);
       const largest = new Int8Array(weight?.rawData ?? []).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      expect(largest).toBe(LARGEST_WEIGHT);
-      expect(2 * LARGEST_UNSIGNED_ACTIVATION * largest).toBeLessThanOrEqual(LARGEST_INT16);
+      expect(largest).toBe(MAX_WEIGHT);
+      expect(2 * MAX_UNSIGNED_ACTIVATION * largest).toBeLessThanOrEqual(MAX_INT16);
     }
   });
 

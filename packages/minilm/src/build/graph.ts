@@ -54,7 +54,7 @@ export class Graph {
   constant(name: TensorName, dims: number[], values: TensorValues): TensorName {
     if (!this.#initializers.has(name)) {
       const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-      this.#initializers.set(name, { name, dataType: elementOf(values), dims, rawData });
+      this.#initializers.set(name, { name, dataType: getElementType(values), dims, rawData });
     }
     return name;
   }
@@ -73,7 +73,7 @@ export class Graph {
   add(operator: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
     const [opType = '', domain = ''] = operator.split('::').reverse();
     const name = `${opType} ${this.#nodes.length}`;
-    const attribute = Object.entries(attributes).map(([key, value]) => attributeOf(key, value));
+    const attribute = Object.entries(attributes).map(([key, value]) => getAttribute(key, value));
     this.#nodes.push({ opType, domain, name, input, output: [name], attribute });
     return name;
   }
@@ -95,14 +95,14 @@ export class Graph {
   }
 }
 
-function elementOf(values: TensorValues): number {
+function getElementType(values: TensorValues): number {
   if (values instanceof Float32Array) return ELEMENT.float;
   if (values instanceof Int8Array) return ELEMENT.int8;
   if (values instanceof Uint8Array) return ELEMENT.uint8;
   return values instanceof Int32Array ? ELEMENT.int32 : ELEMENT.int64;
 }
 
-function attributeOf(name: string, value: AttributeValue): Attribute {
+function getAttribute(name: string, value: AttributeValue): Attribute {
   if (Array.isArray(value)) return { name, type: ATTRIBUTE.ints, ints: value };
   if (typeof value === 'number') return { name, type: ATTRIBUTE.int, i: value };
   return { name, type: ATTRIBUTE.float, f: value.float };

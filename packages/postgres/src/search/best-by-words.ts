@@ -11,11 +11,11 @@ import {
 import { type FoundMemory, withTextDigests } from './crowds.ts';
 import { admission, type Scope } from './scope.ts';
 import type { Asked } from './words.ts';
-import { areOneTermEach, columnsOf } from './words.ts';
+import { areOneTermEach, getColumns } from './words.ts';
 
 /** Postings of which matches are made at a search, and candidates that are held against the words that were left out. */
-const MOST_MATCHED = 16_384;
-const MOST_CANDIDATES = 512;
+const MAX_MATCHED = 16_384;
+const MAX_CANDIDATES = 512;
 
 /**
  * The memories in scope whose words match best, best first, the newest first where they match equally; only those that
@@ -41,9 +41,9 @@ export async function bestByWords(
   };
   if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
-  const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
+  const areAll = choosing.every(({ most }) => most === MAX_MATCHED) && choosing.length === matching.length;
   const wanted = { words: choosing, ofDate: ofDate?.(NEWEST) };
-  const candidates = await bestInScope(queries, scope, wanted, areAll ? count : Math.max(count, MOST_CANDIDATES));
+  const candidates = await bestInScope(queries, scope, wanted, areAll ? count : Math.max(count, MAX_CANDIDATES));
   return areAll ? candidates : among(candidates.map(({ ordinal }) => ordinal));
 }
 
@@ -62,7 +62,7 @@ function matchesOfDate(namespace: string, { earliest, latest }: AskedDate, match
       WHERE p.namespace = ${namespace} AND p.created_at >= ${earliest} AND p.created_at < ${latest} ${of}) AS dated`;
 }
 
-const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MOST_MATCHED}`;
+const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_MATCHED}`;
 
 /** Of how many matches those in scope are taken first, where that is nearly all of them. */
 const MATCHES_EACH = 2;
@@ -94,10 +94,10 @@ interface MatchedWord {
 /** Words, the rarest first, as long as their postings are not too many; of the next only some. */
 function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
   const chosen: MatchedWord[] = [];
-  let left = MOST_MATCHED;
+  let left = MAX_MATCHED;
   for (const word of words) {
     const fits = word.frequency <= left;
-    chosen.push({ ...word, most: fits ? MOST_MATCHED : Math.ceil(left / word.terms.length) });
+    chosen.push({ ...word, most: fits ? MAX_MATCHED : Math.ceil(left / word.terms.length) });
     if (!fits) break;
     left -= word.frequency;
   }
@@ -115,7 +115,7 @@ async function best(
   count: number,
   { of, ofDate, admitted = raw(''), most }: { of: Sql; ofDate?: Sql | undefined; admitted?: Sql; most?: number },
 ): Promise<FoundMemory[]> {
-  const { places, terms } = columnsOf(words.map((word) => word.terms));
+  const { places, terms } = getColumns(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
   const mosts = places.map((place) => words[place]?.most ?? 0);
   const { least, perWord } = DAMPING;

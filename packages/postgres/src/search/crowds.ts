@@ -1,4 +1,4 @@
-import { MOST_OF_TEXT, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { MAX_PER_TEXT, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
@@ -16,7 +16,7 @@ export function withTextDigests({ namespace }: Scope, found: Sql): Sql {
 }
 
 /**
- * The best `count` of what a search finds, best first, as long as no more than `MOST_OF_TEXT` of them have one text; in the
+ * The best `count` of what a search finds, best first, as long as no more than `MAX_PER_TEXT` of them have one text; in the
  * room that is left, others with these texts. A text that takes more room is left out of the scope, and the search is made
  * again: so often at the most as there is room for such texts.
  *
@@ -29,28 +29,28 @@ export async function findWithoutCrowds(
   search: (scope: Scope) => Promise<FoundMemory[]>,
 ): Promise<number[]> {
   let found = await search(scope);
-  let parted = partedOf(found);
+  let parted = getParted(found);
   for (let crowds: readonly string[] = []; parted.crowds.length > crowds.length && parted.among.length < count; ) {
     crowds = parted.crowds;
     const others = await search(await withoutTexts(queries, scope, crowds));
     const known = new Set(found.map(({ ordinal }) => ordinal));
     found = [...found, ...others.filter(({ ordinal }) => !known.has(ordinal))];
-    parted = partedOf(found);
+    parted = getParted(found);
   }
   return [...parted.among, ...parted.beyond].slice(0, count);
 }
 
 /** What is among the first of each text, what lies beyond them, and the texts of which something does. */
-function partedOf(found: readonly FoundMemory[]) {
+function getParted(found: readonly FoundMemory[]) {
   const counts = new Map<string, number>();
   const among: number[] = [];
   const beyond: number[] = [];
   for (const { ordinal, textDigest } of found) {
     const count = counts.get(textDigest) ?? 0;
     counts.set(textDigest, count + 1);
-    (count < MOST_OF_TEXT ? among : beyond).push(ordinal);
+    (count < MAX_PER_TEXT ? among : beyond).push(ordinal);
   }
-  return { among, beyond, crowds: [...counts.keys()].filter((text) => (counts.get(text) as number) > MOST_OF_TEXT) };
+  return { among, beyond, crowds: [...counts.keys()].filter((text) => (counts.get(text) as number) > MAX_PER_TEXT) };
 }
 
 async function withoutTexts(queries: Queries, scope: Scope, textDigests: readonly string[]): Promise<Scope> {

@@ -8,7 +8,7 @@ import {
   groupedByOwner,
   hasOwners,
   hasSettled,
-  MOST_VECTORS,
+  MAX_VECTORS,
   mostMemoriesOfRareWord,
   NEAREST,
   type Owner,
@@ -23,11 +23,11 @@ import {
 } from '@memoryd/engine/storage-kit';
 import { memoriesBy } from '../dialect.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
-import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
+import { getScope, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 
 /** See `Storage.distilCandidates`. To be asked in a snapshot. */
 export async function distilCandidates(queries: Queries, request: DistilCandidatesRequest): Promise<DistilCandidates> {
-  const scope = await scopeOf(queries, { ...request, filter: {} });
+  const scope = await getScope(queries, { ...request, filter: {} });
   if (!scope.model) return { candidates: [] };
   const look: Look = { queries, request, scope, model: scope.model };
   const members = await readyMembers(look);
@@ -35,12 +35,12 @@ export async function distilCandidates(queries: Queries, request: DistilCandidat
   const neighbours = new Map<number, DistilNeighbour[]>();
   for (const [of, owned] of await byOwner(look, fit)) {
     const ordinals = owned.map(({ ordinal }) => ordinal);
-    for (const [ordinal, near] of await neighboursOf(await limitedTo(look, of), ordinals))
+    for (const [ordinal, near] of await getNeighbours(await limitedTo(look, of), ordinals))
       neighbours.set(ordinal, near);
   }
   const candidates = members.map(({ ordinal, version, isFit, userId: _, agentId: __, ...group }): DistilCandidate => {
     const near = isFit ? (neighbours.get(ordinal) ?? []) : [];
-    return { ordinal, version, ...groupOf(group), neighbours: near };
+    return { ordinal, version, ...getGroup(group), neighbours: near };
   });
   const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await lastPassed(look);
   return { candidates, ...(next !== undefined && { next }) };
@@ -58,7 +58,7 @@ async function byOwner({ queries, request }: Look, members: readonly Member[]): 
 
 async function limitedTo(look: Look, of: OwnerFilter): Promise<Look> {
   if (!of.userIds) return look;
-  return { ...look, scope: await scopeOf(look.queries, { ...look.request, filter: of }) };
+  return { ...look, scope: await getScope(look.queries, { ...look.request, filter: of }) };
 }
 
 interface Look {
@@ -88,7 +88,7 @@ const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o
 const WITH_MEMBERSHIP = raw(`LEFT JOIN LATERAL (
   SELECT * FROM memory_source WHERE namespace = m.namespace AND source = m.ordinal OFFSET 0) AS l ON true`);
 
-function groupOf({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 'group'> {
+function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 'group'> {
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
@@ -116,13 +116,13 @@ async function lastPassed({ queries, request }: Look): Promise<number | undefine
 }
 
 /** The nearest memories that candidates can be distilled with, by candidate. */
-async function neighboursOf(look: Look, candidates: readonly number[]): Promise<Map<number, DistilNeighbour[]>> {
+async function getNeighbours(look: Look, candidates: readonly number[]): Promise<Map<number, DistilNeighbour[]>> {
   const neighbours = new Map<number, DistilNeighbour[]>(candidates.map((ordinal) => [ordinal, []]));
   if (candidates.length === 0) return neighbours;
   const rare = await rareWords(look, candidates);
   for (const { candidate, ordinal, cosine, ...membership } of await nearMembers(look, candidates)) {
     const sharedRareWords = rare.get(candidate)?.filter((holders) => holders.has(ordinal)).length ?? 0;
-    neighbours.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...groupOf(membership) });
+    neighbours.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...getGroup(membership) });
   }
   return neighbours;
 }
@@ -141,7 +141,7 @@ async function nearMembers(look: Look, candidates: readonly number[]): Promise<N
   return queries.rows<NearMember>(sql`
     WITH looking AS MATERIALIZED (
         SELECT ordinal, embedding FROM memory_vector
-        WHERE namespace = ${scope.namespace} AND ordinal = ANY(${candidates}::bigint[]) AND part < ${MOST_VECTORS}),
+        WHERE namespace = ${scope.namespace} AND ordinal = ANY(${candidates}::bigint[]) AND part < ${MAX_VECTORS}),
       near AS MATERIALIZED (
         SELECT DISTINCT looking.ordinal AS candidate, near.ordinal FROM looking CROSS JOIN LATERAL (${near}) AS near
         WHERE near.ordinal <> looking.ordinal)
@@ -169,7 +169,7 @@ async function rareWords(
   });
   const most = mostMemoriesOfRareWord(scope.memoryCount);
   const terms = new Set(words.flatMap((candidate) => candidate.words.flat()));
-  const holders = await holdersOf(queries, namespace, [...terms], most);
+  const holders = await getHolders(queries, namespace, [...terms], most);
   return new Map(
     words.map(({ ordinal, words }) => {
       const memories = words.map((forms) => new Set(forms.flatMap((form) => holders.get(form) ?? [])));
@@ -179,7 +179,7 @@ async function rareWords(
 }
 
 /** Of each term, the memories but semantic ones that hold it; of more than `most` one more than that. */
-async function holdersOf(
+async function getHolders(
   queries: Queries,
   namespace: string,
   terms: readonly Digest[],

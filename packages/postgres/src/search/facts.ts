@@ -1,4 +1,4 @@
-import { type Digest, Nearness, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
+import { type Digest, getRetention, Nearness, type Queries, raw, sql } from '@memoryd/engine/storage-kit';
 import type { QueryVector } from './nearest.ts';
 
 /** What a search tells of a memory in recall. */
@@ -91,10 +91,10 @@ export async function readFacts(
        FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
       (${cosines}) AS near,
       (${states}) AS stated`)) as Columns;
-  return factsOf(columns, vector, now);
+  return getFacts(columns, vector, now);
 }
 
-function factsOf(columns: Columns, vector: QueryVector | undefined, now: number): Map<number, Facts> {
+function getFacts(columns: Columns, vector: QueryVector | undefined, now: number): Map<number, Facts> {
   const uses = new Map(columns.used?.map((ordinal, i) => [ordinal, i]));
   const entries = new Map(columns.entries?.map((ordinal, i) => [ordinal, i]));
   const nearest = new Map<number, number>();
@@ -128,7 +128,7 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
       nearness: states && nearness ? nearness.take(ordinal, states) : Number.NaN,
-      retention: retentionOf(retainable, now),
+      retention: getRetention(retainable, now),
     });
   });
   columns.holders?.forEach((ordinal, i) => {

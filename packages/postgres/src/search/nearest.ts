@@ -9,7 +9,7 @@ const VECTORS_EACH = 2;
 /** How many times as many are taken by their codes as are then kept by their exact distances. */
 const RESCORED = 8;
 
-const MOST_IN_VIEW = 400;
+const MAX_IN_VIEW = 400;
 
 /** How many times as many are looked for where those belong to too few memories. */
 const AGAIN = 8;
@@ -20,7 +20,7 @@ const AGAIN = 8;
  * think of a limit that is soon reached, or of tables that it knows nothing of yet.
  */
 export function searchSettings(count: number): string {
-  const inView = Math.min(MOST_IN_VIEW, count * RESCORED);
+  const inView = Math.min(MAX_IN_VIEW, count * RESCORED);
   return `SET LOCAL hnsw.ef_search = ${inView}; SET LOCAL hnsw.iterative_scan = relaxed_order;
     SET LOCAL enable_seqscan = off`;
 }
@@ -80,7 +80,7 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
 
 /** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
 export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
-  const { codesOf, predicate } = indexedBy(model);
+  const { getCodes, predicate } = indexedBy(model);
   // In no form that an index knows: a planner without statistics takes the primary key for the faster way, to the codes of
   // all vectors. And where nearly all are in scope, only those are looked up that are near enough.
   const walked = scope.isOpen ? raw('') : sql`AND ${isAdmitted(scope, raw('v.ordinal'))}`;
@@ -91,7 +91,7 @@ export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, 
         SELECT ordinal, distance FROM (
           SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
           WHERE v.${predicate} AND (v.namespace = ${scope.namespace}) IS TRUE ${walked}
-          ORDER BY ${codesOf(raw('v.embedding'))} <~> ${codesOf(vector)} LIMIT ${most * RESCORED}) AS proposed
+          ORDER BY ${getCodes(raw('v.embedding'))} <~> ${getCodes(vector)} LIMIT ${most * RESCORED}) AS proposed
         ORDER BY distance LIMIT ${most}) AS nearest
       GROUP BY ordinal) AS near
     ${admitted} ORDER BY near.distance, near.ordinal DESC`;

@@ -51,7 +51,7 @@ export interface SearchedModel {
 export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
 /** Learns what a question is about. */
-export async function scopeOf(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
+export async function getScope(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
   const passing = liveAndPassing(POSTGRES, namespace, filter, now);
   const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${passingMemories(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`

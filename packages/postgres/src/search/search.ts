@@ -2,8 +2,8 @@ import {
   ANSWER_COLUMNS,
   type AnswerRow,
   BEFORE_THE_LAST,
-  backgroundOf,
   foundBy,
+  getBackground,
   IN_TIER,
   liveAndPassing,
   NEAREST,
@@ -26,9 +26,9 @@ import { bestByWords } from './best-by-words.ts';
 import { findWithoutCrowds } from './crowds.ts';
 import { distilCandidates } from './distil-candidates.ts';
 import { nearest, type QueryVector, queryVector, searchSettings } from './nearest.ts';
-import { scopeOf } from './scope.ts';
+import { getScope } from './scope.ts';
 import { collectSignals } from './signals.ts';
-import { MOST_DIMENSIONS } from './vector-index.ts';
+import { MAX_DIMENSIONS } from './vector-index.ts';
 import { askWords } from './words.ts';
 
 /** See `Storage.search`. To be asked in a snapshot. */
@@ -36,7 +36,7 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const { now, poolSize, tailSize } = request;
   const admitted = poolSize + tailSize;
   const startedAt = performance.now();
-  const scope = await scopeOf(queries, request);
+  const scope = await getScope(queries, request);
   const asked = await askWords(queries, scope, request);
   const { memoryCount } = scope;
   const { everyday } = asked.kinds;
@@ -47,11 +47,11 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   );
   const wordsAt = performance.now();
   const vector = queryVector(scope, request.vector);
-  const nearestOf = (vector: QueryVector, count: number) =>
+  const getNearest = (vector: QueryVector, count: number) =>
     findWithoutCrowds(queries, scope, count, (among) => nearest(queries, among, vector, count));
-  const byMeaning = vector ? await nearestOf(vector, poolSize) : [];
+  const byMeaning = vector ? await getNearest(vector, poolSize) : [];
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning = vector && tailSize > 0 ? await nearestOf(vector, admitted) : [];
+  const tailByMeaning = vector && tailSize > 0 ? await getNearest(vector, admitted) : [];
   const vectorsAt = performance.now();
   const found = foundBy(byWords, byMeaning, tailByMeaning, poolSize);
   const signals = await collectSignals(queries, { scope, now, asked, vector }, found);
@@ -82,7 +82,7 @@ export function searchVerbs(
   };
   const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, searchSettings(NEAREST));
   return {
-    mostDimensions: MOST_DIMENSIONS,
+    mostDimensions: MAX_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: find,
     async answer(request) {
@@ -124,7 +124,7 @@ async function backgroundCosine(queries: Queries, namespace: string): Promise<nu
     sql`SELECT min(created_at) AS first, max(created_at) AS last FROM memory WHERE namespace = ${namespace}`,
   );
   const { first = null, last = null } = bounds ?? {};
-  if (first === null || last === null) return backgroundOf([]);
+  if (first === null || last === null) return getBackground([]);
   const pairs = await queries.rows<{ cosine: number }>(sql`
     WITH sampled AS (
         SELECT DISTINCT near.created_at, near.ordinal FROM unnest(${sampledTimes(first, last)}::bigint[]) AS time
@@ -138,5 +138,5 @@ async function backgroundCosine(queries: Queries, namespace: string): Promise<nu
         JOIN embedding_model ON no = v.model AND in_use)
     SELECT 1 - (one.embedding <=> other.embedding) AS cosine
     FROM measured one JOIN measured other ON other.place = one.place + one.half WHERE one.place <= one.half`);
-  return backgroundOf(pairs.map(({ cosine }) => cosine));
+  return getBackground(pairs.map(({ cosine }) => cosine));
 }

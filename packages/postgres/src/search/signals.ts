@@ -33,9 +33,9 @@ export async function collectSignals(
   const facts = await readFacts(queries, scope.namespace, around.ordinals, { terms, vector, now });
   const words = wordsByTerm(asked.words);
   const relevant = (ordinals: readonly number[]) =>
-    ordinals.filter((ordinal) => isRelevant(words, factsOf(facts, ordinal)));
-  const { rows: ordinals, placesOf, ...gathered } = gather({ ...around, relevant }, found);
-  const rows = ordinals.map((ordinal) => factsOf(facts, ordinal));
+    ordinals.filter((ordinal) => isRelevant(words, getFacts(facts, ordinal)));
+  const { rows: ordinals, getPlaces, ...gathered } = gather({ ...around, relevant }, found);
+  const rows = ordinals.map((ordinal) => getFacts(facts, ordinal));
   return {
     ...gathered,
     memoryCount: scope.memoryCount,
@@ -51,8 +51,8 @@ export async function collectSignals(
     texts: firstEqual(rows.slice(0, gathered.admitted).map((row) => row.textDigest)),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
-    previous: placesOf(ordinals.map(around.previous)),
-    next: placesOf(ordinals.map(around.next)),
+    previous: getPlaces(ordinals.map(around.previous)),
+    next: getPlaces(ordinals.map(around.next)),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
     speaks: speaks(wordsByTerm(asked.speakers), rows),
@@ -61,7 +61,7 @@ export async function collectSignals(
   };
 }
 
-function factsOf(facts: ReadonlyMap<number, Facts>, ordinal: number): Facts {
+function getFacts(facts: ReadonlyMap<number, Facts>, ordinal: number): Facts {
   const found = facts.get(ordinal);
   if (!found) throw new Error(`memory ${ordinal} is in recall without an entry`);
   return found;

@@ -3,7 +3,7 @@ import {
   type Found,
   GROUP_LIMITS,
   IN_TIER,
-  MOST_SUCCESSORS,
+  MAX_SUCCESSORS,
   NEIGHBOUR_DISTANCE,
   NO_ROW,
   NO_SPEAKER,
@@ -17,7 +17,7 @@ import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
 /** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */
-const MOST_PASSED = 32;
+const MAX_PASSED = 32;
 
 /** Neighbours of a memory on one side that are read: those that may be told, and one more that may stand beside another. */
 const BESIDE = NEIGHBOUR_DISTANCE + 1;
@@ -48,7 +48,7 @@ export async function readSurroundings(
   { pool, lifting, tail }: Found,
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
-  const besideSources = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
+  const besideSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
   const most = besideSources * (1 + GROUP_LIMITS.mostSources);
   const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
@@ -93,7 +93,7 @@ function beside(side: 'before' | 'after', count: number): Sql {
       SELECT n.created_at, n.ordinal, n.merged_into, n.evicted_at FROM memory n
       WHERE n.namespace = m.namespace AND n.user_id = m.user_id AND n.session_id = m.session_id
         AND (n.created_at, n.ordinal) ${than} (m.created_at, m.ordinal)
-      ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MOST_PASSED}) AS near
+      ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MAX_PASSED}) AS near
     WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${mayBeSaid('near')}
     ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
 }

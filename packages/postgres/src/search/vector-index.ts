@@ -12,7 +12,7 @@ import type { Connection } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
 
 /** Most dimensions of a vector that pgvector indexes in 16 bits each. */
-export const MOST_DIMENSIONS = 4000;
+export const MAX_DIMENSIONS = 4000;
 
 /** A model that has made a vector. */
 type MeasuredModel = Pick<ModelInUse, 'number'> & { dimensions: number };
@@ -32,13 +32,13 @@ export function indexName(number: string): string {
 
 /**
  * What a statement has to say word for word for PostgreSQL to use the index of a model: `codes` of the column, and which
- * rows it has. `codesOf` makes the same of a vector: a bit for each number, whether it is positive, an eighth of a byte
+ * rows it has. `getCodes` makes the same of a vector: a bit for each number, whether it is positive, an eighth of a byte
  * in the place of two.
  */
 export function indexedBy({ number, dimensions }: MeasuredModel) {
   const size = Number(dimensions);
-  const codesOf = (vector: Sql) => sql`binary_quantize(${vector}::halfvec(${raw(`${size}`)}))::bit(${raw(`${size}`)})`;
-  return { codes: codesOf(raw('embedding')), codesOf, predicate: raw(`model = ${Number(number)}`) };
+  const getCodes = (vector: Sql) => sql`binary_quantize(${vector}::halfvec(${raw(`${size}`)}))::bit(${raw(`${size}`)})`;
+  return { codes: getCodes(raw('embedding')), getCodes, predicate: raw(`model = ${Number(number)}`) };
 }
 
 /**

@@ -62,8 +62,8 @@ export async function askWords(
 
 /** Memories that are counted one by one for all words of a query, and for one at least and at most. */
 const COUNTED = 16_384;
-const LEAST_COUNTED = 256;
-const MOST_COUNTED = 4096;
+const MIN_COUNTED = 256;
+const MAX_COUNTED = 4096;
 
 /**
  * Postings of a sample whose places in an order of chance tell how many there are: to a twentieth; and to a tenth, which is
@@ -98,7 +98,7 @@ async function documentFrequencies(
   if (asked.length === 0) return frequencies;
   const counts = await queries.rows<Count>(
     join(
-      asked.map(([list, counted]) => sql`(${countsOf(namespace, list, counted)})`),
+      asked.map(([list, counted]) => sql`(${getCounts(namespace, list, counted)})`),
       ' UNION ALL ',
     ),
   );
@@ -119,10 +119,10 @@ interface Count {
   highest: number;
 }
 
-function countsOf(namespace: string, list: number, { words, sampled }: Counted): Sql {
-  const { places, terms } = columnsOf(words);
+function getCounts(namespace: string, list: number, { words, sampled }: Counted): Sql {
+  const { places, terms } = getColumns(words);
   const counted = areOneTermEach(words) ? raw('count(*)') : raw('count(DISTINCT ordinal)');
-  const most = Math.max(LEAST_COUNTED, Math.min(MOST_COUNTED, Math.floor(COUNTED / words.length)));
+  const most = Math.max(MIN_COUNTED, Math.min(MAX_COUNTED, Math.floor(COUNTED / words.length)));
   return sql`
     WITH word AS MATERIALIZED (SELECT * FROM unnest(${places}::integer[], ${terms}::bigint[]) AS word(place, term)),
       counted AS MATERIALIZED (
@@ -152,6 +152,6 @@ export function areOneTermEach(words: readonly Digest[][]): boolean {
 }
 
 /** Terms with the places of the words that they stand for, in two columns. */
-export function columnsOf(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
+export function getColumns(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
   return { places: words.flatMap((terms, place) => terms.map(() => place)), terms: words.flat() };
 }

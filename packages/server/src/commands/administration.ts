@@ -2,7 +2,7 @@ import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, databaseOf, existingDatabase } from './database.ts';
+import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
 
 /** Adds the options that every command on a database has. */
 export function withDatabase(command: Command): Command {
@@ -26,7 +26,7 @@ export async function administerNew<T>(
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { openAdministration } = await import('@memoryd/engine');
-  const administration = await openAdministration(databaseOf(flags, env));
+  const administration = await openAdministration(readDatabase(flags, env));
   try {
     return await work(administration);
   } finally {

@@ -2,7 +2,7 @@ import { withAdvice } from '../no-answer.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
-import { assertThere, fileOf, ONLY_FILES } from './database.ts';
+import { assertThere, getFile, ONLY_FILES } from './database.ts';
 import { isRemote, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { note, print } from './output.ts';
@@ -34,7 +34,7 @@ interface Copying {
 
 async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
   const { backUpFile, noteBackup } = await import('@memoryd/engine');
-  const dbPath = fileOf(assertThere(settings).database);
+  const dbPath = getFile(assertThere(settings).database);
   const { sizeBytes } = await backUpFile(dbPath, file, { signal, onCopied: progress.show });
   // The copy is whole, whatever becomes of the note: a database on a disk that takes no writes is worth a backup too.
   await noteBackup({ dbPath }).catch((error: unknown) =>

@@ -15,7 +15,7 @@ import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { type Needs, withMemories, withMemoryOptions } from './memories.ts';
 import { print, printEach, tableFor } from './output.ts';
 import { interruptible } from './progress.ts';
-import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
+import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
 
@@ -28,18 +28,18 @@ export const consolidateCommand: AddCommand = (program, env) => {
   withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
   withMemoryOptions(command).action((flags: AnswerFlags) => consolidate(flags, env));
   const runs = command.command('runs').description('List the runs, newest first. As JSON, one a line.');
-  withMemoryOptions(runs).action(() => listRuns(flagsOf(runs), env));
+  withMemoryOptions(runs).action(() => listRuns(getFlags(runs), env));
   const show = command
     .command('show')
     .argument('<id>', 'the run')
     .description('Tell what a run did, in order. As JSON, one change a line.');
-  withMemoryOptions(show).action((id: string) => listChanges(id, flagsOf(show), env));
+  withMemoryOptions(show).action((id: string) => listChanges(id, getFlags(show), env));
   const undo = command.command('undo').argument('<id>', 'the run').description('Take a run back; newer ones first.');
-  withMemoryOptions(undo).action((id: string) => undoRun(id, flagsOf(undo), env));
+  withMemoryOptions(undo).action((id: string) => undoRun(id, getFlags(undo), env));
 };
 
 /** What a command was given, before its name too: `memoryd consolidate --db-path FILE undo ID` is of that file. */
-function flagsOf(command: Command): AnswerFlags {
+function getFlags(command: Command): AnswerFlags {
   const flags = command.optsWithGlobals<AnswerFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
   if (field === undefined) return flags;
@@ -47,7 +47,7 @@ function flagsOf(command: Command): AnswerFlags {
 }
 
 async function consolidate(flags: AnswerFlags, env: Environment): Promise<void> {
-  const request = requestOf<ConsolidateRequest>(SHAPE, flags);
+  const request = getRequest<ConsolidateRequest>(SHAPE, flags);
   const answer = await inOrder(flags, env, { model: true }, (api) => api.consolidate(request));
   await print(flags, answer, () => told(answer));
   if (answer.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
@@ -109,11 +109,11 @@ async function listRuns(flags: AnswerFlags, env: Environment): Promise<void> {
 
 const CHANGES = {
   titles: ['WHAT', 'MEMORY', ''],
-  row: (change: ConsolidationChange) => [change.kind, change.memory_id, detailOf(change)],
+  row: (change: ConsolidationChange) => [change.kind, change.memory_id, getDetail(change)],
   none: 'this run changed nothing',
 };
 
-function detailOf({ merged_into, derived_from, superseded_by, reason, before }: ConsolidationChange): string {
+function getDetail({ merged_into, derived_from, superseded_by, reason, before }: ConsolidationChange): string {
   if (merged_into !== undefined) return `into ${merged_into ?? 'a memory that was forgotten'}`;
   if (derived_from !== undefined) return `from ${derived_from.join(' ')}`;
   if (superseded_by !== undefined) return `by ${superseded_by ?? 'a memory that was forgotten'}`;

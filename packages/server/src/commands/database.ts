@@ -16,11 +16,11 @@ export const NAMESPACE_OPTION = new Option('--namespace <name>', 'Namespace of t
 );
 
 /** The database that flags, environment and settings file name. */
-export function databaseOf(flags: Flags, env: Environment): DatabaseOptions {
+export function readDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return loadSettings(flags, env).database;
 }
 
-/** As `databaseOf`, of one that is there. */
+/** As `readDatabase`, of one that is there. */
 export function existingDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return assertThere(loadSettings(flags, env)).database;
 }
@@ -36,7 +36,7 @@ export function assertThere(settings: Settings): Settings {
 export const ONLY_FILES = 'A PostgreSQL database (--database-url) is refused: it is copied by its own tools.';
 
 /** The path of a database file; a database on a server is copied by the server's own means. */
-export function fileOf({ dbPath }: DatabaseOptions): string {
+export function getFile({ dbPath }: DatabaseOptions): string {
   if (dbPath !== undefined) return dbPath;
   throw new UsageError('this is for database files; a PostgreSQL database is copied by pg_dump and pg_restore');
 }

@@ -31,14 +31,14 @@ export const doctorCommand: AddCommand = (program, env) => {
 
 async function examine(flags: AnswerFlags, env: Environment): Promise<void> {
   const { settings, findings: ofSettings } = checkSettings(flags, env);
-  const others = settings === undefined ? [] : await findingsOf(flags, settings);
+  const others = settings === undefined ? [] : await getFindings(flags, settings);
   const findings = [checkNode(), ...ofSettings, ...others];
   const ok = findings.every(({ state }) => state !== 'problem');
   await print(flags, { ok, findings }, () => findings.map(told).join(''));
   if (!ok) process.exitCode = EXIT_CODES.failed.code;
 }
 
-async function findingsOf(flags: AnswerFlags, settings: Settings): Promise<Finding[]> {
+async function getFindings(flags: AnswerFlags, settings: Settings): Promise<Finding[]> {
   if (isRemote(flags, settings)) return checkService(await serviceAt(settings), settings.url);
   const { dbPath, databaseUrl } = settings.database;
   const ofDatabase = databaseUrl === undefined ? await findingsOfFile(dbPath) : [await checkServer(databaseUrl)];

@@ -6,14 +6,14 @@ import {
   type MemoryApi,
   parseTime,
 } from '@memoryd/contract';
-import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts';
+import { EXIT_CODES, getExitCode } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, type AnswerFlags, destructive, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
 import { OWN_SCOPE_OPTIONS, toScope, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print } from './output.ts';
-import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
+import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 type ForgetFlags = AnswerFlags & { yes?: true; user?: string; agent?: string };
 
@@ -41,7 +41,7 @@ async function forget(ids: readonly string[], flags: ForgetFlags, env: Environme
 async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
   /** Ids that were forgotten with another one. */
   const gone = new Set<string>();
-  for await (const id of idsOf(ids)) {
+  for await (const id of getIds(ids)) {
     if (gone.has(id)) continue;
     const forgotten = await forgetIfThere(api, id);
     for (const other of forgotten?.also_forgotten ?? []) gone.add(other);
@@ -54,19 +54,19 @@ async function forgetIfThere(api: MemoryApi, id: string): Promise<ForgetResponse
   try {
     return await api.forget(id);
   } catch (error) {
-    if (exitCodeOf(error) !== EXIT_CODES.notFound.code) throw error;
+    if (getExitCode(error) !== EXIT_CODES.notFound.code) throw error;
     note(`${id}: memory not found`);
     process.exitCode = EXIT_CODES.notFound.code;
     return undefined;
   }
 }
 
-async function* idsOf(ids: readonly string[]): AsyncIterable<string> {
+async function* getIds(ids: readonly string[]): AsyncIterable<string> {
   if (ids.join(' ') !== '-') yield* ids;
-  else for await (const { number, text } of inputLines()) yield idOf(text, number);
+  else for await (const { number, text } of inputLines()) yield getId(text, number);
 }
 
-function idOf(text: string | undefined, number: number): string {
+function getId(text: string | undefined, number: number): string {
   if (text === undefined) throw new UsageError(`line ${number} is not UTF-8`);
   return text.trim();
 }
@@ -74,29 +74,33 @@ function idOf(text: string | undefined, number: number): string {
 function told({ id, also_forgotten: also = [], remaining_duplicates: remaining = [], purge }: ForgetResponse): string {
   const beside = also.length === 0 ? '' : `, and with it ${also.join(', ')}`;
   const left = remaining.length === 0 ? '' : `; its text is still in ${remaining.join(', ')}`;
-  return `forgotten ${id}${beside}${left}${purgeOf(purge)}\n`;
+  return `forgotten ${id}${beside}${left}${getPurge(purge)}\n`;
 }
 
-function purgeOf(purge: 'pending' | undefined): string {
+function getPurge(purge: 'pending' | undefined): string {
   return purge === undefined ? '' : '; the old bytes go as soon as nothing reads them';
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   const { user, agent } = flags;
   const owner = { ...(user !== undefined && { user_id: user }), ...(agent !== undefined && { agent_id: agent }) };
-  const request = requestOf<ForgetManyRequest>(SHAPE, flags, owner);
+  const request = getRequest<ForgetManyRequest>(SHAPE, flags, owner);
   if (!flags.yes) {
-    const total = await countOf(api, request);
+    const total = await getCount(api, request);
     throw new UsageError(
       `this forgets ${counted(total, 'memory', 'memories')} for good, and all that was made of that; --yes does it`,
     );
   }
   const forgotten = await api.forgetMany(request);
   const count = forgotten.forgotten_count;
-  await print(flags, forgotten, () => `forgotten ${counted(count, 'memory', 'memories')}${purgeOf(forgotten.purge)}\n`);
+  await print(
+    flags,
+    forgotten,
+    () => `forgotten ${counted(count, 'memory', 'memories')}${getPurge(forgotten.purge)}\n`,
+  );
 }
 
-async function countOf(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
+async function getCount(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
   const request: MemoriesRequest = {
     ...same,
     ...(tag !== undefined && { tag: [tag] }),

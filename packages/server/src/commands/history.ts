@@ -3,7 +3,7 @@ import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { printEach } from './output.ts';
-import { requestOf, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
 
@@ -31,7 +31,7 @@ const TEXTS = {
 };
 
 async function history(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
-  const request = requestOf<HistoryRequest>(SHAPE, flags);
+  const request = getRequest<HistoryRequest>(SHAPE, flags);
   const { eachText } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachText(api, id, request), TEXTS));
 }

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { type ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/contract';
+import { getLines, type ImportResponse, LIMITS, MemoryError } from '@memoryd/contract';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import type { AddCommand, AnswerFlags } from './command.ts';
@@ -22,7 +22,7 @@ export const importCommand: AddCommand = (program, env) => {
 async function importFrom(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const { pieces, sizeBytes } = file === '-' ? { pieces: process.stdin, sizeBytes: 0 } : await opened(file);
   const answer = await withMemories(flags, env, { make: true }, ({ api }) =>
-    api.importMemories(linesOf(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),
+    api.importMemories(getLines(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),
   );
   await print(flags, answer, () => told(answer));
   if (answer.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;

@@ -1,4 +1,4 @@
-import { linesOf } from '@memoryd/contract';
+import { getLines } from '@memoryd/contract';
 import { UsageError } from '../usage-error.ts';
 
 /** More than any service takes as one memory. */
@@ -31,7 +31,7 @@ export interface InputLine {
 /** The lines of standard input that are not blank, as they come. */
 export async function* inputLines(): AsyncGenerator<InputLine, void, undefined> {
   let number = 0;
-  for await (const line of linesOf(process.stdin, MAX_TEXT_BYTES)) {
+  for await (const line of getLines(process.stdin, MAX_TEXT_BYTES)) {
     number++;
     const text = decoded(line)?.replace(/\r$/, '');
     if (text?.trim() !== '') yield { number, text };

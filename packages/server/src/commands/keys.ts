@@ -97,12 +97,20 @@ async function listKeys(flags: ListFlags, env: Environment): Promise<void> {
   await print(flags, listed, () =>
     tableFor(
       ['ID', 'NAME', 'NAMESPACE', 'USER', 'AGENT', 'SCOPE', 'MADE', 'EXPIRES', 'LAST USED', 'REVOKED'],
-      listed.map(rowOf),
+      listed.map(getRow),
     ),
   );
 }
 
-function rowOf({ id, name, namespace, user_id: user = '-', agent_id: agent = '-', scope, ...times }: ApiKey): string[] {
+function getRow({
+  id,
+  name,
+  namespace,
+  user_id: user = '-',
+  agent_id: agent = '-',
+  scope,
+  ...times
+}: ApiKey): string[] {
   const { created_at, expires_at, last_used_at, revoked_at } = times;
   const until = [expires_at ?? '-', last_used_at ?? '-', revoked_at ?? '-'];
   return [id, name || '-', namespace, user, agent, scope, created_at, ...until];

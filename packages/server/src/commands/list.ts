@@ -3,7 +3,7 @@ import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
-import { requestOf, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = {
   schema: MemoriesRequest,
@@ -26,7 +26,7 @@ export const listCommand: AddCommand = (program, env) => {
 };
 
 async function list(flags: AnswerFlags, env: Environment): Promise<void> {
-  const request = requestOf<MemoriesRequest>(SHAPE, flags);
+  const request = getRequest<MemoriesRequest>(SHAPE, flags);
   const page = await withMemories(flags, env, {}, ({ api }) => api.memories(request));
   await print(flags, page, () => asTable(page));
   if (flags.json) return;

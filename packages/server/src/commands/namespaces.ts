@@ -46,7 +46,7 @@ function describe(namespaces: readonly NamespaceSummary[]): Promise<string> {
 async function deleteNamespace(name: string, flags: DeleteFlags, env: Environment): Promise<void> {
   const deleted = await administer(flags, env, async ({ namespaces }) => {
     if (flags.yes) return namespaces.delete(name);
-    const known = await summaryOf(namespaces, name);
+    const known = await getSummary(namespaces, name);
     const what = known
       ? `${counted(known.memories, 'memory', 'memories')} and ${counted(known.keys, 'API key')}`
       : 'nothing';
@@ -63,7 +63,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
 
 async function changeQuota(name: string, flags: QuotaFlags, env: Environment): Promise<void> {
   const quota = await administer(flags, env, async ({ namespaces }) => {
-    const { quota: before = NO_QUOTA } = (await summaryOf(namespaces, name)) ?? {};
+    const { quota: before = NO_QUOTA } = (await getSummary(namespaces, name)) ?? {};
     return changedQuota(flags, before, (own) => namespaces.setQuota(name, own));
   });
   await print(flags, { name, quota }, () =>
@@ -74,6 +74,6 @@ async function changeQuota(name: string, flags: QuotaFlags, env: Environment): P
   );
 }
 
-async function summaryOf(namespaces: Namespaces, name: string): Promise<NamespaceSummary | undefined> {
+async function getSummary(namespaces: Namespaces, name: string): Promise<NamespaceSummary | undefined> {
   return (await namespaces.list()).find((namespace) => namespace.name === name);
 }

@@ -20,7 +20,7 @@ export async function showProgress(what: string, ...units: Units): Promise<Progr
       const payload = { done: amount(done, units), rate: amount(seconds > 0 ? done / seconds : 0, units) };
       if (!bar) {
         bar = new cliProgress.SingleBar({
-          ...{ ...STYLE, format: formatOf(what, of) },
+          ...{ ...STYLE, format: getFormat(what, of) },
           // The estimate is a text, such as NULL or INF, until there is one.
           formatTime: (seconds, options, step) =>
             Number.isFinite(seconds) ? `${TimeFormat(seconds, options, step)} left` : 'time left unknown',
@@ -37,7 +37,7 @@ export async function showProgress(what: string, ...units: Units): Promise<Progr
 
 const STYLE = { stream: process.stderr, barsize: 24, clearOnComplete: true };
 
-function formatOf(what: string, of: number): string {
+function getFormat(what: string, of: number): string {
   if (of === 0) return `${what}: {done}, {rate}/s`;
   return `${what} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted}`;
 }

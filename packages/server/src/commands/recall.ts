@@ -4,7 +4,7 @@ import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
-import { requestOf, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions } from './request-options.ts';
 import { shown } from './shown.ts';
 
 const SHAPE = {
@@ -30,7 +30,7 @@ export const recallCommand: AddCommand = (program, env) => {
 
 async function recall(words: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const query = words === '-' ? await inputText() : words;
-  const request = requestOf<RecallRequest>(SHAPE, flags, { query });
+  const request = getRequest<RecallRequest>(SHAPE, flags, { query });
   const answer = await withMemories(flags, env, { model: true }, async ({ api, waiting }) => {
     const found = await api.recall(request);
     const left = await waiting();
@@ -58,7 +58,7 @@ async function told({ results, truncated }: RecallResponse): Promise<string> {
 function explained({ id, explanation }: RecallResult): string {
   if (!explanation) return '';
   const { evidence, evidence_of_another: isOfAnother, weights } = explanation;
-  const signals = Object.entries(evidence).map(([name, value]) => ({ name, value, weight: weightOf(weights, name) }));
+  const signals = Object.entries(evidence).map(([name, value]) => ({ name, value, weight: getWeight(weights, name) }));
   const told = signals
     .filter(({ value, weight }) => value * weight !== 0)
     .sort((a, b) => b.value * b.weight - a.value * a.weight)
@@ -66,6 +66,6 @@ function explained({ id, explanation }: RecallResult): string {
   return `${shown(id)}${isOfAnother ? ', with the score of another' : ''}: ${told.join(', ')}\n`;
 }
 
-function weightOf(weights: Readonly<Record<string, number>>, name: string): number {
+function getWeight(weights: Readonly<Record<string, number>>, name: string): number {
   return weights[name] ?? 0;
 }

@@ -1,4 +1,4 @@
-import { checkOf } from '@memoryd/contract';
+import { createCheck } from '@memoryd/contract';
 import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
 import type { Flags } from '../settings/read.ts';
@@ -27,11 +27,11 @@ const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 /** The options of a request: of each field, under its name, what the contract says of it. */
 export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
   return fields.map((field) => {
-    const of = fieldOf(schema, field);
-    const flag = flagOf(field);
+    const of = getField(schema, field);
+    const flag = getFlag(field);
     const option = new Option(
-      of.type === 'boolean' ? switchOf(flag, of) : `${flag} <${valueName(field, of)}>`,
-      descriptionOf(of),
+      of.type === 'boolean' ? getSwitch(flag, of) : `${flag} <${valueName(field, of)}>`,
+      getDescription(of),
     );
     if (of.enum) option.choices(of.enum);
     return isSeveral(of) ? option.argParser(gather) : option;
@@ -44,9 +44,9 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
  * @param given fields that arguments gave
  * @throws UsageError for what the contract refuses, naming the option
  */
-export function requestOf<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
+export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
   const request = { ...optionsGiven(shape, flags), ...given };
-  const [wrong] = checkOf(shape.schema, 'what is asked for')(request);
+  const [wrong] = createCheck(shape.schema, 'what is asked for')(request);
   if (wrong) throw new UsageError(namedAsOption(wrong.message, shape.fields));
   return request as Request;
 }
@@ -54,33 +54,33 @@ export function requestOf<Request>(shape: RequestShape<Request>, flags: Flags, g
 /** The fields of a request that options gave, not yet checked. */
 export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
   const given = fields
-    .map((field) => [field, flags[keyOf(field)]] as const)
+    .map((field) => [field, flags[getKey(field)]] as const)
     .filter(([field, value]) => {
-      return value !== undefined && !(typeof value === 'boolean' && value === fieldOf(schema, field).default);
+      return value !== undefined && !(typeof value === 'boolean' && value === getField(schema, field).default);
     });
   return Object.fromEntries(
-    given.map(([field, value]) => [field, givenValue(field, fieldOf(schema, field), value)]),
+    given.map(([field, value]) => [field, givenValue(field, getField(schema, field), value)]),
   ) as Partial<Request>;
 }
 
 /** Returns the schema of a field. Where null may be given too, the schema is that of the other values. */
-function fieldOf(schema: TObject, field: string): FieldSchema {
+function getField(schema: TObject, field: string): FieldSchema {
   const of = schema.properties[field] as FieldSchema;
   const [valued] = (of.anyOf ?? []) as FieldSchema[];
   return valued ? { ...valued, ...of } : of;
 }
 
 /** A field that is true by default has an option that makes it false. */
-function switchOf(flag: string, { default: by }: FieldSchema): string {
+function getSwitch(flag: string, { default: by }: FieldSchema): string {
   return by === true ? flag.replace('--', '--no-') : flag;
 }
 
-function flagOf(field: string): string {
+function getFlag(field: string): string {
   return `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`;
 }
 
 /** The key under which commander keeps the option of a field. */
-function keyOf(field: string): string {
+function getKey(field: string): string {
   return (SINGULARS[field] ?? field).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -105,7 +105,7 @@ function isClearedByNull({ description = '' }: FieldSchema): boolean {
   return description.endsWith('null clears it.');
 }
 
-function descriptionOf(of: FieldSchema): string {
+function getDescription(of: FieldSchema): string {
   const { description = '', default: by, type } = of;
   const one = type === 'object' ? ' Here one field of it and its value.' : '';
   const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
@@ -114,7 +114,7 @@ function descriptionOf(of: FieldSchema): string {
 }
 
 function givenValue(field: string, of: FieldSchema, value: unknown): unknown {
-  if (of.type === 'object') return pairsOf(field, value as string[], holdsTexts(of));
+  if (of.type === 'object') return getPairs(field, value as string[], holdsTexts(of));
   if (isClearedByNull(of) && value === 'null') return null;
   return typeof value === 'string' ? decodeText(of as TSchema, value) : value;
 }
@@ -124,7 +124,7 @@ function holdsTexts({ patternProperties = {} }: FieldSchema): boolean {
   return Object.values(patternProperties).some(({ type }) => type === 'string');
 }
 
-function pairsOf(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
+function getPairs(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=');
     if (at < 1) throw new UsageError(`--${field} must be a name and a value with = between them`);
@@ -147,5 +147,5 @@ function jsonOr(text: string): unknown {
 function namedAsOption(message: string, fields: readonly string[]): string {
   const field = /^\w+/.exec(message)?.[0] ?? '';
   if (!fields.includes(field)) return message;
-  return message.replace(field, flagOf(field));
+  return message.replace(field, getFlag(field));
 }

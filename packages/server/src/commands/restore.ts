@@ -1,5 +1,5 @@
 import { type AddCommand, type AnswerFlags, destructive, JSON_OPTION, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, databaseOf, fileOf, ONLY_FILES } from './database.ts';
+import { DATABASE_OPTIONS, getFile, ONLY_FILES, readDatabase } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -12,7 +12,7 @@ export const restoreCommand: AddCommand = (program, env) => {
     );
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: AnswerFlags) => {
     const { restoreFile } = await import('@memoryd/engine');
-    const dbPath = fileOf(databaseOf(flags, env));
+    const dbPath = getFile(readDatabase(flags, env));
     const progress = await showProgress('restoring', 'byte');
     const onCopied = progress.show;
     await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);

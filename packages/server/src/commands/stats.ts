@@ -12,10 +12,10 @@ export const statsCommand: AddCommand = (program, env) => {
 
 async function stats(flags: AnswerFlags, env: Environment): Promise<void> {
   const answer = await withMemories(flags, env, {}, ({ api }) => api.stats());
-  await print(flags, answer, () => tableFor(['WHAT', 'VALUE'], rowsOf(answer)));
+  await print(flags, answer, () => tableFor(['WHAT', 'VALUE'], getRows(answer)));
 }
 
-function rowsOf(answer: StatsResponse): [string, string | number][] {
+function getRows(answer: StatsResponse): [string, string | number][] {
   const { embedding } = answer;
   return [
     ['working memories', answer.working_count],

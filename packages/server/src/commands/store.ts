@@ -8,7 +8,7 @@ import { inputLines, inputText, isTyped } from './input.ts';
 import { type Memories, OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
-import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
+import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 type StoreFlags = AnswerFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
 
@@ -43,7 +43,7 @@ export const storeCommand: AddCommand = (program, env) => {
 };
 
 async function storeOne(words: readonly string[], flags: StoreFlags, env: Environment): Promise<void> {
-  const request = requestOf<StoreRequest>(SHAPE, flags, { content: await contentOf(words) });
+  const request = getRequest<StoreRequest>(SHAPE, flags, { content: await getContent(words) });
   const { idempotencyKey } = flags;
   const stored = await withMemories(flags, env, { model: true, make: true }, ({ api }) =>
     api.store(request, idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -55,7 +55,7 @@ function redactedIn({ redacted }: { redacted?: unknown }): string {
   return redacted === undefined ? '' : ', with secrets taken out';
 }
 
-async function contentOf(words: readonly string[]): Promise<string> {
+async function getContent(words: readonly string[]): Promise<string> {
   if (words.length > 0 && words.join(' ') !== '-') return words.join(' ');
   if (words.length === 0 && isTyped()) {
     throw new UsageError('memoryd store needs a text; - reads it from standard input');
@@ -112,7 +112,7 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<
   const { idempotencyKey } = flags;
   let batchNumber = 0;
   try {
-    for await (const batch of batchesOf(flags)) {
+    for await (const batch of splitIntoBatches(flags)) {
       const key = idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${batchNumber++}` };
       const requests = batch.flatMap(({ request }) => request ?? []);
       const results = requests.length === 0 ? [] : (await api.storeBatch(requests, key)).results;
@@ -140,7 +140,7 @@ interface Line {
 const NO_TEXT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is not UTF-8' } };
 const NO_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
 
-async function* batchesOf(flags: StoreFlags): AsyncIterable<Line[]> {
+async function* splitIntoBatches(flags: StoreFlags): AsyncIterable<Line[]> {
   const given = optionsGiven<StoreRequest>(SHAPE, flags);
   let batch: Line[] = [];
   let chars = 0;

@@ -5,7 +5,7 @@ import { shown } from './shown.ts';
 const ELLIPSIS = '…';
 const GAP = 2;
 /** The last column is never cut to less, so that a narrow terminal wraps it. */
-const LEAST_CUT_COLUMNS = 20;
+const MIN_CUT_COLUMNS = 20;
 
 /**
  * Columns of text under their titles, for people to read on standard output: what a terminal would obey is shown instead.
@@ -20,7 +20,7 @@ export function table(
   const lines = [titles, ...rows].map((row) => row.map((cell) => shown(String(cell))));
   const widths = titles.map((_, column) => Math.max(...lines.map((row) => stringWidth(row[column] ?? ''))));
   const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP, 0);
-  const most = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(columns - before, LEAST_CUT_COLUMNS);
+  const most = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(columns - before, MIN_CUT_COLUMNS);
   const printed = lines.map((row) =>
     row.map((cell, i) => (i < titles.length - 1 ? padded(cell, widths[i]) : cut(cell, most))),
   );

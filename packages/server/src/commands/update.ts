@@ -4,7 +4,7 @@ import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
-import { requestOf, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = {
   schema: UpdateRequest,
@@ -25,7 +25,7 @@ export const updateCommand: AddCommand = (program, env) => {
 
 async function update(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const content = flags.content === '-' ? { content: await inputText() } : {};
-  const request = requestOf<UpdateRequest>(SHAPE, flags, content);
+  const request = getRequest<UpdateRequest>(SHAPE, flags, content);
   const updated = await withMemories(flags, env, { model: true }, ({ api }) => api.update(id, request));
   await print(flags, updated, () => `updated ${updated.id}\n`);
 }

@@ -1,9 +1,9 @@
 import type { CommandWords } from './command-words.ts';
-import { choicesOf, flagsWithPath, flagsWithValue, quoted, stepPatterns } from './shell-cases.ts';
+import { flagsWithPath, flagsWithValue, getChoices, quoted, stepPatterns } from './shell-cases.ts';
 
 /** What bash sources to complete the commands; from version 3 on. */
 export function bashCompletion(all: readonly CommandWords[]): string {
-  const choices = choicesOf(all).map(
+  const choices = getChoices(all).map(
     ({ path, flag, choices: words }) => `    ${quoted(`${path}:${flag}`)}) words=${quoted(words.join(' '))} ;;`,
   );
   const commands = all.map(({ path, commands: names, options, choices: words, takesPath }) => {

@@ -20,11 +20,11 @@ function __memoryd_at
     test "$at" = "$argv[1]"
 end
 complete -c memoryd -f
-${all.flatMap(linesOf).join('\n')}
+${all.flatMap(getLines).join('\n')}
 `;
 }
 
-function linesOf({ path, commands, options, choices, takesPath }: CommandWords): string[] {
+function getLines({ path, commands, options, choices, takesPath }: CommandWords): string[] {
   const here = `complete -c memoryd -n ${quoted(`__memoryd_at ${quoted(path)}`)}`;
   return [
     ...commands.map(({ name, description }) => `${here} -a ${name} -d ${quoted(description)}`),

@@ -25,7 +25,7 @@ function flagsWhere(all: readonly CommandWords[], is: (option: OptionWords) => b
 }
 
 /** Every flag that one of some words follows, with the command that has it. */
-export function choicesOf(all: readonly CommandWords[]): { path: string; flag: string; choices: readonly string[] }[] {
+export function getChoices(all: readonly CommandWords[]): { path: string; flag: string; choices: readonly string[] }[] {
   return all.flatMap(({ path, options }) =>
     options.flatMap(({ flag, value }) => (value?.kind === 'choice' ? [{ path, flag, choices: value.choices }] : [])),
   );

@@ -1,9 +1,9 @@
 import type { CommandWords } from './command-words.ts';
-import { choicesOf, flagsWithPath, flagsWithValue, quoted, stepPatterns } from './shell-cases.ts';
+import { flagsWithPath, flagsWithValue, getChoices, quoted, stepPatterns } from './shell-cases.ts';
 
 /** What zsh sources, or finds as _memoryd in its function path, to complete the commands. */
 export function zshCompletion(all: readonly CommandWords[]): string {
-  const choices = choicesOf(all).map(
+  const choices = getChoices(all).map(
     ({ path, flag, choices: words }) => `    ${quoted(`${path}:${flag}`)}) compadd -- ${words.join(' ')}; return ;;`,
   );
   const commands = all.map(({ path, commands: names, options, choices: words, takesPath }) => {

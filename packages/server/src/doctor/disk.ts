@@ -1,10 +1,10 @@
 import { constants, existsSync } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Finding, sizeOf } from './finding.ts';
+import { type Finding, getSize } from './finding.ts';
 
 /** Below it, a write may soon be refused. */
-const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+const MIN_FREE_BYTES = 64 * 1024 * 1024;
 
 /** What Linux calls a file system in memory (`man 2 statfs`). */
 const TMPFS_MAGIC = 0x01021994;
@@ -16,7 +16,7 @@ export async function checkDisk(dbPath: string): Promise<Finding[]> {
     (await refusedWriting(folder, constants.W_OK | constants.X_OK)) ??
     (existsSync(dbPath) ? await refusedWriting(dbPath, constants.R_OK | constants.W_OK) : undefined);
   if (refused !== undefined) return [refused];
-  return [await roomIn(folder, dbPath), ...(await rightsOf(dbPath))];
+  return [await roomIn(folder, dbPath), ...(await getRights(dbPath))];
 }
 
 async function refusedWriting(path: string, mode: number): Promise<Finding | undefined> {
@@ -40,8 +40,8 @@ async function roomIn(folder: string, dbPath: string): Promise<Finding> {
   const { bavail, bsize, type } = await statfs(folder);
   const free = bavail * bsize;
   const { size } = await stat(dbPath).catch(() => ({ size: 0 }));
-  const found = `${sizeOf(free)} free in ${folder}`;
-  if (free < LEAST_FREE_BYTES) {
+  const found = `${getSize(free)} free in ${folder}`;
+  if (free < MIN_FREE_BYTES) {
     return { check: 'disk', state: 'problem', found, advice: 'make room: stores are refused on a full disk' };
   }
   if (type === TMPFS_MAGIC) {
@@ -49,13 +49,13 @@ async function roomIn(folder: string, dbPath: string): Promise<Finding> {
     return { check: 'disk', state: 'warning', found, advice };
   }
   if (free < size) {
-    const advice = `make room: a backup beside the database needs ${sizeOf(size)}`;
+    const advice = `make room: a backup beside the database needs ${getSize(size)}`;
     return { check: 'disk', state: 'warning', found, advice };
   }
   return { check: 'disk', state: 'ok', found };
 }
 
-async function rightsOf(dbPath: string): Promise<Finding[]> {
+async function getRights(dbPath: string): Promise<Finding[]> {
   // Windows knows no such rights.
   if (!existsSync(dbPath) || process.platform === 'win32') return [];
   const { mode } = await stat(dbPath);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { messageOf } from '../message-of.ts';
+import { getMessage } from '../message-of.ts';
 import type { Finding } from './finding.ts';
 
 const RESTORE = 'keep the file, and restore a backup elsewhere: memoryd restore COPY --db-path FILE';
@@ -16,7 +16,7 @@ export async function checkFile(dbPath: string): Promise<Finding> {
     const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';
     return { check: 'file', state: 'problem', found: `${first}${more}`, advice: RESTORE };
   } catch (error) {
-    const found = `${dbPath}: ${messageOf(error)}`;
+    const found = `${dbPath}: ${getMessage(error)}`;
     return { check: 'file', state: 'problem', found, advice: `name the right file by --db-path; or ${RESTORE}` };
   }
 }

@@ -9,6 +9,6 @@ export interface Finding {
 }
 
 /** How much, in the unit that people read. */
-export function sizeOf(bytes: number): string {
+export function getSize(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbedderHealth, Engine } from '@memoryd/engine';
 import { engineSettings } from '../settings/engine-settings.ts';
-import { variableOf } from '../settings/names.ts';
+import { getVariable } from '../settings/names.ts';
 import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
 
@@ -22,9 +22,9 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
   if (embedder === 'none') return { check: 'model', state: 'ok', found: 'none: recall goes by words' };
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-doctor-'));
   try {
-    const health = await healthOf(settings, join(folder, 'memory.db'));
+    const health = await checkHealth(settings, join(folder, 'memory.db'));
     if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} embeds` };
-    const advice = `look at ${variableOf(health.option ?? 'embedder')}; recall goes by words meanwhile`;
+    const advice = `look at ${getVariable(health.option ?? 'embedder')}; recall goes by words meanwhile`;
     return { check: 'model', state: 'problem', found: `${embedder}: ${health.problem}`, advice };
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -32,7 +32,7 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
 }
 
 /** What an engine on a database of its own says of its model, once that has embedded a text or failed to. */
-async function healthOf(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
+async function checkHealth(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
   const { openEngine } = await import('@memoryd/engine');
   const engine = await openEngine({
     ...engineSettings(settings),
@@ -65,12 +65,12 @@ async function checkDistiller({ llmUrl, llmModel, llmApiKey }: Settings): Promis
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     if (status === 401 || status === 403) {
-      const advice = `look at ${variableOf('llmApiKey')}; sentences are quoted meanwhile`;
+      const advice = `look at ${getVariable('llmApiKey')}; sentences are quoted meanwhile`;
       return { check: 'model', state: 'problem', found: `${what} refuses the key (${status})`, advice };
     }
     return { check: 'model', state: 'ok', found: `${what} answers` };
   } catch {
-    const advice = `look at ${variableOf('llmUrl')}; sentences are quoted meanwhile`;
+    const advice = `look at ${getVariable('llmUrl')}; sentences are quoted meanwhile`;
     return { check: 'model', state: 'problem', found: `${what} does not answer`, advice };
   }
 }

@@ -5,13 +5,13 @@ const LISTENING = '0A';
 
 /** Which program listens on a port, such as `nginx (process 812)`, as far as Linux lets this user see it. */
 export function listenerOn(port: number): string | undefined {
-  const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => socketsOf(textOf(table), port));
+  const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => getSockets(getText(table), port));
   const pid = sockets.length === 0 ? undefined : processes().find((each) => holdsOne(each, sockets));
-  return pid === undefined ? undefined : `${textOf(`/proc/${pid}/comm`).trim()} (process ${pid})`;
+  return pid === undefined ? undefined : `${getText(`/proc/${pid}/comm`).trim()} (process ${pid})`;
 }
 
 /** The sockets of a table that listen on a port, as links to them read. */
-function socketsOf(table: string, port: number): string[] {
+function getSockets(table: string, port: number): string[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return table
     .split('\n')
@@ -26,7 +26,7 @@ function processes(): string[] {
 
 function holdsOne(pid: string, sockets: readonly string[]): boolean {
   const folder = `/proc/${pid}/fd`;
-  return namesIn(folder).some((name) => sockets.includes(linkOf(`${folder}/${name}`)));
+  return namesIn(folder).some((name) => sockets.includes(getLink(`${folder}/${name}`)));
 }
 
 // What is not there, or is not for this user, is nothing: processes come and go meanwhile.
@@ -38,7 +38,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function linkOf(path: string): string {
+function getLink(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
@@ -46,7 +46,7 @@ function linkOf(path: string): string {
   }
 }
 
-function textOf(path: string): string {
+function getText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

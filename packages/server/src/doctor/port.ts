@@ -9,7 +9,7 @@ const ANSWER_LIMIT_MS = 3000;
 /** Whether the service could listen where the settings say, and who does where it could not. Port 0 is any that is free. */
 export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding> {
   const where = `${port === 0 ? 'a port' : `port ${port}`} of ${host}`;
-  const refusal = await refusalOf(host, port);
+  const refusal = await toRefusal(host, port);
   if (refusal === undefined) return { check: 'port', state: 'ok', found: `${where} is free` };
   if (refusal !== 'EADDRINUSE') {
     const found = `${where} cannot be listened on (${refusal})`;
@@ -28,7 +28,7 @@ export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>)
 }
 
 /** The code of what keeps a server from listening; undefined where nothing does. */
-function refusalOf(host: string, port: number): Promise<string | undefined> {
+function toRefusal(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'no reason'));

@@ -1,5 +1,5 @@
 import { databaseName } from '../database-name.ts';
-import { messageOf } from '../message-of.ts';
+import { getMessage } from '../message-of.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether a database on a server can be used, which it is not changed by. */
@@ -12,7 +12,7 @@ export async function checkServer(databaseUrl: string): Promise<Finding> {
     const found = at >= last ? `${name} answers` : `${name} answers, and ${change} at the next start`;
     return { check: 'database', state: 'ok', found };
   } catch (error) {
-    const found = `${name}: ${messageOf(error)}`;
+    const found = `${name}: ${getMessage(error)}`;
     return { check: 'database', state: 'problem', found, advice: 'see docs/guide/scaling.md for what it has to have' };
   }
 }

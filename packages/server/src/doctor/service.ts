@@ -1,5 +1,5 @@
 import type { MemoryClient } from '@memoryd/client';
-import { messageOf } from '../message-of.ts';
+import { getMessage } from '../message-of.ts';
 import { NO_ANSWER_ADVICE } from '../no-answer.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
@@ -19,13 +19,13 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
       embedder === 'unavailable'
         ? [{ check: 'model', state: 'warning', found: `${problem}`, advice: 'look at the log of the service' }]
         : [];
-    return [health, ...versionOf(version), ...model, await accessTo(client)];
+    return [health, ...getVersion(version), ...model, await accessTo(client)];
   } catch (error) {
-    return [{ check: 'service', state: 'problem', found: messageOf(error), advice: NO_ANSWER_ADVICE }];
+    return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_ANSWER_ADVICE }];
   }
 }
 
-function versionOf(version: string): Finding[] {
+function getVersion(version: string): Finding[] {
   if (version === VERSION) return [];
   const found = `the service is ${version}, this is ${VERSION}`;
   return [{ check: 'service', state: 'warning', found, advice: 'use matching versions' }];
@@ -37,6 +37,6 @@ async function accessTo(client: MemoryClient): Promise<Finding> {
     return { check: 'service', state: 'ok', found: 'it lets this caller read' };
   } catch (error) {
     const advice = 'give a key by SERVICE_API_KEY; memoryd keys add makes one where the service runs';
-    return { check: 'service', state: 'problem', found: messageOf(error), advice };
+    return { check: 'service', state: 'problem', found: getMessage(error), advice };
   }
 }

@@ -14,7 +14,10 @@ export function checkSettings(flags: Flags, env: Environment): { settings?: Sett
     const settings = loadSettings(flags, env);
     const path = settingsPath(flags);
     const found = path === undefined ? 'flags, variables and defaults can be used' : `${path} can be used`;
-    return { settings, findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...rightsOf(path, settings)] };
+    return {
+      settings,
+      findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...getRights(path, settings)],
+    };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const advice = 'correct it: memoryd serve --help lists all settings';
@@ -23,7 +26,7 @@ export function checkSettings(flags: Flags, env: Environment): { settings?: Sett
 }
 
 /** Whether others may read a file that may hold keys. */
-function rightsOf(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
+function getRights(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
   const holdsKeys = [apiKey, embeddingApiKey, llmApiKey].some(Boolean);
   if (path === undefined || !holdsKeys || process.platform === 'win32') return [];
   if ((statSync(path).mode & 0o077) === 0) return [];

@@ -11,10 +11,10 @@ import { errorHandler } from './errors.ts';
 const SETTING_KEY = 'a-key-of-a-setting-of-forty-characters!!';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-access-'));
-const administrationOf = (name: string) => openAdministration({ dbPath: join(folder, name) });
-const never = await administrationOf('never.db');
-const made = await administrationOf('made.db');
-const closed = await administrationOf('closed.db');
+const getAdministration = (name: string) => openAdministration({ dbPath: join(folder, name) });
+const never = await getAdministration('never.db');
+const made = await getAdministration('made.db');
+const closed = await getAdministration('closed.db');
 await closed.close();
 afterAll(async () => {
   await never.close();
@@ -54,7 +54,7 @@ interface Asked {
   headers?: Record<string, string | string[]>;
 }
 
-async function statusOf(url: string, asked: Asked, app = withoutKeys) {
+async function getStatus(url: string, asked: Asked, app = withoutKeys) {
   return (await app.inject({ url, ...asked })).statusCode;
 }
 
@@ -91,33 +91,33 @@ describe('while there are no keys, a caller', () => {
     ...['Forwarded', 'Forwarded-For', 'X-Forwarded', 'X-Forwarded-For', 'X-Forwarded-Anything', 'X-Original-Host'],
     ...['X-Real-IP', 'X-Envoy-External-Address', 'Via', 'CF-Connecting-IP'],
   ])('behind a proxy that says so with %s is from elsewhere', async (header) => {
-    expect(await statusOf('/read', { headers: { [header]: '127.0.0.1' } })).toBe(401);
-    expect(await statusOf('/anyone', { headers: { [header]: '127.0.0.1' } })).toBe(200);
+    expect(await getStatus('/read', { headers: { [header]: '127.0.0.1' } })).toBe(401);
+    expect(await getStatus('/anyone', { headers: { [header]: '127.0.0.1' } })).toBe(200);
   });
 
   it('that shows a key all the same is refused, wherever it is', async () => {
     for (const remoteAddress of ['127.0.0.1', ELSEWHERE]) {
-      expect(await statusOf('/read', { remoteAddress, headers: bearer('made-up') })).toBe(401);
+      expect(await getStatus('/read', { remoteAddress, headers: bearer('made-up') })).toBe(401);
     }
   });
 
   it.each(['localhost', 'LOCALHOST:8090', '127.0.0.1:1', '127.1.2.3', '[::1]:8090', 'memory.internal:8090'])(
     'that names this machine %s is served',
     async (host) => {
-      expect(await statusOf('/read', { headers: { host } })).toBe(200);
+      expect(await getStatus('/read', { headers: { host } })).toBe(200);
     },
   );
 
   it.each(['evil.example', '127.0.0.1.evil.example', '127.evil.example:8090', '10.0.0.7', '[::2]', ''])(
     'that names it "%s" is refused',
     async (host) => {
-      expect(await statusOf('/read', { headers: { host: [host] } })).toBe(403);
-      expect(await statusOf('/read', { headers: { host: [host], ...bearer(reader.key) } }, withKeys)).toBe(403);
+      expect(await getStatus('/read', { headers: { host: [host] } })).toBe(403);
+      expect(await getStatus('/read', { headers: { host: [host], ...bearer(reader.key) } }, withKeys)).toBe(403);
     },
   );
 
   it('that gives two names is refused', async () => {
-    expect(await statusOf('/read', { headers: { host: ['localhost', 'evil.example'] } })).toBe(400);
+    expect(await getStatus('/read', { headers: { host: ['localhost', 'evil.example'] } })).toBe(400);
   });
 });
 
@@ -126,8 +126,8 @@ describe('once there are keys, a caller', () => {
     const answer = await withKeys.inject({ url: '/read', remoteAddress });
     expect(answer.statusCode).toBe(401);
     expect(answer.json().error.message).toMatch(/Authorization: Bearer .*X-API-Key.*memoryd keys add/);
-    expect(await statusOf('/nowhere', { remoteAddress }, withKeys)).toBe(401);
-    expect(await statusOf('/anyone', { remoteAddress }, withKeys)).toBe(200);
+    expect(await getStatus('/nowhere', { remoteAddress }, withKeys)).toBe(401);
+    expect(await getStatus('/anyone', { remoteAddress }, withKeys)).toBe(200);
   });
 
   it.each(['127.0.0.1', ELSEWHERE])('at %s acts in the namespace of its key', async (remoteAddress) => {
@@ -161,7 +161,7 @@ describe('once there are keys, a caller', () => {
     ],
   ])('with a key that may %s', async (_what, { key }, statuses) => {
     for (const [url, status] of Object.entries(statuses)) {
-      expect(await statusOf(url, { headers: bearer(key) }, withKeys), url).toBe(status);
+      expect(await getStatus(url, { headers: bearer(key) }, withKeys), url).toBe(status);
     }
   });
 
@@ -186,9 +186,9 @@ describe('once there are keys, a caller', () => {
 
   it('is read whatever the case of the scheme and the blanks around the key', async () => {
     for (const authorization of [`bearer ${reader.key}`, `BEARER   ${reader.key}  `]) {
-      expect(await statusOf('/read', { headers: { authorization } }, withKeys)).toBe(200);
+      expect(await getStatus('/read', { headers: { authorization } }, withKeys)).toBe(200);
     }
-    expect(await statusOf('/read', { headers: { 'x-api-key': ` ${reader.key} ` } }, withKeys)).toBe(200);
+    expect(await getStatus('/read', { headers: { 'x-api-key': ` ${reader.key} ` } }, withKeys)).toBe(200);
   });
 
   it.each([
@@ -201,7 +201,7 @@ describe('once there are keys, a caller', () => {
     ['one of another scheme beside a good one', 200, { authorization: 'Basic cmVhZGVyOg==', 'x-api-key': reader.key }],
     ['one without a scheme', 401, { authorization: reader.key }],
   ])('that shows %s gets %d', async (_row, status, headers) => {
-    expect(await statusOf('/read', { headers }, withKeys)).toBe(status);
+    expect(await getStatus('/read', { headers }, withKeys)).toBe(status);
   });
 });
 
@@ -214,9 +214,9 @@ describe('the key of a setting', () => {
   });
 
   it('is a key that exists: this machine needs one too, and those that were made are as good', async () => {
-    expect(await statusOf('/read', {}, app)).toBe(401);
-    expect(await statusOf('/read', { headers: bearer(`${SETTING_KEY}x`) }, app)).toBe(401);
-    expect(await statusOf('/read', { headers: bearer(reader.key) }, app)).toBe(200);
+    expect(await getStatus('/read', {}, app)).toBe(401);
+    expect(await getStatus('/read', { headers: bearer(`${SETTING_KEY}x`) }, app)).toBe(401);
+    expect(await getStatus('/read', { headers: bearer(reader.key) }, app)).toBe(200);
   });
 });
 
@@ -224,7 +224,7 @@ describe('while the keys cannot be read', () => {
   const app = serve(closed);
 
   it('nobody is let in, whether or not they show a key', async () => {
-    for (const headers of [{}, bearer(operator.key)]) expect(await statusOf('/read', { headers }, app)).toBe(503);
+    for (const headers of [{}, bearer(operator.key)]) expect(await getStatus('/read', { headers }, app)).toBe(503);
   });
 
   it('anyone may still ask what anyone may', async () => {

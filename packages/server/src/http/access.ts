@@ -5,7 +5,7 @@ import { assertNamespace, type Engine, type Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import type { Access, Caller } from '../caller.ts';
 import type { Settings } from '../settings/read.ts';
-import { valuesOf } from './request-headers.ts';
+import { getValues } from './request-headers.ts';
 
 /** Headers, beside `X-Forwarded-*`, by which proxies say that they pass a request on for somebody else. */
 const FORWARDING_HEADERS = new Set([
@@ -59,7 +59,7 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
   async function identify(request: FastifyRequest, isHere: boolean, needed: Scope): Promise<Caller | undefined> {
     const key = shownKey(request);
     if (key === undefined) return isHere && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
-    const holder = await holderOf(key, keys, settings);
+    const holder = await getHolder(key, keys, settings);
     if (!holder) throw unauthorized('the API key is unknown or revoked, or has expired', needed);
     return holder;
   }
@@ -68,7 +68,7 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
     async admit(request) {
       const isHere = isFromHere(request);
       if (isHere) checkHost(request, ownHost);
-      const needed = accessOf(request);
+      const needed = getAccess(request);
       if (needed === 'anyone') return (await identify(request, isHere, 'read').catch(ifUnavailable)) ?? NOBODY;
       const caller = await identify(request, isHere, needed);
       if (!caller) throw keyNeeded(await areKeysNeeded({ keys }, settings), needed);
@@ -102,11 +102,11 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 // What is not there is asked for with a key too: only who may call is told that.
-function accessOf({ is404, routeOptions }: FastifyRequest): Access {
+function getAccess({ is404, routeOptions }: FastifyRequest): Access {
   return is404 ? 'read' : (routeOptions.config.access ?? 'operate');
 }
 
-async function holderOf(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller | undefined> {
+async function getHolder(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller | undefined> {
   if (apiKey !== undefined && isSame(key, apiKey)) return { ...OPERATOR, keyId: SETTING_KEY_ID };
   const holder = await keys.check(key);
   if (!holder) return undefined;
@@ -137,7 +137,7 @@ export function shownKey(request: FastifyRequest): string | undefined {
 }
 
 function onceAtMost(request: FastifyRequest, name: string): string[] {
-  const values = valuesOf(request, name.toLowerCase());
+  const values = getValues(request, name.toLowerCase());
   if (values.length > 1) throw new MemoryError('INVALID_REQUEST', `${name} must be given once`);
   return values;
 }
@@ -182,7 +182,7 @@ function isLoopbackAddress(address: string | undefined): boolean {
 
 /** Refuses a page that reaches this machine through a name of its own (DNS rebinding): such a request names that. */
 function checkHost(request: FastifyRequest, ownHost: string): void {
-  const [host, ...more] = valuesOf(request, 'host');
+  const [host, ...more] = getValues(request, 'host');
   // HTTP/1.0 has no such header, and no browser speaks it.
   if (host === undefined && request.raw.httpVersion === '1.0') return;
   // RFC 9112, section 3.2.

@@ -181,25 +181,25 @@ describe('/mcp', () => {
     return answer.text();
   }
 
-  const callOf = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
+  const getCall = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
 
   it('answers a call that takes longer than a connection may be idle', async () => {
-    const call = { jsonrpc: '2.0', id: 1, ...callOf('stats', {}) };
+    const call = { jsonrpc: '2.0', id: 1, ...getCall('stats', {}) };
     const answer = await post(call, ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }), impatient);
     expect(answer).toMatch(/^data: .*"structuredContent"/m);
   });
 
   it.each([
-    { verb: 'recall', most: 32, request: callOf('recall', { query: 'x' }) },
+    { verb: 'recall', most: 32, request: getCall('recall', { query: 'x' }) },
     {
       verb: 'recall',
       most: 32,
       request: { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'x' } } },
     },
-    { verb: 'session', most: 8, request: callOf('session', { session_id: 'x' }) },
+    { verb: 'session', most: 8, request: getCall('session', { session_id: 'x' }) },
     { verb: 'session', most: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },
     { verb: 'sessions', most: 8, request: { method: 'resources/list' } },
-    { verb: 'consolidate', most: 64, request: callOf('consolidate', {}) },
+    { verb: 'consolidate', most: 64, request: getCall('consolidate', {}) },
   ] as const)(
     'lets what a batch asks for take turns as requests do: $verb by $request.method',
     async ({ verb, most, request }) => {

@@ -11,7 +11,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings/read.ts';
 import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
-import { auditedCaller, auditOf } from './audited-request.ts';
+import { auditedCaller, getAudit } from './audited-request.ts';
 import { limitBodyTime } from './body-deadline.ts';
 import { allowedOrigins, corsOptions, refuseForeignPage, refuseForeignWrite } from './cross-origin.ts';
 import { registerDashboardPage } from './dashboard-page.ts';
@@ -158,18 +158,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
   limitBodyTime(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const apiOf = (request: FastifyRequest) => {
+  const getApi = (request: FastifyRequest) => {
     const { namespace, scope, keyId } = request.caller;
     const memories = engine.namespace(namespace, scope, keyId);
     const binding = getBinding(request.caller);
     return audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
   };
-  const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
+  const served = { engine, getApi, gate, countAnother, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   await registerDashboardPage(app);
   app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url }, reply) => {
-    const allowed = methods.at(pathOf(url));
+    const allowed = methods.at(getPath(url));
     if (allowed.length === 0) throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
     reply.header('Allow', allowed.join(', '));
     throw new MemoryError('METHOD_NOT_ALLOWED', `this path has only ${allowed.join(', ')}`);
@@ -177,7 +177,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-function pathOf(url: string): string {
+function getPath(url: string): string {
   return url.split('?', 1)[0] as string;
 }
 
@@ -252,7 +252,7 @@ async function registerHooks(
   app.addHook('onRequest', async (request, reply) => {
     request.caller = await admitted(gate, request, reply, countWrongKey).catch((error: unknown) => {
       if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') {
-        auditOf(request, telemetry, 'authentication_failed', { method: request.method, path: pathOf(request.url) });
+        getAudit(request, telemetry, 'authentication_failed', { method: request.method, path: getPath(request.url) });
       }
       throw error;
     });
@@ -279,7 +279,7 @@ function logRequests(app: App, telemetry: Telemetry): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { key_id = null, request_id = '', ...caller } = auditedCaller(request);
     const facts = {
-      ...{ request_id, method: request.method, path: pathOf(request.url), status: reply.statusCode },
+      ...{ request_id, method: request.method, path: getPath(request.url), status: reply.statusCode },
       ...{ duration_ms: Math.round(reply.elapsedTime * 1000) / 1000, key_id, ...caller },
     };
     telemetry.report({ level: 'info', component: 'http', event: 'request_completed', facts });

@@ -13,7 +13,7 @@ export function auditedCaller({ id, ip, caller }: FastifyRequest): AuditedCaller
 }
 
 /** Audits what a request did. See `audit`. */
-export function auditOf(
+export function getAudit(
   request: FastifyRequest,
   telemetry: Telemetry,
   event: AuditEvent,

@@ -1,7 +1,7 @@
 import { invalidRequest, isBlankLine, LIMITS, type MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 import { parseJson } from './json-body.ts';
-import { valuesOf } from './request-headers.ts';
+import { getValues } from './request-headers.ts';
 
 /** Content types of bodies that hold a JSON value a line. */
 export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
@@ -15,7 +15,7 @@ export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      const [contentType = ''] = valuesOf(request, 'content-type');
+      const [contentType = ''] = getValues(request, 'content-type');
       done(null, isNdjson(contentType) ? parseLines(body) : parseJson(body));
     } catch (error) {
       done(error as Error);
@@ -23,7 +23,7 @@ export function readBatchBodies(scope: FastifyInstance): void {
   });
   // Nothing is no JSON text, but it is no lines.
   scope.addHook('preValidation', (request, _reply, done) => {
-    const [contentType = ''] = valuesOf(request, 'content-type');
+    const [contentType = ''] = getValues(request, 'content-type');
     if (request.body === undefined && isNdjson(contentType)) request.body = [];
     done();
   });

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { limitBodyTime, piecesOf } from './body-deadline.ts';
+import { getPieces, limitBodyTime } from './body-deadline.ts';
 import { errorHandler } from './errors.ts';
 import { MalformedHttp } from './malformed-http.ts';
 
@@ -24,11 +24,11 @@ beforeEach(async () => {
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     scope.post('/long', { config: { longBody: true } }, async (request, reply) => {
       let bytes = 0;
-      for await (const piece of piecesOf(request, reply, BODY_MS)) bytes += piece.length;
+      for await (const piece of getPieces(request, reply, BODY_MS)) bytes += piece.length;
       return { bytes };
     });
     scope.post('/refusing', { config: { longBody: true } }, async (request, reply) => {
-      for await (const _piece of piecesOf(request, reply, BODY_MS)) return { read: 'something' };
+      for await (const _piece of getPieces(request, reply, BODY_MS)) return { read: 'something' };
       return { read: 'nothing' };
     });
     scope.post('/careless', { config: { longBody: true } }, async () => ({ read: 'nothing' }));

@@ -6,7 +6,7 @@ import type { MalformedHttp } from './malformed-http.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route reads a body of any length, by `piecesOf`. */
+    /** Whether the route reads a body of any length, by `getPieces`. */
     longBody?: true;
   }
 }
@@ -64,7 +64,7 @@ function requestTimeout(): Error & { code: string } {
  * @param silentMs how long it may be silent
  * @throws MemoryError INVALID_REQUEST when its client has gone, or sends nothing for too long
  */
-export async function* piecesOf(
+export async function* getPieces(
   { body }: FastifyRequest,
   reply: FastifyReply,
   silentMs: number,
@@ -74,7 +74,7 @@ export async function* piecesOf(
   const pieces = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   try {
     for (;;) {
-      const piece = await nextOf(pieces, silentMs);
+      const piece = await getNext(pieces, silentMs);
       if (piece.done) return;
       yield piece.value;
     }
@@ -88,7 +88,7 @@ export async function* piecesOf(
   }
 }
 
-async function nextOf(pieces: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
+async function getNext(pieces: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
   let late: NodeJS.Timeout | undefined;
   // The body stays as it is: destroying it would take the connection from under the answer.
   const silence = new Promise<never>((_resolve, reject) => {

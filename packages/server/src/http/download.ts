@@ -8,7 +8,7 @@ import { goneSignal } from './gone-signal.ts';
 
 /** How long a reader may take to make room for what waits to be sent, and to take all of it. */
 const SLOW_READER_MS = 30_000;
-const LONGEST_MS = 60 * 60 * 1000;
+const MAX_MS = 60 * 60 * 1000;
 
 /** Longest that a reader may take, in milliseconds. */
 export interface DownloadLimits {
@@ -47,7 +47,7 @@ export function sendHead(reply: FastifyReply, headers: Readonly<Record<string, s
 export async function writeDownload(
   response: ServerResponse,
   pieces: AsyncIterable<string | Uint8Array>,
-  { slowReaderMs, longestMs }: DownloadLimits = { slowReaderMs: SLOW_READER_MS, longestMs: LONGEST_MS },
+  { slowReaderMs, longestMs }: DownloadLimits = { slowReaderMs: SLOW_READER_MS, longestMs: MAX_MS },
 ): Promise<void> {
   const late = AbortSignal.timeout(longestMs);
   const gone = goneSignal(response);

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, type ErrorResponse, MemoryError } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { variableOf } from '../settings/names.ts';
+import { getVariable } from '../settings/names.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,7 +22,7 @@ function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): Memor
   const { statusCode = 500, code = '' } = thrown as Partial<FastifyError>;
   if (statusCode === ERRORS.PAYLOAD_TOO_LARGE.status) {
     const { bodyLimit, config } = routeOptions;
-    const setting = variableOf(config?.bodySetting ?? 'maxBodyBytes');
+    const setting = getVariable(config?.bodySetting ?? 'maxBodyBytes');
     const message = `the request body is too large: it may have ${bodyLimit} bytes; ${setting} sets this limit`;
     return new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: thrown });
   }

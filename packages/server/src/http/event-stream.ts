@@ -30,7 +30,7 @@ export async function writeEvents(
   }, HEARTBEAT_MS);
   try {
     for await (const event of events) {
-      if (!response.write(frameOf(event))) await once(response, 'drain', { signal: AbortSignal.timeout(slowReaderMs) });
+      if (!response.write(toFrame(event))) await once(response, 'drain', { signal: AbortSignal.timeout(slowReaderMs) });
     }
     response.end();
   } catch {
@@ -40,6 +40,6 @@ export async function writeEvents(
   }
 }
 
-function frameOf(event: MemoryEvent): string {
+function toFrame(event: MemoryEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -1,4 +1,4 @@
-import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import { type Check, createCheck, invalidRequest, MemoryError } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -42,7 +42,7 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-const checkEmpty: Check = checkOf(Type.Object({}, { additionalProperties: false }), 'body');
+const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: false }), 'body');
 
 /** A handler step for routes that take no body: refuses one that says anything. Nothing and `{}` pass. */
 export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {

@@ -268,8 +268,8 @@ class World {
     this.#engine = engine;
     this.#app = app;
     this.#state = state;
-    this.routes = namesOf(routes);
-    this.undeclared = namesOf(routes.filter(({ config }) => config?.access === undefined));
+    this.routes = getNames(routes);
+    this.undeclared = getNames(routes.filter(({ config }) => config?.access === undefined));
   }
 
   static async open(name: string): Promise<World> {
@@ -314,9 +314,9 @@ class World {
     return (await this.#app.inject('/openapi.json')).json();
   }
 
-  /** Asks as a namespace; `idsOf` names whose ids are given to what it makes. */
-  async ask(namespace: string, { step, operator, headers, ...request }: Step, idsOf = namespace): Promise<Seen> {
-    this.#state.namespace = idsOf;
+  /** Asks as a namespace; `getIds` names whose ids are given to what it makes. */
+  async ask(namespace: string, { step, operator, headers, ...request }: Step, getIds = namespace): Promise<Seen> {
+    this.#state.namespace = getIds;
     const keys = this.#keys.get(namespace);
     const authorization = `Bearer ${operator ? keys?.operate : keys?.write}`;
     const asked = { ...request, headers: { ...headers, authorization } };
@@ -358,7 +358,7 @@ class World {
   }
 }
 
-function namesOf(routes: readonly RouteOptions[]): string[] {
+function getNames(routes: readonly RouteOptions[]): string[] {
   return routes.flatMap(({ method, url }) => [method].flat().map((one) => `${one} ${url}`));
 }
 

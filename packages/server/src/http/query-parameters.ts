@@ -16,7 +16,7 @@ export function decodeQuery(schema: TSchema, raw: string): Record<string, unknow
   const properties = new Map(Object.entries((schema as { properties?: Record<string, TSchema> }).properties ?? {}));
   const values = new Map<string, unknown>();
   const metadata = new Map<string, unknown>();
-  for (const [name, text] of pairsOf(raw)) {
+  for (const [name, text] of getPairs(raw)) {
     if (name === 'metadata' && properties.has(name))
       throw wrongParameter(name, 'metadata is written metadata.<key>=<value>');
     if (properties.has('metadata') && isMetadata(name)) {
@@ -61,7 +61,7 @@ function wrongParameter(name: string, message: string): MemoryError {
   return invalidRequest([{ path: `/${escapePointer(name)}`, message }]);
 }
 
-function* pairsOf(raw: string): Generator<[name: string, text: string]> {
+function* getPairs(raw: string): Generator<[name: string, text: string]> {
   for (const pair of raw.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');

@@ -1,12 +1,12 @@
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { errorHandler } from './errors.ts';
-import { entityTag, storeOptionsOf, writeConditionOf } from './request-headers.ts';
+import { entityTag, readStoreOptions, readWriteCondition } from './request-headers.ts';
 
 const app = Fastify();
 app.setErrorHandler(errorHandler({ report: () => {} }));
-app.post('/store', storeOptionsOf);
-app.put('/update', writeConditionOf);
+app.post('/store', readStoreOptions);
+app.put('/update', readWriteCondition);
 
 const condition = async (...values: string[]) => {
   const headers: Record<string, string[]> = values.length > 0 ? { 'if-match': values } : {};

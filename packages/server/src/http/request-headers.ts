@@ -1,5 +1,5 @@
 import {
-  checkOf,
+  createCheck,
   type EventsRequest,
   invalidRequest,
   LIMITS,
@@ -38,15 +38,15 @@ export const EventsHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(Type.String({ description: 'The id of the last event that the reader has seen.' })),
 });
 
-const checkStoreHeaders = checkOf(StoreHeaders, 'headers');
+const checkStoreHeaders = createCheck(StoreHeaders, 'headers');
 
 /**
  * What the headers of a store ask for.
  *
  * @throws MemoryError INVALID_REQUEST for an idempotency key that is empty, too long or given twice
  */
-export function storeOptionsOf(request: FastifyRequest): StoreOptions {
-  const keys = valuesOf(request, 'idempotency-key');
+export function readStoreOptions(request: FastifyRequest): StoreOptions {
+  const keys = getValues(request, 'idempotency-key');
   const [key] = keys;
   if (key === undefined) return {};
   const wrong =
@@ -58,8 +58,8 @@ export function storeOptionsOf(request: FastifyRequest): StoreOptions {
 }
 
 /** The last event that a reader has seen; of several, the last that it names. An empty id is none. */
-export function lastEventIdOf(request: FastifyRequest): Pick<EventsRequest, 'last_event_id'> {
-  const id = valuesOf(request, 'last-event-id').at(-1);
+export function readLastEventId(request: FastifyRequest): Pick<EventsRequest, 'last_event_id'> {
+  const id = getValues(request, 'last-event-id').at(-1);
   return id ? { last_event_id: id } : {};
 }
 
@@ -73,8 +73,8 @@ const VERSION = /^[1-9][0-9]{0,14}$/;
  *
  * @throws MemoryError INVALID_REQUEST for a header that is neither `*` nor a list of entity tags
  */
-export function writeConditionOf(request: FastifyRequest): WriteCondition {
-  const values = valuesOf(request, 'if-match');
+export function readWriteCondition(request: FastifyRequest): WriteCondition {
+  const values = getValues(request, 'if-match');
   if (values.length === 0) return {};
   const text = values.join(',').trim();
   return text === '*' ? {} : { ifVersions: strongVersions(text) };
@@ -90,7 +90,7 @@ export function entityTag(version: number): string {
  * header names none, so that the whole memory is returned.
  */
 export function isKnown(request: FastifyRequest, version: number): boolean {
-  const text = valuesOf(request, 'if-none-match').join(',');
+  const text = getValues(request, 'if-none-match').join(',');
   const tags = text.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes('*') || tags.includes(entityTag(version));
 }
@@ -116,7 +116,7 @@ function malformedIfMatch(): MemoryError {
 }
 
 /** Every value of a header, in the order of arrival, where Node joins them into one or keeps only the first. */
-export function valuesOf(request: FastifyRequest, name: string): string[] {
+export function getValues(request: FastifyRequest, name: string): string[] {
   const { rawHeaders } = request.raw;
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }

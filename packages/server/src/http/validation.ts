@@ -1,4 +1,4 @@
-import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import { type Check, createCheck, invalidRequest, MemoryError } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 import type { FastifySchemaCompiler } from 'fastify';
 import { decodeQuery } from './query-parameters.ts';
@@ -15,13 +15,13 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   // Header schemas describe; request-headers.ts checks, because only it sees a header that came twice.
   if (httpPart === 'headers') return () => true;
   if (httpPart === 'querystring') {
-    const check = checkOf(schema, 'query string');
+    const check = createCheck(schema, 'query string');
     // Parameters are flat: a detail leads to the parameter, and not into the list that it becomes.
     const flat: Check = (value) => check(value).map((detail) => ({ ...detail, path: parameterPath(detail.path) }));
-    return (query: RawQuery) => outcomeOf(flat, () => decodeQuery(schema, query.raw));
+    return (query: RawQuery) => getOutcome(flat, () => decodeQuery(schema, query.raw));
   }
-  const check = httpPart === 'body' ? checkOf(schema, 'body') : checkOf(schema, 'path', ['memory_id', 'id']);
-  return (value: unknown) => outcomeOf(check, () => value);
+  const check = httpPart === 'body' ? createCheck(schema, 'body') : createCheck(schema, 'path', ['memory_id', 'id']);
+  return (value: unknown) => getOutcome(check, () => value);
 };
 
 function parameterPath(path: string): string {
@@ -30,7 +30,7 @@ function parameterPath(path: string): string {
   return parameter === 'metadata' && key !== undefined ? `/metadata.${key}` : `/${parameter}`;
 }
 
-function outcomeOf(check: Check, read: () => unknown): Outcome {
+function getOutcome(check: Check, read: () => unknown): Outcome {
   try {
     const value = read();
     const details = check(value);

@@ -1,4 +1,4 @@
-import { assertValid, checkOf, type StoreOptions, type WriteCondition } from '@memoryd/contract';
+import { assertValid, createCheck, type StoreOptions, type WriteCondition } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 
 /**
@@ -14,7 +14,7 @@ const CallMeta = Type.Object({
 
 const OWN_KEYS = Object.keys(CallMeta.properties);
 
-const check = checkOf(CallMeta, '_meta');
+const check = createCheck(CallMeta, '_meta');
 
 /**
  * The options that a call's `_meta` gives.

@@ -13,7 +13,7 @@ import type {
 import { protocolError } from './failures.ts';
 
 /** Most that is told of one request. */
-const MOST_TOLD = 8;
+const MAX_REPORTED = 8;
 
 type Extra = RequestHandlerExtra<ServerRequest | Request, ServerNotification | Notification>;
 type Answer = ServerResult | Result;
@@ -60,10 +60,10 @@ function refusing<Schema extends AnyObjectSchema>(schema: Schema): Schema {
 }
 
 function refuse({ error }: { error: { issues: Issue[] } }): never {
-  throw protocolError(invalidRequest(error.issues.slice(0, MOST_TOLD).map(detailOf)));
+  throw protocolError(invalidRequest(error.issues.slice(0, MAX_REPORTED).map(getDetail)));
 }
 
-function detailOf(issue: Issue): ErrorDetail {
+function getDetail(issue: Issue): ErrorDetail {
   const names = issue.path.map(String);
   const pointer = names.map((name) => `/${escapePointer(name)}`).join('');
   return { path: pointer, message: `${names.join('.') || 'params'}${wrong(issue)}` };

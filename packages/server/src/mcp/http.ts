@@ -4,7 +4,7 @@ import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /** Proxies on the way end connections that carry nothing, too. */
-const LONGEST_SILENCE_MS = 15_000;
+const MAX_SILENCE_MS = 15_000;
 
 interface McpPost {
   request: Request;
@@ -29,7 +29,7 @@ export async function answerPost(
   options: McpOptions,
   { request, body, gone, idleMs, onMessage }: McpPost,
 ): Promise<Response> {
-  const transport = new ToldTransport(onMessage, Math.min(LONGEST_SILENCE_MS, idleMs / 3));
+  const transport = new ToldTransport(onMessage, Math.min(MAX_SILENCE_MS, idleMs / 3));
   const server = createMcpServer(caller, options);
   await server.connect(transport);
   // Who has gone already says so no more.

@@ -1,7 +1,7 @@
 import { counted, invalidRequest, LIMITS, type MemoryApi, MemoryError, type SessionSummary } from '@memoryd/contract';
 import { sessionPage } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
-import { MEMORY_URI_TEMPLATE, SESSION_URI_TEMPLATE, sessionUri, targetOf } from './uris.ts';
+import { MEMORY_URI_TEMPLATE, parseTarget, SESSION_URI_TEMPLATE, sessionUri } from './uris.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -39,7 +39,7 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
   const newest = byId(await recentSessions(api))
     .sort(byNewest)
     .slice(0, LISTED_SESSIONS);
-  const place = cursor === undefined ? undefined : placeOf(cursor);
+  const place = cursor === undefined ? undefined : getPlace(cursor);
   const rest = place ? newest.filter((session) => byNewest(place, session) < 0) : newest;
   const page = rest.slice(0, PAGE_SESSIONS);
   const last = page.at(-1);
@@ -62,7 +62,7 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
  * @throws MemoryError NOT_FOUND for an address that names nothing
  */
 export async function readResource(api: MemoryApi, uri: string): Promise<ReadResourceResult> {
-  const target = targetOf(uri);
+  const target = parseTarget(uri);
   if (!target) {
     const templates = `${MEMORY_URI_TEMPLATE} and ${SESSION_URI_TEMPLATE}`;
     throw new MemoryError('NOT_FOUND', `no such resource; there are ${templates}`);
@@ -111,7 +111,7 @@ function cursorTo({ last_at, session_id }: Place): string {
   return Buffer.from(JSON.stringify([last_at, session_id])).toString('base64url');
 }
 
-function placeOf(cursor: string): Place {
+function getPlace(cursor: string): Place {
   try {
     const [last_at, session_id, ...more]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (typeof last_at === 'string' && typeof session_id === 'string' && more.length === 0) {

@@ -44,14 +44,14 @@ async function connected(caller: McpCaller): Promise<InMemoryTransport> {
   return here;
 }
 
-async function clientOf(caller: McpCaller): Promise<Client> {
+async function createClient(caller: McpCaller): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(await connected(caller));
   return client;
 }
 
 /** The error that a request is answered with, sent as it is: the client of the SDK would not send such a one. */
-async function errorOf(request: { method: string; params?: object }): Promise<JSONRPCErrorResponse['error']> {
+async function getError(request: { method: string; params?: object }): Promise<JSONRPCErrorResponse['error']> {
   const here = await connected({ api, scope: 'operate' });
   const answered = new Promise<JSONRPCMessage>((resolve) => {
     here.onmessage = resolve;
@@ -76,7 +76,7 @@ describe('a caller who may', () => {
     },
   ];
   it.each(allowed)('$scope finds $tools, and is refused the others', async ({ scope, tools }) => {
-    const client = await clientOf({ api, scope });
+    const client = await createClient({ api, scope });
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
     for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
       const { isError, _meta } = await client.callTool({ name, arguments: { colour: 'none' } });
@@ -89,7 +89,7 @@ describe('a caller who may', () => {
 
 it('answers for the namespace of its caller alone', async () => {
   const [one, two] = await Promise.all(
-    ['one', 'two'].map((name) => clientOf({ api: engine.namespace(name), scope: 'operate' })),
+    ['one', 'two'].map((name) => createClient({ api: engine.namespace(name), scope: 'operate' })),
   );
   await one?.callTool({ name: 'store', arguments: { content: 'mine alone', session_id: 'private' } });
   const recall = { name: 'recall', arguments: { query: 'mine' } };
@@ -101,7 +101,7 @@ it('answers for the namespace of its caller alone', async () => {
 it('shows nothing of a defect, and reports it', async () => {
   const defect = new Error('SQLITE_CORRUPT at secret.ts:1');
   const fail = () => Promise.reject(defect);
-  const client = await clientOf({
+  const client = await createClient({
     api: { ...api, stats: fail, memory: fail, recall: fail, sessions: fail },
     scope: 'operate',
   });
@@ -126,7 +126,7 @@ describe('of what a call says under _meta', () => {
   const LEVELS = 100_000;
   const DEEP: unknown = JSON.parse(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`);
   const callWith = async (_meta: Record<string, unknown>) => {
-    const client = await clientOf({ api, scope: 'read' });
+    const client = await createClient({ api, scope: 'read' });
     const answer = await client.callTool({ name: 'stats', arguments: {}, _meta });
     await client.close();
     return answer;
@@ -179,13 +179,13 @@ describe('a request whose parameters do not fit', () => {
     },
   ];
   it.each(requests)('is refused by $method: $says', async ({ method, params, says }) => {
-    const error = await errorOf({ method, ...(params && { params }) });
+    const error = await getError({ method, ...(params && { params }) });
     expect(error).toMatchObject({ code: -32602, message: says, data: { error: { code: 'INVALID_REQUEST' } } });
   });
 
   it('is told no more of them than a few', async () => {
     const args = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));
-    const { message, data } = await errorOf({ method: 'prompts/get', params: { name: 'any', arguments: args } });
+    const { message, data } = await getError({ method: 'prompts/get', params: { name: 'any', arguments: args } });
     expect(message).toBe('arguments.a0 must be a string (and 7 more)');
     expect(JSON.stringify(data).length).toBeLessThan(2000);
   });

@@ -74,9 +74,9 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
     const tool = MCP_TOOLS.find(({ listed }) => listed.name === params.name);
     if (!tool) throw new ProtocolError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
     try {
-      if (!covers(caller.scope, tool.scope)) throw refusalOf(tool);
+      if (!covers(caller.scope, tool.scope)) throw toRefusal(tool);
       const answer = await inTurn(tool.heavy, extra, options, () =>
-        tool.answer(caller.api, params.arguments ?? {}, callOf(extra), options.maxArgumentBytes),
+        tool.answer(caller.api, params.arguments ?? {}, getCall(extra), options.maxArgumentBytes),
       );
       return { structuredContent: answer.structured, content: [{ type: 'text', text: answer.text }] };
     } catch (thrown) {
@@ -100,7 +100,7 @@ async function inTurn<Answer>(
   }
 }
 
-function refusalOf({ listed, scope }: McpTool): MemoryError {
+function toRefusal({ listed, scope }: McpTool): MemoryError {
   const needed: Record<Scope, string> = {
     metrics: 'read metrics',
     read: 'read',
@@ -110,7 +110,11 @@ function refusalOf({ listed, scope }: McpTool): MemoryError {
   return new MemoryError('FORBIDDEN', `${listed.name} needs an API key that may ${needed[scope]}`);
 }
 
-function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerRequest, ServerNotification>): ToolCall {
+function getCall({
+  signal,
+  _meta,
+  sendNotification,
+}: RequestHandlerExtra<ServerRequest, ServerNotification>): ToolCall {
   const options = callOptions(_meta);
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return { signal, ...options };

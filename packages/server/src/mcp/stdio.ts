@@ -15,7 +15,7 @@ import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /** Requests that are open at a time; what comes after them waits in the pipe. */
-const MOST_OPEN = 256;
+const MAX_OPEN = 256;
 
 /** One client on a pair of streams. */
 export interface StdioConnection {
@@ -82,14 +82,14 @@ class AnsweringTransport extends StdioServerTransport {
 
   #note(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.#open.add(message.id);
-    if (this.#open.size >= MOST_OPEN) this.#input.pause();
+    if (this.#open.size >= MAX_OPEN) this.#input.pause();
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
     if (cancelled !== undefined) this.#settle(cancelled);
   }
 
   #settle(id: RequestId): void {
     this.#open.delete(id);
-    if (this.#open.size < MOST_OPEN && this.#input.isPaused()) this.#input.resume();
+    if (this.#open.size < MAX_OPEN && this.#input.isPaused()) this.#input.resume();
     if (this.#open.size === 0) this.#onAnswered?.();
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoryUri, sessionUri, targetOf } from './uris.ts';
+import { memoryUri, parseTarget, sessionUri } from './uris.ts';
 
 const anyId = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed());
 
@@ -8,10 +8,10 @@ describe('the address of a resource', () => {
   it('leads back to the memory or session of any name', () => {
     fc.assert(
       fc.property(anyId, anyId, (id, cursor) => {
-        expect(targetOf(memoryUri(id))).toEqual({ memoryId: id });
-        expect(targetOf(sessionUri(id))).toEqual({ sessionId: id });
+        expect(parseTarget(memoryUri(id))).toEqual({ memoryId: id });
+        expect(parseTarget(sessionUri(id))).toEqual({ sessionId: id });
         const page = `${sessionUri(id)}?cursor=${encodeURIComponent(cursor)}`;
-        expect(targetOf(page)).toEqual({ sessionId: id, cursor });
+        expect(parseTarget(page)).toEqual({ sessionId: id, cursor });
       }),
     );
   });
@@ -19,7 +19,7 @@ describe('the address of a resource', () => {
   it.each(['memory://', 'memory://%', 'memory://a/b', 'memory://a?cursor=b', 'session://a?b=c', 'http://a', ''])(
     'is not "%s"',
     (uri) => {
-      expect(targetOf(uri)).toBeUndefined();
+      expect(parseTarget(uri)).toBeUndefined();
     },
   );
 });

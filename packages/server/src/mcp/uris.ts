@@ -19,7 +19,7 @@ const MEMORY_URI = /^memory:\/\/([^/?#]+)$/i;
 const SESSION_URI = /^session:\/\/([^/?#]+)(?:\?cursor=([^&#]+))?$/i;
 
 /** What an address names; undefined where it is none of ours. */
-export function targetOf(uri: string): Target | undefined {
+export function parseTarget(uri: string): Target | undefined {
   try {
     const [, memoryId] = MEMORY_URI.exec(uri) ?? [];
     if (memoryId !== undefined) return { memoryId: decodeURIComponent(memoryId) };

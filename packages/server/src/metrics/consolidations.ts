@@ -28,7 +28,7 @@ export function consolidationMetrics(registers: Registers): (event: TelemetryEve
   const consolidated = counter('service_consolidated_memories_total', 'Memories that settled or were distilled.');
   const evicted = counter('service_evicted_memories_total', 'Memories that consolidation took out of recall.');
   return ({ event, facts = {} }) => {
-    const outcome = outcomeOf(event);
+    const outcome = getOutcome(event);
     if (!outcome) return;
     runs.inc({ outcome });
     if (outcome !== 'completed') return;
@@ -38,7 +38,7 @@ export function consolidationMetrics(registers: Registers): (event: TelemetryEve
   };
 }
 
-function outcomeOf(event: string): Outcome | undefined {
+function getOutcome(event: string): Outcome | undefined {
   return OUTCOMES.find((outcome) => event === `consolidation_${outcome}`);
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
-import { programOf } from '../command-line.ts';
+import { createProgram } from '../command-line.ts';
 import { isDestructive } from '../commands/command.ts';
 import { commandsPage } from './commands.ts';
 
@@ -10,10 +10,10 @@ it('docs/reference/cli.md is what `npm run commands-page --workspace memoryd` wr
   expect(page).toBe(commandsPage());
 });
 
-function pathsOf(command: Command, before: string): string[] {
+function getPaths(command: Command, before: string): string[] {
   return command.commands.flatMap((each) => {
     const path = `${before} ${each.name()}`.trim();
-    return [path, ...pathsOf(each, path)];
+    return [path, ...getPaths(each, path)];
   });
 }
 
@@ -22,16 +22,16 @@ it('the page names the aliases of a command', () => {
 });
 
 it('every command that wants --yes counts as destructive', () => {
-  const program = programOf({});
+  const program = createProgram({});
   const named = (path: string) =>
     path.split(' ').reduce((at, name) => at.commands.find((each) => each.name() === name) ?? at, program);
-  const wanting = pathsOf(program, '').filter((path) => named(path).options.some(({ long }) => long === '--yes'));
+  const wanting = getPaths(program, '').filter((path) => named(path).options.some(({ long }) => long === '--yes'));
   expect(wanting).not.toEqual([]);
   expect(wanting.filter((path) => isDestructive(named(path)))).toEqual(wanting);
 });
 
 it('the page has a section for every command, and every command says what it does', () => {
   const page = commandsPage();
-  for (const path of pathsOf(programOf({}), ''))
+  for (const path of getPaths(createProgram({}), ''))
     expect(page).toMatch(new RegExp(`^## ${path}\n\n\\S.*\n\n\`memoryd ${path}`, 'm'));
 });

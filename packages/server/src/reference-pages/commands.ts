@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { programOf } from '../command-line.ts';
+import { createProgram } from '../command-line.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { SETTING_NAMES } from '../settings/names.ts';
 import { SERVICE_SETTINGS } from '../settings/options.ts';
@@ -7,7 +7,7 @@ import { markdownTable } from './markdown-table.ts';
 
 /** The reference page of all commands, in Markdown, as their tree has them. */
 export function commandsPage(): string {
-  const program = programOf({});
+  const program = createProgram({});
   return `<!-- Written by \`npm run commands-page --workspace memoryd\`; edit packages/server/src/commands instead. -->
 # Commands
 
@@ -39,8 +39,8 @@ function sections(command: Command, before: readonly string[]): string[] {
     escaped(command.description()),
     `\`${usage.trim()}\``,
     ...command.aliases().map((alias) => `Also \`memoryd ${[...before, alias].join(' ')}\`.`),
-    ...settingsOf(command),
-    ...tablesOf(command),
+    ...getSettings(command),
+    ...getTables(command),
   ];
   return [`${parts.join('\n\n')}\n`, ...command.commands.flatMap((each) => sections(each, names))];
 }
@@ -49,7 +49,7 @@ function sections(command: Command, before: readonly string[]): string[] {
 const EVERY_SETTING = SERVICE_SETTINGS.length;
 
 /** The settings that a command takes as flags, which a page of their own describes. */
-function settingsOf({ options }: Command): string[] {
+function getSettings({ options }: Command): string[] {
   const flags = options.filter(isSetting).map(({ long }) => `\`${long}\``);
   if (flags.length === 0) return [];
   const every = flags.length > EVERY_SETTING ? 'every setting as a flag' : 'every setting but `--url` as a flag';
@@ -63,23 +63,23 @@ function isSetting({ long, description }: Option): boolean {
   );
 }
 
-function tablesOf(command: Command): string[] {
+function getTables(command: Command): string[] {
   const isListed = (option: Option) => !isSetting(option) && option.long !== '--config';
   const rows = [
-    ...command.registeredArguments.map((argument) => [`\`${nameOf(argument)}\``, meaningOf(argument)]),
+    ...command.registeredArguments.map((argument) => [`\`${getName(argument)}\``, getMeaning(argument)]),
     ...command.options
       .filter(isListed)
-      .map((option) => [`\`${option.flags.replaceAll('|', '\\|')}\``, meaningOf(option)]),
+      .map((option) => [`\`${option.flags.replaceAll('|', '\\|')}\``, getMeaning(option)]),
   ];
   return rows.length === 0 ? [] : [markdownTable(['Argument or option', 'Meaning'], rows)];
 }
 
-function nameOf(argument: Argument): string {
+function getName(argument: Argument): string {
   const name = argument.name() + (argument.variadic ? '...' : '');
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-function meaningOf({ description, defaultValue, argChoices }: Argument | Option): string {
+function getMeaning({ description, defaultValue, argChoices }: Argument | Option): string {
   const sentence = description.endsWith('.') ? description : `${description}.`;
   const choices = argChoices ? ` One of ${argChoices.join(', ')}.` : '';
   const otherwise = defaultValue === undefined ? '' : ` Default: ${defaultValue}.`;

@@ -83,7 +83,7 @@ function requestRow(place: string, { name, required, description, schema }: Name
   return [
     `\`${name}\`${required ? ' (needed)' : ''}`,
     place,
-    cell(mustOf(schema)),
+    cell(getMust(schema)),
     cell(`${description ?? schema.description ?? ''}${byDefault}`),
   ];
 }
@@ -106,7 +106,7 @@ function bodyRows({ content }: { content: Content } = { content: {} }): string[]
 function answered({ description, headers = {}, content = {} }: Answer): string[] {
   const headerRows = Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => [
     `\`${name}\``,
-    cell(kindOf(schema)),
+    cell(getKind(schema)),
     cell(meaning),
   ]);
   const bodies = Object.entries(content).flatMap(([type, { schema }]) => [
@@ -117,7 +117,7 @@ function answered({ description, headers = {}, content = {} }: Answer): string[]
 }
 
 function answerTable(schema: Schema): string[] {
-  return table(['Answer', 'Is', 'Meaning'], fieldsOf(schema, '', DEEPEST));
+  return table(['Answer', 'Is', 'Meaning'], getFields(schema, '', DEEPEST));
 }
 
 /** None where there is nothing in it. */
@@ -125,28 +125,28 @@ function table(head: string[], rows: string[][]): string[] {
   return rows.length > 0 ? [markdownTable(head, rows)] : [];
 }
 
-function fieldsOf({ properties, anyOf = [] }: Schema, before: string, depth: number): string[][] {
-  if (!properties) return anyOf.flatMap((one) => fieldsOf(one, before, depth));
+function getFields({ properties, anyOf = [] }: Schema, before: string, depth: number): string[][] {
+  if (!properties) return anyOf.flatMap((one) => getFields(one, before, depth));
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = before + name;
-    const row = [`\`${path}\``, cell(kindOf(schema)), cell(schema.description ?? '')];
+    const row = [`\`${path}\``, cell(getKind(schema)), cell(schema.description ?? '')];
     if (depth === 1) return [row];
     const inner = schema.items
-      ? fieldsOf(schema.items, `${path}[].`, depth - 1)
-      : fieldsOf(schema, `${path}.`, depth - 1);
+      ? getFields(schema.items, `${path}[].`, depth - 1)
+      : getFields(schema, `${path}.`, depth - 1);
     return [row, ...inner];
   });
 }
 
-function mustOf(schema: Schema): string {
-  return schema['x-must']?.replace(/^be /, '') ?? kindOf(schema);
+function getMust(schema: Schema): string {
+  return schema['x-must']?.replace(/^be /, '') ?? getKind(schema);
 }
 
-function kindOf({ type, format, items, anyOf, ...schema }: Schema): string {
+function getKind({ type, format, items, anyOf, ...schema }: Schema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ');
-  if (anyOf) return [...new Set(anyOf.map(kindOf))].join(' or ');
-  if (items) return `array of ${kindOf(items)}`;
+  if (anyOf) return [...new Set(anyOf.map(getKind))].join(' or ');
+  if (items) return `array of ${getKind(items)}`;
   return format ?? type ?? 'any';
 }
 

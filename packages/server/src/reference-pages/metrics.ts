@@ -6,7 +6,7 @@ export function metricsPage(): string {
   const rows = createMetrics().descriptions.map(({ name, type, labels, help }) => [
     `\`${name}\``,
     type,
-    unitOf(name),
+    getUnit(name),
     labels.map((label) => `\`${label}\``).join(', '),
     help,
   ]);
@@ -29,7 +29,7 @@ resident memory, open files, delay of the event loop, garbage collection.
 }
 
 /** The unit that the end of a name tells; none for what is counted. */
-function unitOf(name: string): string {
+function getUnit(name: string): string {
   if (name === 'service_consolidation_last_run') return 'seconds since 1970';
   if (name.endsWith('_seconds')) return 'seconds';
   if (name.endsWith('_bytes')) return 'bytes';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkOf } from '@memoryd/contract';
+import { createCheck } from '@memoryd/contract';
 import { type TSchema, Type } from '@memoryd/contract/typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UsageError } from '../usage-error.ts';
@@ -27,23 +27,23 @@ interface SettingSchema {
 /** Two values that a setting may have, neither of which is its default where it can be helped. */
 function twoValues(key: SettingKey): [unknown, unknown] {
   const schema: TSchema & SettingSchema = SettingsSchema.properties[key];
-  const check = checkOf(Type.Object({ value: schema }), 'value');
+  const check = createCheck(Type.Object({ value: schema }), 'value');
   const isGood = (value: unknown) => check({ value }).length === 0 && value !== schema.default;
-  const [first, second = schema.default] = candidatesOf(schema).filter(isGood);
+  const [first, second = schema.default] = getCandidates(schema).filter(isGood);
   expect(first, `a value of ${key}`).toBeDefined();
   return [first, second];
 }
 
-function candidatesOf({ type, enum: choices, minimum = 0 }: SettingSchema): unknown[] {
+function getCandidates({ type, enum: choices, minimum = 0 }: SettingSchema): unknown[] {
   if (choices) return choices;
   if (type === 'boolean') return [true, false];
   if (type === 'array') return [['https://a.example'], ['https://b.example']];
   return type === 'integer' ? [minimum + 1, minimum + 2, minimum + 3] : TEXTS;
 }
 
-const textOf = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));
+const getText = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));
 
-function settingOf(settings: Settings, key: SettingKey): unknown {
+function getSetting(settings: Settings, key: SettingKey): unknown {
   const values: Partial<Record<SettingKey, unknown>> = { ...settings, ...settings.database };
   return values[key];
 }
@@ -65,16 +65,16 @@ describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
   const file = (value: unknown) => ({ path: '/etc/memoryd.config.json', values: { [key]: value } });
 
   it('is taken from the settings file before the default', () => {
-    expect(settingOf(readSettings({}, beside, file(one)), key)).toEqual(one);
+    expect(getSetting(readSettings({}, beside, file(one)), key)).toEqual(one);
   });
 
   it('is taken from its variable before the settings file', () => {
-    expect(settingOf(readSettings({}, { ...beside, [variable]: textOf(other) }, file(one)), key)).toEqual(other);
+    expect(getSetting(readSettings({}, { ...beside, [variable]: getText(other) }, file(one)), key)).toEqual(other);
   });
 
   it('is taken from its flag before its variable', () => {
-    const given = { ...beside, [variable]: textOf(other) };
-    expect(settingOf(readSettings({ [key]: textOf(one) }, given, file(other)), key)).toEqual(one);
+    const given = { ...beside, [variable]: getText(other) };
+    expect(getSetting(readSettings({ [key]: getText(one) }, given, file(other)), key)).toEqual(one);
   });
 });
 
@@ -86,7 +86,7 @@ function written(text: string, name = 'memoryd.config.json'): string {
   return join(folder, name);
 }
 
-function refusalOf(text: string): Error {
+function toRefusal(text: string): Error {
   try {
     loadSettings({ config: written(text) }, {});
   } catch (error) {
@@ -125,7 +125,7 @@ describe('a settings file', () => {
     ['[]', 'must hold a JSON object'],
     ['{"port":\n8091,\n}', 'is not JSON'],
   ])('like %j is refused in one line that names it', (text, says) => {
-    const { name, message } = refusalOf(text);
+    const { name, message } = toRefusal(text);
     expect(name).toBe('UsageError');
     expect(message).toContain(says);
     expect(message).toContain('memoryd.config.json');
@@ -133,7 +133,7 @@ describe('a settings file', () => {
   });
 
   it('that is not JSON is not quoted, since it may hold a key', () => {
-    expect(refusalOf('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
+    expect(toRefusal('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
   });
 
   it('that cannot be read is refused, and so is one that is too large', () => {

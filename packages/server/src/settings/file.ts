@@ -54,13 +54,13 @@ function parse(text: string, path: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch (error) {
     // The parser's message quotes what it stumbled over, which may be a key.
-    throw new UsageError(`${path} is not JSON${placeOf(error, text)}`);
+    throw new UsageError(`${path} is not JSON${getPlace(error, text)}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`${path} must hold a JSON object`);
 }
 
-function placeOf(error: unknown, text: string): string {
+function getPlace(error: unknown, text: string): string {
   const [, position] = /at position (\d+)/.exec(String(error)) ?? [];
   return position === undefined ? '' : `; look at line ${text.slice(0, Number(position)).split('\n').length}`;
 }

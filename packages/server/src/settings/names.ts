@@ -46,6 +46,6 @@ function valueShape(options: SettingOptions): string {
 }
 
 /** The environment variable of a setting. */
-export function variableOf(key: SettingKey): string {
+export function getVariable(key: SettingKey): string {
   return SETTING_NAMES.find((name) => name.key === key)?.env as string;
 }

@@ -6,7 +6,7 @@ import { SETTING_NAMES } from './names.ts';
 import { readSettings, type Settings } from './read.ts';
 
 /** The settings that `serve` takes from a command line. */
-async function settingsOf(argv: string[], env: Record<string, string>): Promise<Settings | undefined> {
+async function getSettings(argv: string[], env: Record<string, string>): Promise<Settings | undefined> {
   let settings: Settings | undefined;
   const keep = async (given: Settings) => {
     settings = given;
@@ -47,8 +47,8 @@ describe('settings', () => {
   it('come from the environment, and a flag wins over its variable', async () => {
     const env = { SERVICE_PORT: '9000', SERVICE_LOG_QUERIES: 'false', NODE_ENV: 'production' };
     expect(readSettings({}, env)).toMatchObject({ port: 9000, logQueries: false, production: true });
-    expect(await settingsOf(['--port', '9001'], env)).toMatchObject({ port: 9001 });
-    expect(await settingsOf(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
+    expect(await getSettings(['--port', '9001'], env)).toMatchObject({ port: 9001 });
+    expect(await getSettings(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
   });
 
   it('each have a flag and a variable', () => {
@@ -67,7 +67,7 @@ describe('settings', () => {
 
   it('name a model after a colon, whatever stands in its name', async () => {
     for (const embedder of ['openai:nomic-embed-text:latest', 'openai:BAAI/bge-m3', 'transformers:/models/my model']) {
-      expect(await settingsOf(['--embedder', embedder], {})).toMatchObject({ embedder });
+      expect(await getSettings(['--embedder', embedder], {})).toMatchObject({ embedder });
     }
   });
 
@@ -75,7 +75,7 @@ describe('settings', () => {
     const env = { SERVICE_EMBEDDING_URL: 'http://[::1]:11434/v1?version=1', SERVICE_EMBEDDING_API_KEY: 'sk-a/b+c=' };
     const given = { embeddingUrl: 'http://[::1]:11434/v1?version=1', embeddingApiKey: 'sk-a/b+c=' };
     expect(readSettings({}, env)).toMatchObject(given);
-    expect(await settingsOf(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
+    expect(await getSettings(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
   });
 
   it('take prefixes with their blanks, and tell an empty one from none', async () => {
@@ -83,8 +83,8 @@ describe('settings', () => {
     expect(readSettings({}, env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
     expect(readSettings({}, env)).not.toHaveProperty('embeddingPassagePrefix');
     const flags = ['--embedding-passage-prefix', '', '--embedding-pooling', 'last'];
-    expect(await settingsOf(flags, env)).toMatchObject({ embeddingPassagePrefix: '', embeddingPooling: 'last' });
-    expect(await settingsOf(['--embedder', 'openai:e5'], env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
+    expect(await getSettings(flags, env)).toMatchObject({ embeddingPassagePrefix: '', embeddingPooling: 'last' });
+    expect(await getSettings(['--embedder', 'openai:e5'], env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
     expect(readSettings({}, { SERVICE_EMBEDDING_QUERY_PREFIX: '' })).toMatchObject({ embedder: 'minilm' });
   });
 
@@ -107,7 +107,7 @@ describe('settings', () => {
       databaseConnections: 10,
     });
     const flags = ['--database-read-url', 'postgresql://replica', '--database-connections', '4'];
-    expect((await settingsOf(flags, { SERVICE_DATABASE_URL: address }))?.database).toEqual({
+    expect((await getSettings(flags, { SERVICE_DATABASE_URL: address }))?.database).toEqual({
       databaseUrl: address,
       databaseReadUrl: 'postgresql://replica',
       databaseConnections: 4,
@@ -133,7 +133,7 @@ describe('settings', () => {
     [[], { SERVICE_EMBEDDING_API_KEY: 'sk-sécret' }],
     [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
   ])('do not repeat a secret: %j with %j', async (argv, env) => {
-    const error = await settingsOf(argv, env).catch((refusal) => refusal);
+    const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).not.toContain('sk-sécret');
   });
@@ -203,7 +203,7 @@ describe('settings', () => {
     [['serv'], {}, "unknown command 'serv' (Did you mean serve?)"],
     [['serve', 'more'], {}, 'too many arguments'],
   ])('refuse %j with %j in one clear line', async (argv, env, message) => {
-    const error = await settingsOf(argv, env).catch((refusal) => refusal);
+    const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(message);
     expect(error.message).not.toContain('\n');

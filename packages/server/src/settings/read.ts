@@ -1,4 +1,4 @@
-import { checkOf } from '@memoryd/contract';
+import { createCheck } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 import type { DatabaseOptions } from '@memoryd/engine';
 import { findIgnoredSetting } from '@memoryd/engine/defaults';
@@ -114,16 +114,16 @@ function assertTogether(
   }
 }
 
-const checkSettings = checkOf(SettingsSchema, 'settings');
+const checkSettings = createCheck(SettingsSchema, 'settings');
 
 function decodeSetting(schema: TSchema & SettingOptions, { value, form }: GivenSetting): unknown {
   // Texts stand for values in flags and variables; in a file, which has values of its own, they stand for themselves.
   const text = form !== 'key' && typeof value === 'string' ? value : undefined;
-  if (schema.type === 'array') return originsOf(text?.split(',') ?? value);
+  if (schema.type === 'array') return parseOrigins(text?.split(',') ?? value);
   return text === undefined ? value : decodeText(schema, text);
 }
 
-function originsOf(given: unknown): unknown {
+function parseOrigins(given: unknown): unknown {
   if (!Array.isArray(given)) return given;
   const items = given.map((item) => (typeof item === 'string' ? item.trim().toLowerCase() : item));
   return items.filter((item) => item !== '');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../ports/distiller.contract.ts';
+import { getGroup } from '../../ports/distiller.contract.ts';
 import { selectAgreeing } from './agreement.ts';
 
 const QUOTED = { onlyEnglish: true, quoted: true };
 
 /** Returns the texts that may be distilled together. */
 function agreeing(texts: readonly string[], use = QUOTED): string[] {
-  return selectAgreeing(groupOf(...texts).sources, use).map(({ content }) => content);
+  return selectAgreeing(getGroup(...texts).sources, use).map(({ content }) => content);
 }
 
 const GREENHOUSE = [
@@ -63,7 +63,7 @@ describe('sources that are quoted side by side', () => {
       'Ben: A cat like Mimi costs too much.',
     ];
     expect(agreeing(turns)).toEqual(turns.slice(0, 2));
-    const tagged = groupOf('The cat likes tuna.', 'My cat is asleep again.', 'A cat costs too much.').sources.map(
+    const tagged = getGroup('The cat likes tuna.', 'My cat is asleep again.', 'A cat costs too much.').sources.map(
       (source, i) => ({ ...source, tags: [`role:${i === 1 ? 'assistant' : 'user'}`] }),
     );
     expect(selectAgreeing(tagged, QUOTED).map(({ id }) => id)).toEqual(['memory-1', 'memory-3']);
@@ -121,7 +121,7 @@ describe('selecting', () => {
     fc.assert(
       fc.property(texts, fc.boolean(), fc.boolean(), (some, onlyEnglish, quoted) => {
         const use = { onlyEnglish, quoted };
-        const { sources } = groupOf(...some);
+        const { sources } = getGroup(...some);
         const once = selectAgreeing(sources, use);
         expect(sources.filter((source) => once.includes(source))).toEqual(once);
         expect(selectAgreeing(once, use)).toEqual(once);

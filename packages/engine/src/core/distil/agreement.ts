@@ -1,8 +1,8 @@
 import type { DistilSource } from '../../ports/distiller.ts';
 import { isEnglish, queryWords, wordSequence } from '../text/analyze.ts';
 import { fold } from '../text/fold.ts';
-import { labelOf, traitsOf } from '../text/traits.ts';
-import { quotesOf } from './sentences.ts';
+import { getLabel, readTraits } from '../text/traits.ts';
+import { findQuotes } from './sentences.ts';
 
 /** A group is read and compared with itself, so no more of each source is looked at. */
 const MAX_CHARS = 4096;
@@ -49,12 +49,12 @@ function getSubjects({ content }: DistilSource): string[] {
 }
 
 function getSpeaker({ content, tags }: DistilSource): string[] {
-  return [fold(traitsOf(content, tags).speakerName)];
+  return [fold(readTraits(content, tags).speakerName)];
 }
 
 function withoutLabel(content: string): string {
   const text = content.slice(0, MAX_CHARS);
-  return text.slice(labelOf(text).length);
+  return text.slice(getLabel(text).length);
 }
 
 function withoutContradictions<Source extends DistilSource>(sources: readonly Source[]): Source[] {
@@ -72,7 +72,7 @@ interface Statement {
 }
 
 function getStatements(content: string): Statement[] {
-  const sentences = quotesOf(withoutLabel(content)).slice(0, MAX_SENTENCES);
+  const sentences = findQuotes(withoutLabel(content)).slice(0, MAX_SENTENCES);
   return sentences.map(({ text }) => {
     const words = wordSequence(text).slice(0, MAX_WORDS);
     const affirmed = words.filter(({ written }) => !isNegation(written));

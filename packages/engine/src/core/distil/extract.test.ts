@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectSound, groupOf } from '../../ports/distiller.contract.ts';
+import { expectSound, getGroup } from '../../ports/distiller.contract.ts';
 import type { DistilGroup } from '../../ports/distiller.ts';
 import { extract } from './extract.ts';
 import { NEAR_PAIRS } from './fixtures/near-pairs.fixture.ts';
@@ -16,7 +16,7 @@ describe('distilling without a model', () => {
   it('quotes what several memories are about before what one alone says', () => {
     const about = ['wax', 'hives', 'winter', 'swarms', 'smoke', 'queens', 'flowers', 'mites', 'a veil'];
     const { content, facts } = extract(
-      groupOf(...about.map((thing) => `Ada keeps bees and spoke of ${thing}.`), 'It rained.'),
+      getGroup(...about.map((thing) => `Ada keeps bees and spoke of ${thing}.`), 'It rained.'),
     );
     expect(facts).toHaveLength(8);
     expect(content).not.toContain('rained');
@@ -33,17 +33,17 @@ describe('distilling without a model', () => {
       'In May Ada moved to Leeds.',
       'Ada moved, in May, to Leeds.',
     ];
-    const { content } = extract(groupOf(...same, 'Ada works at the library of Leeds.'));
+    const { content } = extract(getGroup(...same, 'Ada works at the library of Leeds.'));
     expect(content).toContain('library');
   });
 
   it('quotes in order of time', () => {
-    const { content } = extract(groupOf('First, tea.', 'Second, coffee and tea.', 'Third, tea.'));
+    const { content } = extract(getGroup('First, tea.', 'Second, coffee and tea.', 'Third, tea.'));
     expect(content).toBe('First, tea.\nSecond, coffee and tea.\nThird, tea.');
   });
 
   it('quotes what several memories say to the letter once, and names them all', () => {
-    const { facts } = extract(groupOf('Tea is hot. Ada knows.', 'Tea is hot.', 'Tea is Hot.'));
+    const { facts } = extract(getGroup('Tea is hot. Ada knows.', 'Tea is hot.', 'Tea is Hot.'));
     expect(facts).toEqual([
       { text: 'Tea is hot.', sources: ['memory-1', 'memory-2'] },
       { text: 'Ada knows.', sources: ['memory-1'] },
@@ -52,14 +52,14 @@ describe('distilling without a model', () => {
   });
 
   it('leaves questions out where something is said', () => {
-    const { content } = extract(groupOf('Bo: Where do you live?', 'Ada: In Leeds. And you?'));
+    const { content } = extract(getGroup('Bo: Where do you live?', 'Ada: In Leeds. And you?'));
     expect(content).toBe('Ada: In Leeds. And you?');
   });
 
   it('comes to something for 1 MiB, whether of sentences, of blanks or of one word', () => {
     for (const unit of ['Ada likes tea. ', ' \n', 'a', '猫', '🚀', 'Ada: tea ', '.', '?', '"?"']) {
       const huge = unit.repeat(2 ** 20 / new TextEncoder().encode(unit).length);
-      const group = groupOf(`${huge}end`, 'Bo likes tea.', `${huge}end`);
+      const group = getGroup(`${huge}end`, 'Bo likes tea.', `${huge}end`);
       expectSound(extract(group), group);
       expectExactQuotes(group);
     }
@@ -67,7 +67,7 @@ describe('distilling without a model', () => {
 
   it('refuses a group that says nothing', () => {
     expect(() => extract({ sources: [] })).toThrow(RangeError);
-    expect(() => extract(groupOf(' ', '\n'))).toThrow(RangeError);
+    expect(() => extract(getGroup(' ', '\n'))).toThrow(RangeError);
   });
 
   it('quotes exactly, and the same each time, for any group', () => {
@@ -84,7 +84,7 @@ describe('distilling without a model', () => {
     );
     fc.assert(
       fc.property(contents, (some) => {
-        const group = groupOf(...some);
+        const group = getGroup(...some);
         expectExactQuotes(group);
         expect(extract(group)).toEqual(extract(structuredClone(group)));
       }),
@@ -104,7 +104,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
 
   it('are both quoted whole, each with its own source', () => {
     for (const { texts } of NEAR_PAIRS) {
-      expect(extract(groupOf(...texts)).facts).toEqual([
+      expect(extract(getGroup(...texts)).facts).toEqual([
         { text: texts[0], sources: ['memory-1'] },
         { text: texts[1], sources: ['memory-2'] },
       ]);
@@ -113,7 +113,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
 
   it('are both quoted beside what others say of the matter', () => {
     for (const { texts } of NEAR_PAIRS) {
-      const group = groupOf(texts[0], texts.join(' '), texts[1], 'Noted.');
+      const group = getGroup(texts[0], texts.join(' '), texts[1], 'Noted.');
       for (const text of texts) expect(extract(group).content).toContain(text);
       expectExactQuotes(group);
     }

@@ -1,6 +1,6 @@
 import { DISTILLED_LIMITS, type Distilled, type DistilSource } from '../../ports/distiller.ts';
 import { queryWords } from '../text/analyze.ts';
-import { quotesOf } from './sentences.ts';
+import { findQuotes } from './sentences.ts';
 
 /** What names this distiller. */
 export const EXTRACTIVE = 'extractive';
@@ -12,8 +12,8 @@ const CENTRALITY_WEIGHT = 0.3;
  * Most that is looked at, shared equally by the sources of a group: UTF-16 units, and quotes. It bounds the time, since
  * this also runs within a transaction.
  */
-const MOST_CHARS = 64 * 1024;
-const MOST_QUOTES = 240;
+const MAX_CHARS = 64 * 1024;
+const MAX_QUOTES = 240;
 
 /** What is quoted of a group. */
 interface ExtractedGroup {
@@ -42,14 +42,14 @@ interface Candidate {
  * @throws RangeError for a group that says nothing: without sources, or with blank texts alone
  */
 export function extract(group: ExtractedGroup): Distilled {
-  const candidates = candidatesOf(group);
+  const candidates = getCandidates(group);
   if (candidates.length === 0) throw new RangeError('a group that says nothing cannot be distilled');
   const facts = mostRelevant(candidates).map(({ text, sources }) => ({ text, sources }));
   return { content: facts.map(({ text }) => text).join('\n'), facts, by: EXTRACTIVE };
 }
 
 /** What can be quoted, in the order of the sources and their texts. */
-function candidatesOf({ sources }: ExtractedGroup): Candidate[] {
+function getCandidates({ sources }: ExtractedGroup): Candidate[] {
   const byText = new Map<string, Candidate>();
   for (const { id, content } of sources) {
     for (const { text, asks } of quotesOfBeginning(content, sources.length)) {
@@ -64,12 +64,12 @@ function candidatesOf({ sources }: ExtractedGroup): Candidate[] {
 }
 
 function quotesOfBeginning(content: string, sources: number) {
-  const mostChars = Math.floor(MOST_CHARS / sources);
+  const mostChars = Math.floor(MAX_CHARS / sources);
   const text = content.trimStart();
-  const quotes = quotesOf(text.slice(0, mostChars));
+  const quotes = findQuotes(text.slice(0, mostChars));
   // Where the text is cut, its last sentence may be half of one.
   if (text.length > mostChars && quotes.length > 1) quotes.pop();
-  return quotes.slice(0, Math.max(1, Math.floor(MOST_QUOTES / sources)));
+  return quotes.slice(0, Math.max(1, Math.floor(MAX_QUOTES / sources)));
 }
 
 /** The candidates that are taken, in the order in which they came. */

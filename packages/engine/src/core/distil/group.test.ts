@@ -9,7 +9,7 @@ import {
   mostMemoriesOfRareWord,
 } from './group.ts';
 
-const NONE: GroupsBefore = { semanticOf: new Map(), sizeOf: new Map(), background: 0 };
+const NONE: GroupsBefore = { semanticBySource: new Map(), groupSizes: new Map(), background: 0 };
 
 /** What two memories have in common: cosine, and shared rare words, one where it is left out. */
 type Tie = [a: number, b: number, cosine: number, sharedRareWords?: number];
@@ -28,18 +28,18 @@ function candidates(ties: readonly Tie[]): GroupCandidate[] {
 function withSources(...groups: number[][]): GroupsBefore {
   return {
     ...NONE,
-    semanticOf: new Map(groups.flatMap((sources, i) => sources.map((source) => [source, 1001 + i] as const))),
-    sizeOf: new Map(groups.map((sources, i) => [1001 + i, sources.length])),
+    semanticBySource: new Map(groups.flatMap((sources, i) => sources.map((source) => [source, 1001 + i] as const))),
+    groupSizes: new Map(groups.map((sources, i) => [1001 + i, sources.length])),
   };
 }
 
 /** What stands after a grouping has been done. */
-function after({ semanticOf, sizeOf, background }: GroupsBefore, { made, grown }: Grouping): GroupsBefore {
-  const next = { semanticOf: new Map(semanticOf), sizeOf: new Map(sizeOf), background };
+function after({ semanticBySource, groupSizes, background }: GroupsBefore, { made, grown }: Grouping): GroupsBefore {
+  const next = { semanticBySource: new Map(semanticBySource), groupSizes: new Map(groupSizes), background };
   const news = made.map((joining, i) => ({ semantic: 2001 + i, joining }));
   for (const { semantic, joining } of [...grown, ...news]) {
-    for (const source of joining) next.semanticOf.set(source, semantic);
-    next.sizeOf.set(semantic, (next.sizeOf.get(semantic) ?? 0) + joining.length);
+    for (const source of joining) next.semanticBySource.set(source, semantic);
+    next.groupSizes.set(semantic, (next.groupSizes.get(semantic) ?? 0) + joining.length);
   }
   return next;
 }
@@ -165,10 +165,10 @@ describe('any grouping', () => {
           expect(group.length).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
         }
         for (const { semantic, joining } of grown) {
-          const size = joining.length + (known.sizeOf.get(semantic) ?? 0);
+          const size = joining.length + (known.groupSizes.get(semantic) ?? 0);
           expect(size).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
         }
-        const placed = [...made.flat(), ...grown.flatMap(({ joining }) => joining), ...known.semanticOf.keys()];
+        const placed = [...made.flat(), ...grown.flatMap(({ joining }) => joining), ...known.semanticBySource.keys()];
         expect(new Set(placed).size).toBe(placed.length);
       }),
     );
@@ -182,7 +182,7 @@ describe('any grouping', () => {
           neighbours: shuffle(candidate.neighbours, numbers),
         }));
         const known = withSources(...sources);
-        const reversed = { ...known, semanticOf: new Map([...known.semanticOf].reverse()) };
+        const reversed = { ...known, semanticBySource: new Map([...known.semanticBySource].reverse()) };
         expect(groupMemories(shuffle(shuffled, numbers), reversed)).toEqual(groupMemories(candidates(some), known));
       }),
     );

@@ -1,6 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { queryWords } from '../text/analyze.ts';
-import { labelOf } from '../text/traits.ts';
+import { getLabel } from '../text/traits.ts';
 
 /** Two memories that are near each other, as one of them sees it. */
 interface Neighbour {
@@ -20,9 +20,9 @@ export interface GroupCandidate {
 /** What is known before: which memories are sources already, and of what, and how alike memories are anyway. */
 export interface GroupsBefore {
   /** The semantic memory that a memory is a source of; a memory is the source of at most one. */
-  semanticOf: ReadonlyMap<number, number>;
-  /** How many sources a semantic memory has, for each that `semanticOf` names. */
-  sizeOf: ReadonlyMap<number, number>;
+  semanticBySource: ReadonlyMap<number, number>;
+  /** How many sources a semantic memory has, for each that `semanticBySource` names. */
+  groupSizes: ReadonlyMap<number, number>;
   /** Median cosine of memories of the namespace taken at random, from -1 to 1. */
   background: number;
 }
@@ -47,13 +47,13 @@ export const GROUP_LIMITS = {
  * have nothing in common lie (.1 for all-MiniLM-L6-v2, .75 for e5), and so do namespaces: the turns of one conversation
  * lie at .3 to .4, and those about one matter above .57 to .64.
  */
-const LEAST_NEARNESS = 0.4;
+const MIN_NEARNESS = 0.4;
 
 /** Without a name, a number or a rare word in common, texts are alike in tone: thanks, greetings, weather. */
-const LEAST_SHARED_WORDS = 1;
+const MIN_SHARED_WORDS = 1;
 
 /** Sources of a group that a memory must be tied to: by one alone, groups would grow from topic to topic. */
-const LEAST_TIES = 2;
+const MIN_TIES = 2;
 
 /**
  * Groups memories that belong together. Two are tied when their cosine is at least .4 of the way from the background to
@@ -67,7 +67,7 @@ const LEAST_TIES = 2;
  * the candidates: some hundreds at once are enough.
  */
 export function groupMemories(candidates: readonly GroupCandidate[], before: GroupsBefore): Grouping {
-  const ties = tiesOf(candidates, before.background + LEAST_NEARNESS * (1 - before.background));
+  const ties = getTies(candidates, before.background + MIN_NEARNESS * (1 - before.background));
   const groups = new Groups(ties, before);
   groups.grow(ties.keys());
   for (let star = groups.addStar(); star.length > 0; star = groups.addStar())
@@ -85,7 +85,7 @@ interface Tie {
 type Ties = ReadonlyMap<number, readonly Tie[]>;
 
 /** Both ways, whichever of two saw the other: a list of neighbours is bounded and may leave one out. */
-function tiesOf(candidates: readonly GroupCandidate[], leastCosine: number): Ties {
+function getTies(candidates: readonly GroupCandidate[], leastCosine: number): Ties {
   const ties = new Map<number, Map<number, number>>();
   function tie(from: number, to: number, cosine: number): void {
     const known = ties.get(from) ?? new Map<number, number>();
@@ -94,7 +94,7 @@ function tiesOf(candidates: readonly GroupCandidate[], leastCosine: number): Tie
   }
   for (const { ordinal, neighbours } of candidates) {
     for (const { ordinal: other, cosine, sharedRareWords } of neighbours) {
-      if (other === ordinal || !(cosine >= leastCosine) || sharedRareWords < LEAST_SHARED_WORDS) continue;
+      if (other === ordinal || !(cosine >= leastCosine) || sharedRareWords < MIN_SHARED_WORDS) continue;
       tie(ordinal, other, cosine);
       tie(other, ordinal, cosine);
     }
@@ -125,23 +125,23 @@ interface Join {
 class Groups {
   readonly #ties: Ties;
   readonly #groups: Group[];
-  readonly #groupOf = new Map<number, Group>();
+  readonly #groupByOrdinal = new Map<number, Group>();
   /** How many of those that a memory is tied to are in no group. */
   readonly #free: Map<number, number>;
 
-  constructor(ties: Ties, { semanticOf, sizeOf }: GroupsBefore) {
+  constructor(ties: Ties, { semanticBySource, groupSizes }: GroupsBefore) {
     this.#ties = ties;
     const bySemantic = new Map<number, Group>();
-    for (const semantic of [...sizeOf.keys()].sort((a, b) => a - b)) {
-      bySemantic.set(semantic, { semantic, size: sizeOf.get(semantic) ?? 0, joining: [] });
+    for (const semantic of [...groupSizes.keys()].sort((a, b) => a - b)) {
+      bySemantic.set(semantic, { semantic, size: groupSizes.get(semantic) ?? 0, joining: [] });
     }
-    for (const [ordinal, semantic] of semanticOf) {
+    for (const [ordinal, semantic] of semanticBySource) {
       const group = bySemantic.get(semantic);
       if (!group) throw new RangeError(`semantic memory ${semantic} has sources and no size`);
-      this.#groupOf.set(ordinal, group);
+      this.#groupByOrdinal.set(ordinal, group);
     }
     this.#groups = [...bySemantic.values()];
-    this.#free = new Map(Array.from(ties, ([ordinal]) => [ordinal, this.#freeOf(ordinal).length]));
+    this.#free = new Map(Array.from(ties, ([ordinal]) => [ordinal, this.#getFree(ordinal).length]));
   }
 
   get grouping(): Grouping {
@@ -166,7 +166,7 @@ class Groups {
    */
   grow(touched: Iterable<number>): void {
     for (let looked = new Set(touched); looked.size > 0; ) {
-      const joins = [...looked].flatMap((ordinal) => this.#joinOf(ordinal) ?? []);
+      const joins = [...looked].flatMap((ordinal) => this.#findJoin(ordinal) ?? []);
       looked = new Set();
       for (const { ordinal, group } of joins.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal)) {
         if (group.size >= GROUP_LIMITS.mostSources) {
@@ -184,12 +184,12 @@ class Groups {
     let middle: number | undefined;
     let most = GROUP_LIMITS.leastSources - 2;
     for (const [ordinal, free] of this.#free) {
-      if (free <= most || this.#groupOf.has(ordinal)) continue;
+      if (free <= most || this.#groupByOrdinal.has(ordinal)) continue;
       most = free;
       middle = ordinal;
     }
     if (middle === undefined) return [];
-    const star = [middle, ...this.#freeOf(middle)].slice(0, GROUP_LIMITS.mostSources);
+    const star = [middle, ...this.#getFree(middle)].slice(0, GROUP_LIMITS.mostSources);
     const group: Group = { semantic: undefined, size: 0, joining: [] };
     this.#groups.push(group);
     for (const ordinal of star) this.#join(ordinal, group);
@@ -199,24 +199,24 @@ class Groups {
   #join(ordinal: number, group: Group): void {
     group.joining.push(ordinal);
     group.size++;
-    this.#groupOf.set(ordinal, group);
+    this.#groupByOrdinal.set(ordinal, group);
     for (const other of this.tiedTo(ordinal)) this.#free.set(other, (this.#free.get(other) as number) - 1);
   }
 
-  #freeOf(ordinal: number): number[] {
-    return this.tiedTo(ordinal).filter((other) => !this.#groupOf.has(other));
+  #getFree(ordinal: number): number[] {
+    return this.tiedTo(ordinal).filter((other) => !this.#groupByOrdinal.has(other));
   }
 
   /** The group with room that a memory without one is nearest to. */
-  #joinOf(ordinal: number): Join | undefined {
-    if (this.#groupOf.has(ordinal)) return undefined;
+  #findJoin(ordinal: number): Join | undefined {
+    if (this.#groupByOrdinal.has(ordinal)) return undefined;
     const tiesTo = new Map<Group, number>();
     for (const { ordinal: other, cosine } of this.#ties.get(ordinal) ?? []) {
-      const group = this.#groupOf.get(other);
+      const group = this.#groupByOrdinal.get(other);
       if (!group || group.size >= GROUP_LIMITS.mostSources) continue;
       const count = (tiesTo.get(group) ?? 0) + 1;
       tiesTo.set(group, count);
-      if (count === Math.min(LEAST_TIES, group.size)) return { ordinal, group, cosine };
+      if (count === Math.min(MIN_TIES, group.size)) return { ordinal, group, cosine };
     }
     return undefined;
   }
@@ -247,6 +247,6 @@ export function mostMemoriesOfRareWord(memories: number): number {
  * nothing of what is said.
  */
 export function tellingWords(text: string, sessionId: string | null): string[][] {
-  const label = sessionId === DEFAULTS.sessionId ? '' : labelOf(text);
+  const label = sessionId === DEFAULTS.sessionId ? '' : getLabel(text);
   return queryWords(text.slice(label.length));
 }

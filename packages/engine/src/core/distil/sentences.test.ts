@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LONGEST_QUOTE, quotesOf } from './sentences.ts';
+import { findQuotes, MAX_QUOTE_WORDS } from './sentences.ts';
 
-const quoted = (text: string) => quotesOf(text).map((quote) => quote.text);
+const quoted = (text: string) => findQuotes(text).map((quote) => quote.text);
 
 describe('what can be quoted of a text', () => {
   it.each<[string, string[]]>([
@@ -25,7 +25,7 @@ describe('what can be quoted of a text', () => {
   it('ends a turn that is too long for one quote at a sentence, and quotes nothing of it without its speaker', () => {
     const [quote = '', ...others] = quoted(`Ada: ${'I have a cat and a dog. '.repeat(50)}`);
     expect(quote).toMatch(/^Ada: I have .* a dog\.$/);
-    expect(quote.length).toBeGreaterThan(LONGEST_QUOTE - 30);
+    expect(quote.length).toBeGreaterThan(MAX_QUOTE_WORDS - 30);
     expect(others).toEqual([]);
   });
 
@@ -38,14 +38,14 @@ describe('what can be quoted of a text', () => {
     for (const character of ['e\u0301', '👩‍🚀', '👍🏽', 'กำ', '🇧🇬', '🚀']) {
       for (const before of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
         const [quote = ''] = quoted(before + character.repeat(400));
-        expect(quote.length).toBeGreaterThan(LONGEST_QUOTE - 10);
+        expect(quote.length).toBeGreaterThan(MAX_QUOTE_WORDS - 10);
         expect(quote.slice(before.length).replaceAll(character, '')).toBe('');
       }
     }
   });
 
   it('tells questions from what says something', () => {
-    const asks = (text: string) => quotesOf(text).map((quote) => quote.asks);
+    const asks = (text: string) => findQuotes(text).map((quote) => quote.asks);
     expect(asks('Is it? It is. 好吗？ "Why?"')).toEqual([true, false, true, true]);
     expect(asks('Ada: Why? How?')).toEqual([true]);
     expect(asks('Ada: I moved. And you?')).toEqual([false]);
@@ -66,7 +66,7 @@ describe('what can be quoted of a text', () => {
           const at = text.indexOf(quote, from);
           expect(at).toBeGreaterThanOrEqual(from);
           expect(quote.length).toBeGreaterThan(0);
-          expect(quote.length).toBeLessThanOrEqual(LONGEST_QUOTE);
+          expect(quote.length).toBeLessThanOrEqual(MAX_QUOTE_WORDS);
           expect(quote.trim()).toBe(quote);
           from = at + quote.length;
         }

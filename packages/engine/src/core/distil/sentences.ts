@@ -1,8 +1,8 @@
 import { getGraphemes, getSentences } from '../text/segments.ts';
-import { labelOf } from '../text/traits.ts';
+import { getLabel } from '../text/traits.ts';
 
 /** Longest quote, in UTF-16 units; a longer sentence is cut where it pauses, or at a blank. */
-export const LONGEST_QUOTE = 500;
+export const MAX_QUOTE_WORDS = 500;
 
 /** A part of a text that can stand alone: the text has it exactly so, on one line, without blanks around it. */
 export interface Quote {
@@ -32,14 +32,14 @@ const SAYS = /[\p{L}\p{N}\p{S}]/u;
  * would not say whose it is, and a name put before it would be a text that nobody wrote. Each quote is a part of the
  * text without a gap, of 1 to 500 characters; there is at least one where the text is not blank.
  */
-export function quotesOf(text: string): Quote[] {
+export function findQuotes(text: string): Quote[] {
   const quotes: Quote[] = [];
   for (const line of text.split(LINE_BREAK)) {
     const trimmed = line.trim();
     if (trimmed === '') continue;
-    const sentences = sentencesOf(trimmed);
-    if (labelOf(trimmed) === '') for (const sentence of sentences) quotes.push(...cut(sentence));
-    else quotes.push(turnOf(sentences));
+    const sentences = splitIntoSentences(trimmed);
+    if (getLabel(trimmed) === '') for (const sentence of sentences) quotes.push(...cut(sentence));
+    else quotes.push(getTurn(sentences));
   }
   // U+0085 alone breaks lines and is yet no blank: a text of nothing else is quoted as it stands.
   if (quotes.length === 0) return cut(text);
@@ -48,12 +48,12 @@ export function quotesOf(text: string): Quote[] {
 }
 
 /** The sentences of a line; joined, they are the line. */
-function sentencesOf(line: string): string[] {
+function splitIntoSentences(line: string): string[] {
   const sentences: string[] = [];
   let begun = '';
   for (const { segment } of getSentences(line)) {
     begun += segment;
-    if (begun.length <= LONGEST_QUOTE && PERHAPS_NO_END.test(begun.slice(-12))) continue;
+    if (begun.length <= MAX_QUOTE_WORDS && PERHAPS_NO_END.test(begun.slice(-12))) continue;
     sentences.push(begun);
     begun = '';
   }
@@ -61,11 +61,11 @@ function sentencesOf(line: string): string[] {
   return sentences;
 }
 
-function turnOf([first = '', ...others]: readonly string[]): Quote {
+function getTurn([first = '', ...others]: readonly string[]): Quote {
   const [beginning] = cut(first) as [Quote];
   let { text, asks } = { text: first, asks: beginning.asks };
   for (const sentence of others) {
-    if ((text + sentence).trimEnd().length > LONGEST_QUOTE) break;
+    if ((text + sentence).trimEnd().length > MAX_QUOTE_WORDS) break;
     text += sentence;
     asks &&= ASKS.test(sentence);
   }
@@ -77,7 +77,7 @@ function cut(sentence: string): Quote[] {
   const pieces: Quote[] = [];
   let rest = sentence.trim();
   const asks = ASKS.test(rest);
-  while (rest.length > LONGEST_QUOTE) {
+  while (rest.length > MAX_QUOTE_WORDS) {
     const piece = rest.slice(0, cutAt(rest));
     pieces.push({ text: piece.trimEnd(), asks });
     rest = rest.slice(piece.length).trimStart();
@@ -87,13 +87,13 @@ function cut(sentence: string): Quote[] {
 }
 
 function cutAt(text: string): number {
-  const window = text.slice(0, LONGEST_QUOTE);
+  const window = text.slice(0, MAX_QUOTE_WORDS);
   for (const place of [PAUSE, BLANK]) {
     const end = [...window.matchAll(place)].map(({ index, 0: found }) => index + found.length).at(-1) ?? 0;
-    if (end > LONGEST_QUOTE / 2) return end;
+    if (end > MAX_QUOTE_WORDS / 2) return end;
   }
   // An accent or a part of an emoji stays with what it belongs to; two units more tell what begins there.
-  const { index = 0 } = getGraphemes(text.slice(0, LONGEST_QUOTE + 2)).containing(LONGEST_QUOTE) ?? {};
-  if (index > LONGEST_QUOTE / 2) return index;
-  return HALF_CHARACTER_AT_END.test(window) ? LONGEST_QUOTE - 1 : LONGEST_QUOTE;
+  const { index = 0 } = getGraphemes(text.slice(0, MAX_QUOTE_WORDS + 2)).containing(MAX_QUOTE_WORDS) ?? {};
+  if (index > MAX_QUOTE_WORDS / 2) return index;
+  return HALF_CHARACTER_AT_END.test(window) ? MAX_QUOTE_WORDS - 1 : MAX_QUOTE_WORDS;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../ports/distiller.contract.ts';
+import { getGroup } from '../../ports/distiller.contract.ts';
 import { type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
 import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { extract } from './extract.ts';
 import { withFallback } from './with-fallback.ts';
 
-const GROUP = groupOf('Ada likes tea.', 'Ada likes tea. Bo too.');
+const GROUP = getGroup('Ada likes tea.', 'Ada likes tea. Bo too.');
 const { signal } = new AbortController();
 
 const quoting: Distiller = { name: 'extractive', quotes: true, distil: async (group) => extract(group) };
@@ -43,7 +43,7 @@ describe('a distiller with another behind it', () => {
     const { distiller, reports } = withReports(saying(failure));
     expect(await distiller.distil(GROUP, signal)).toEqual({
       ...extract(GROUP),
-      insteadOf: { name: 'model', because: 'the language model answers no JSON object' },
+      replacedDistiller: { name: 'model', because: 'the language model answers no JSON object' },
     });
     const facts = { distiller: 'model', used: 'extractive', message: failure.message, option: 'llmUrl' };
     expect(reports).toEqual([
@@ -53,14 +53,14 @@ describe('a distiller with another behind it', () => {
 
   it('makes nothing of a group that must not be quoted side by side', async () => {
     const { distiller } = withReports(saying(new DistillerUnavailable('the language model cannot be reached')));
-    const group = groupOf('The backup job runs on Sunday.', 'The backup job does not run on Sunday.');
+    const group = getGroup('The backup job runs on Sunday.', 'The backup job does not run on Sunday.');
     expect(await distiller.distil(group, signal)).toBeUndefined();
   });
 
   it('does so for a defect too, of which only the log tells more', async () => {
     const { distiller, reports } = withReports(saying(new TypeError('Ada is undefined')));
-    const { by, insteadOf } = (await distiller.distil(GROUP, signal)) ?? {};
-    expect([by, insteadOf]).toEqual(['extractive', { name: 'model', because: 'failed by a defect' }]);
+    const { by, replacedDistiller } = (await distiller.distil(GROUP, signal)) ?? {};
+    expect([by, replacedDistiller]).toEqual(['extractive', { name: 'model', because: 'failed by a defect' }]);
     expect(reports).toHaveLength(1);
   });
 
@@ -78,7 +78,7 @@ describe('a distiller with another behind it', () => {
     clock.time = 59_999;
     expect(await distiller.distil(GROUP, signal)).toMatchObject({
       by: 'extractive',
-      insteadOf: { because: 'cannot be reached' },
+      replacedDistiller: { because: 'cannot be reached' },
     });
     expect([first.calls, reports.length]).toEqual([1, 1]);
     clock.time = 60_000;

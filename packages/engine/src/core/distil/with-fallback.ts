@@ -17,7 +17,7 @@ interface FallbackParts {
 }
 
 /**
- * Asks a distiller, and another one wherever the first fails: what that makes says so (`insteadOf`), unless the sources do
+ * Asks a distiller, and another one wherever the first fails: what that makes says so (`replacedDistiller`), unless the sources do
  * not agree as it needs; the failure is reported as `distiller_failed`. After a failure that would meet every group the first rests for a minute.
  */
 export function withFallback(
@@ -31,7 +31,7 @@ export function withFallback(
   async function instead(because: string, group: DistilGroup, signal: AbortSignal): Promise<Distilled | undefined> {
     const agreeing = selectAgreeing(group.sources, { onlyEnglish: false, quoted: fallback.quotes });
     if (agreeing.length < group.sources.length) return undefined;
-    return { ...(await fallback.distil(group, signal)), insteadOf: { name: first.name, because } };
+    return { ...(await fallback.distil(group, signal)), replacedDistiller: { name: first.name, because } };
   }
 
   function report(error: unknown): string {

@@ -26,7 +26,7 @@ export function batchOfMany(time: number): EmbeddingBatch {
 }
 
 /** Memories in batches, in their order. */
-export function* batchesOf(memories: readonly PendingEmbedding[]): Iterable<PendingEmbedding[]> {
+export function* splitIntoBatches(memories: readonly PendingEmbedding[]): Iterable<PendingEmbedding[]> {
   let batch: PendingEmbedding[] = [];
   let chars = 0;
   for (const memory of memories) {
@@ -75,7 +75,7 @@ export class BatchEmbedding {
   }
 
   /** The vectors of each memory, none of one whose text cannot be embedded; rejects as the model fails. */
-  async vectorsOf(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+  async getVectors(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     const startedAt = performance.now();
     const vectors = await this.#together(embedder, memories);
     this.#failures = 0;

@@ -15,7 +15,7 @@ import type { QueryVector } from '../../ports/storage-search.ts';
 import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
 import { ownCopy } from '../text/fold.ts';
 import { paced } from '../time.ts';
-import { BATCH, BatchEmbedding, batchesOf, batchOfMany, probe } from './batch-embedding.ts';
+import { BATCH, BatchEmbedding, batchOfMany, probe, splitIntoBatches } from './batch-embedding.ts';
 import { GivingWay } from './giving-way.ts';
 import { Reembedding } from './reembedding.ts';
 import { WaitingStores } from './waiting-stores.ts';
@@ -283,7 +283,7 @@ export class EmbeddingQueue {
   }
 
   #takeFresh(): PendingEmbedding[] {
-    const [batch = []] = batchesOf(this.#fresh);
+    const [batch = []] = splitIntoBatches(this.#fresh);
     this.#fresh = this.#fresh.slice(batch.length);
     return batch;
   }
@@ -317,7 +317,7 @@ export class EmbeddingQueue {
   }
 
   async #embedAll(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<void> {
-    for (const batch of batchesOf(memories)) await this.#embedBatch(embedder, batch);
+    for (const batch of splitIntoBatches(memories)) await this.#embedBatch(embedder, batch);
     await this.#written();
   }
 
@@ -366,7 +366,7 @@ export class EmbeddingQueue {
 
   async #vectorsInTurn(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
     if (this.#waiting.ordinals.length === 0) await this.#givingWay.pause(this.#batches.tookMs);
-    return await this.#batches.vectorsOf(embedder, memories);
+    return await this.#batches.getVectors(embedder, memories);
   }
 
   #note(event: string, error: unknown): void {

@@ -2,7 +2,7 @@
 const TIMES_AS_LONG = 3;
 
 /** Longest that it gives way at a time, however long it has worked. */
-const LONGEST_MS = 1000;
+const MAX_MS = 1000;
 
 /** Lets work that nobody waits for give way to work that somebody does. */
 export class GivingWay {
@@ -23,7 +23,7 @@ export class GivingWay {
   async pause(workedMs: number): Promise<void> {
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(TIMES_AS_LONG * workedMs, LONGEST_MS));
+      const timer = setTimeout(resolve, Math.min(TIMES_AS_LONG * workedMs, MAX_MS));
       this.#goOn = () => {
         clearTimeout(timer);
         resolve();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { askedDate, queryIntentOf as queryIntentOfNow } from './asked-date.ts';
+import { askedDate, readQueryIntent as queryIntentOfNow } from './asked-date.ts';
 
 /** A Monday. */
 const NOW = Date.parse('2026-11-23T09:00:00Z');
 
-const queryIntentOf = (query: string) => queryIntentOfNow(query, { now: NOW, zone: 'UTC' });
+const readQueryIntent = (query: string) => queryIntentOfNow(query, { now: NOW, zone: 'UTC' });
 
 describe('a question', () => {
   it.each([
@@ -14,30 +14,30 @@ describe('a question', () => {
     'Which books have I read?',
     "Which of those I've read?",
     'HAS she moved',
-  ])('looks back: %s', async (query) => expect((await queryIntentOf(query)).looksBack).toBe(true));
+  ])('looks back: %s', async (query) => expect((await readQueryIntent(query)).looksBack).toBe(true));
 
   it.each(['What should I buy?', 'Which seat do I take?', 'how do I behave', 'wash cycle', ''])(
     'does not look back: %j',
-    async (query) => expect((await queryIntentOf(query)).looksBack).toBe(false),
+    async (query) => expect((await readQueryIntent(query)).looksBack).toBe(false),
   );
 
   it.each(['What should I wear?', 'Would you take the train?', 'Can you recommend a book'])(
     'asks for advice: %s',
-    async (query) => expect((await queryIntentOf(query)).asksAdvice).toBe(true),
+    async (query) => expect((await readQueryIntent(query)).asksAdvice).toBe(true),
   );
 
   it.each(['What does Ann drink in the morning?', 'Who is my dentist?'])('asks for a fact: %s', async (query) =>
-    expect((await queryIntentOf(query)).asksAdvice).toBe(false),
+    expect((await readQueryIntent(query)).asksAdvice).toBe(false),
   );
 
   it('may name a date', async () => {
-    expect((await queryIntentOf('What did we do on 3 May 2025?')).date).toMatchObject({ text: 'on 3 May 2025' });
-    expect((await queryIntentOf('What did we do?')).date).toBeUndefined();
+    expect((await readQueryIntent('What did we do on 3 May 2025?')).date).toMatchObject({ text: 'on 3 May 2025' });
+    expect((await readQueryIntent('What did we do?')).date).toBeUndefined();
   });
 });
 
 /** The days of a date, the last one included, in a zone. */
-async function daysOf(query: string, now = NOW, zone = 'UTC'): Promise<[from: string, last: string] | undefined> {
+async function getDays(query: string, now = NOW, zone = 'UTC'): Promise<[from: string, last: string] | undefined> {
   const date = await askedDate(query, { now, zone });
   const day = (time: number) => new Intl.DateTimeFormat('sv', { timeZone: zone }).format(time);
   return date && [day(date.from), day(date.until - 1)];
@@ -63,7 +63,7 @@ describe('the date that a query asks about', () => {
     ['2023年5月7日に何をした？', '2023-05-07', '2023-05-07'],
     ['Which books did I read in 2023?', '2023-01-01', '2023-12-31'],
     ['What did she finish last Friday on 23 January, 2022?', '2022-01-23', '2022-01-23'],
-  ])('is named by %j', async (query, from, last) => expect(await daysOf(query)).toEqual([from, last]));
+  ])('is named by %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
 
   it.each([
     ['What did we do yesterday?', '2026-11-22', '2026-11-22'],
@@ -88,7 +88,7 @@ describe('the date that a query asks about', () => {
     ['что было 3   дня\n назад', '2026-11-20', '2026-11-20'],
     ['昨日何をした', '2026-11-22', '2026-11-22'],
     ['昨天做了什么', '2026-11-22', '2026-11-22'],
-  ])('counts from now in %j', async (query, from, last) => expect(await daysOf(query)).toEqual([from, last]));
+  ])('counts from now in %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
 
   it.each([
     ['what happened on Monday', '2026-11-23', '2026-11-23'],
@@ -117,7 +117,7 @@ describe('the date that a query asks about', () => {
     ['before last Monday', '0001-01-01', '2026-11-15'],
     ['after 2024', '2025-01-01', '2026-11-23'],
   ])('is understood in %j', async (query, from, last) => {
-    const [first, ...rest] = (await daysOf(query)) ?? [];
+    const [first, ...rest] = (await getDays(query)) ?? [];
     expect([first?.padStart(10, '0'), ...rest]).toEqual([from, last]);
   });
 
@@ -145,9 +145,9 @@ describe('the date that a query asks about', () => {
     ['Hindi', 'आज क्या हुआ?', 'कल क्या हुआ?', 'पिछले हफ्ते क्या हुआ?'],
     ['Tamil', 'இன்று என்ன நடந்தது?', 'நேற்று என்ன நடந்தது?', 'கடந்த வாரம் என்ன நடந்தது?'],
   ])('may count from now in %s', async (_, today, yesterday, lastWeek) => {
-    expect(await daysOf(today)).toEqual(['2026-11-23', '2026-11-23']);
-    expect(await daysOf(yesterday)).toEqual(['2026-11-22', '2026-11-22']);
-    expect(await daysOf(lastWeek)).toEqual(['2026-11-15', '2026-11-22']);
+    expect(await getDays(today)).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await getDays(yesterday)).toEqual(['2026-11-22', '2026-11-22']);
+    expect(await getDays(lastWeek)).toEqual(['2026-11-15', '2026-11-22']);
   });
 
   it('is not "today" where an Italian says "but"', async () => {
@@ -162,7 +162,7 @@ describe('the date that a query asks about', () => {
     ['since last Monday', '2026-11-16'],
     ['What did June say in December?', '2025-12-01'],
   ])('is the last of those that come every year in %j', async (query, from) =>
-    expect((await daysOf(query))?.[0]).toBe(from),
+    expect((await getDays(query))?.[0]).toBe(from),
   );
 
   it.each([
@@ -208,11 +208,11 @@ describe('the date that a query asks about', () => {
 
   it('counts from the day that it is in the zone of the query', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
-    expect(await daysOf('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
-    expect(await daysOf('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
-    expect(await daysOf('yesterday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-23']);
-    expect(await daysOf('bugün', late, 'Asia/Tokyo')).toEqual(['2026-11-24', '2026-11-24']);
-    expect(await daysOf('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
+    expect(await getDays('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
+    expect(await getDays('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await getDays('yesterday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await getDays('bugün', late, 'Asia/Tokyo')).toEqual(['2026-11-24', '2026-11-24']);
+    expect(await getDays('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
   });
 
   it('has 23 or 25 hours where clocks go forward or back', async () => {

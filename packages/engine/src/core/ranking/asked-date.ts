@@ -2,12 +2,12 @@ import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
 import {
   aroundDateWord,
   type DateLanguage,
-  dateLanguagesOf,
-  dateParserOf,
+  getDateLanguages,
+  getWords,
+  loadDateParser,
   namesWeeks,
   type ParsedComponents,
   type ParsedResult,
-  wordsOf,
 } from './date-words.ts';
 import { findRelativeTime } from './relative-phrases.ts';
 import { fromWallClock, getOffsetMinutes, toWallClock } from './time-zone.ts';
@@ -26,7 +26,7 @@ export interface Asked {
 }
 
 /** Returns what ranking knows of a query. */
-export async function queryIntentOf(query: string, asked: Asked): Promise<QueryIntent> {
+export async function readQueryIntent(query: string, asked: Asked): Promise<QueryIntent> {
   return { date: await askedDate(query, asked), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }
 
@@ -68,8 +68,8 @@ async function findNamedTime(query: string, now: number, zone: string): Promise<
   const wallNow = toWallClock(zone, now);
   const parts = [...quarters(query, wallNow), ...seasons(query, wallNow), ...daysOfMonth(query, wallNow)];
   if (parts.length > 0) return parts.length === 1 ? parts[0] : undefined;
-  for (const language of dateLanguagesOf(query)) {
-    const parser = await dateParserOf(language);
+  for (const language of getDateLanguages(query)) {
+    const parser = await loadDateParser(language);
     const read = SLOWLY_READ.has(language) ? aroundDateWord(query, language) : query;
     const reference = { instant: new Date(now), timezone: getOffsetMinutes(zone, now) };
     const found = parser.parse(read, reference).filter((result) => isDate(result, read));
@@ -115,8 +115,8 @@ function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   if (start.isCertain('year')) return true;
   if (DAY_OR_YEAR.test(text)) return start.isCertain('month') || start.isCertain('day');
   if (start.isCertain('month')) return BEFORE_MONTH.test(query.slice(0, index));
-  const isBareWeekday = start.isCertain('weekday') && (wordsOf(text).length === 1 || /^on\b/i.test(text));
-  return isBareWeekday ? isOfLastWeekday(text, query.slice(0, index), query) : wordsOf(text).length > 1;
+  const isBareWeekday = start.isCertain('weekday') && (getWords(text).length === 1 || /^on\b/i.test(text));
+  return isBareWeekday ? isOfLastWeekday(text, query.slice(0, index), query) : getWords(text).length > 1;
 }
 
 /** In English alone: verbs in the past, and what tells that a sentence is of every week. */
@@ -145,10 +145,10 @@ const ZONES_BEHIND_MS = 12 * 3_600_000;
 function toNamedTime({ start, end, text, index }: ParsedResult, query: string, now: number): NamedTime {
   // Around a date word the parser has read a part of the query.
   const at = Math.max(index, query.indexOf(text));
-  const span = spanOf(text, query.slice(0, at));
-  const from = startOf(start, span);
+  const span = getSpan(text, query.slice(0, at));
+  const from = getStart(start, span);
   const back = from > now ? toLastOne(start) : unchanged;
-  const until = UP_TO_NOW.test(text) ? now : back(endOf(end ?? start, span));
+  const until = UP_TO_NOW.test(text) ? now : back(getEnd(end ?? start, span));
   return { from: back(from), until, text, index: at };
 }
 
@@ -292,7 +292,7 @@ type Span = 'week' | 'weekend' | undefined;
 
 const WEEK_OF = /\bweek\s+of\s+$/i;
 
-function spanOf(text: string, before: string): Span {
+function getSpan(text: string, before: string): Span {
   if (/\bweekend/i.test(text)) return 'weekend';
   return namesWeeks(text) || WEEK_OF.test(before) ? 'week' : undefined;
 }
@@ -300,33 +300,33 @@ function spanOf(text: string, before: string): Span {
 /** Weeks begin on Sunday or on Monday, so one is taken from the first to the last of these. */
 const SPAN_DAYS = { week: 8, weekend: 2 } as const;
 
-function startOf(components: ParsedComponents, span: Span): number {
-  const { year, month, day } = fieldsOf(components);
+function getStart(components: ParsedComponents, span: Span): number {
+  const { year, month, day } = getFields(components);
   const weekday = new Date(Date.UTC(year, month, day)).getUTCDay();
   if (span === 'week') return Date.UTC(year, month, day - weekday);
   if (span === 'weekend') return Date.UTC(year, month, day - Number(weekday === SUNDAY));
-  const unit = unitOf(components);
+  const unit = getUnit(components);
   return Date.UTC(year, unit === 'year' ? 0 : month, unit === 'day' ? day : 1);
 }
 
 const SUNDAY = 0;
 
-function endOf(components: ParsedComponents, span: Span): number {
-  const start = new Date(startOf(components, span));
+function getEnd(components: ParsedComponents, span: Span): number {
+  const start = new Date(getStart(components, span));
   const [year, month, day] = [start.getUTCFullYear(), start.getUTCMonth(), start.getUTCDate()];
   if (span) return Date.UTC(year, month, day + SPAN_DAYS[span]);
-  const unit = unitOf(components);
+  const unit = getUnit(components);
   return Date.UTC(year + Number(unit === 'year'), month + Number(unit === 'month'), day + Number(unit === 'day'));
 }
 
 /** Months count from 0. */
-function fieldsOf(components: ParsedComponents): { year: number; month: number; day: number } {
+function getFields(components: ParsedComponents): { year: number; month: number; day: number } {
   const field = (name: 'year' | 'month' | 'day') => components.get(name) as number;
   return { year: field('year'), month: field('month') - 1, day: field('day') };
 }
 
 /** The shortest that is named; what names none of them, as "this morning" does, is of a day. */
-function unitOf(components: ParsedComponents): 'day' | 'month' | 'year' {
+function getUnit(components: ParsedComponents): 'day' | 'month' | 'year' {
   if (components.isCertain('day') || components.isCertain('weekday')) return 'day';
   if (components.isCertain('month')) return 'month';
   return components.isCertain('year') ? 'year' : 'day';

@@ -35,14 +35,14 @@ function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
 }
 
 /** How near a memory is to the query by meaning, from 0 to 1, by the cosine of its nearest part; NaN is not known. */
-export function meaningOf(cosine: number): number {
+export function getMeaning(cosine: number): number {
   return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
 }
 
 /**
  * How much nearer the tokens of a memory are to those of the query than is usual, which is 0 where that is not known (NaN).
  */
-export function tokensOf(nearness: number | undefined): number {
+export function getTokens(nearness: number | undefined): number {
   return nearness === undefined || Number.isNaN(nearness) ? 0 : nearness - WEIGHTS.usualNearness;
 }
 

@@ -22,7 +22,7 @@ const LOCALES = {
 export type DateLanguage = keyof typeof LOCALES;
 
 /** What reads dates in a language. It is loaded with the first of them: a start would take longer by all of them together. */
-export async function dateParserOf(language: DateLanguage): Promise<Chrono> {
+export async function loadDateParser(language: DateLanguage): Promise<Chrono> {
   return (await LOCALES[language]()).casual;
 }
 
@@ -67,20 +67,20 @@ function monthNames(language: string): string[] {
     { month: 'short', day: 'numeric' },
   ];
   const months = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 15));
-  return formats.flatMap((format) => partsOf(language, format, 'month', months));
+  return formats.flatMap((format) => getParts(language, format, 'month', months));
 }
 
 function weekdayNames(language: string): string[] {
   const days = Array.from({ length: 7 }, (_, day) => Date.UTC(2026, 0, day + 1));
-  return partsOf(language, { weekday: 'long' }, 'weekday', days);
+  return getParts(language, { weekday: 'long' }, 'weekday', days);
 }
 
-function partsOf(language: string, format: Intl.DateTimeFormatOptions, type: string, times: number[]): string[] {
+function getParts(language: string, format: Intl.DateTimeFormatOptions, type: string, times: number[]): string[] {
   const formatter = new Intl.DateTimeFormat(language, { ...format, timeZone: 'UTC' });
   return times
     .flatMap((time) => formatter.formatToParts(time))
     .filter((part) => part.type === type)
-    .flatMap(({ value }) => wordsOf(value));
+    .flatMap(({ value }) => getWords(value));
 }
 
 const RELATIVE_UNITS = ['day', 'month', 'year'] as const;
@@ -89,18 +89,18 @@ const RELATIVE_UNITS = ['day', 'month', 'year'] as const;
 const AGO = [0, 1, 2, 5];
 
 /** Shorter words are those of many a query, but for those that say it all. */
-const SHORTEST_OF_SEVERAL = 4;
+const MIN_SHARED_CHARS = 4;
 
 /** Those of "yesterday", "this week", "two months ago" and the like. */
 function relativeWords(language: string, unit: Intl.RelativeTimeFormatUnit): string[] {
   const formatter = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
-  return AGO.map((count) => wordsOf(formatter.format(-count, unit))).flatMap((words) =>
-    words.filter((word) => words.length === 1 || word.length >= SHORTEST_OF_SEVERAL),
+  return AGO.map((count) => getWords(formatter.format(-count, unit))).flatMap((words) =>
+    words.filter((word) => words.length === 1 || word.length >= MIN_SHARED_CHARS),
   );
 }
 
 /** In small letters. */
-export function wordsOf(text: string): string[] {
+export function getWords(text: string): string[] {
   return text.toLowerCase().match(/\p{L}+/gu) ?? [];
 }
 
@@ -109,13 +109,13 @@ const DOTTED_DATE = /[0-9]{1,2}\.\s?[0-9]{1,2}\.\s?[0-9]{2,4}/;
 const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
 
 /** The languages in which there may be a date in a text. */
-export function dateLanguagesOf(text: string): Set<DateLanguage> {
+export function getDateLanguages(text: string): Set<DateLanguage> {
   const languages = new Set<DateLanguage>();
   // Where dots part a date, the day comes first.
   if (DOTTED_DATE.test(text)) languages.add('de');
   if (NUMERIC_DATE.test(text)) languages.add('en');
   if (EAST_ASIAN_DATE.test(text)) languages.add('ja').add('zh');
-  for (const word of wordsOf(text)) for (const each of dateWords().languages.get(word) ?? []) languages.add(each);
+  for (const word of getWords(text)) for (const each of dateWords().languages.get(word) ?? []) languages.add(each);
   return languages;
 }
 
@@ -134,5 +134,5 @@ export function aroundDateWord(text: string, language: DateLanguage): string {
 
 /** Whether a text names weeks. */
 export function namesWeeks(text: string): boolean {
-  return wordsOf(text).some((word) => dateWords().weeks.has(word));
+  return getWords(text).some((word) => dateWords().weeks.has(word));
 }

@@ -4,14 +4,14 @@ import { RETENTION_STEPS } from '../retention.ts';
 import { MARKS } from '../text/traits.ts';
 import { getGainWithout, wordMatches, wordShares } from './bm25.ts';
 import {
+  getMeaning,
+  getTokens,
   type Matches,
-  meaningOf,
   Passage,
   pooledSessions,
   relevanceAround,
   relevances,
   saidInConversation,
-  tokensOf,
 } from './conversation.ts';
 import { shareOfDate, shareToldAbout } from './query-terms.ts';
 import { distilledAmong, type EvidenceColumns, emptyColumns, getCrowd, getRepeats, getSums } from './standing.ts';
@@ -21,11 +21,11 @@ import { WEIGHTS } from './weights.ts';
  * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even
  * with one in a session that nothing else speaks for; without a session, the passage stands for it.
  */
-export function evidenceOf(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
+export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isSaid = saidInConversation(signals);
   const shares = wordShares(signals);
   const factors = getFactors(intent);
-  const matches = matchesOf(signals, { shares, factors, date: intent.date }, isSaid);
+  const matches = getMatches(signals, { shares, factors, date: intent.date }, isSaid);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(intent);
@@ -36,8 +36,8 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
   for (let row = 0; row < signals.admitted; row += 1) {
     const relevance = own[row] as number;
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
-    evidence.meaning[row] = factors.meaning * meaningOf(signals.cosines[row] as number);
-    evidence.tokens[row] = factors.tokens * tokensOf(signals.nearnesses[row]);
+    evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
+    evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
     evidence.neighbour[row] = isSaid[row] ? betterNeighbour(signals, own, row) : relevance;
     evidence.passage[row] = isSaid[row] ? relevanceAround(around, signals, row) : relevance;
     evidence.session[row] =
@@ -102,7 +102,7 @@ function getFactors({ asksAdvice, looksBack }: QueryIntent): Factors {
   return asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
 }
 
-function matchesOf(
+function getMatches(
   signals: Signals,
   { shares, factors, date }: { shares: Float64Array; factors: Factors; date: AskedDate | undefined },
   isSaid: Uint8Array,
@@ -118,7 +118,7 @@ function matchesOf(
       const { meaning, tokens } = WEIGHTS.evidence;
       // Only of the pool, as nearnesses of what stands around are known just where a longer answer has it too.
       const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
-      return meaning * factors.meaning * meaningOf(cosine) + tokens * factors.tokens * tokensOf(nearness);
+      return meaning * factors.meaning * getMeaning(cosine) + tokens * factors.tokens * getTokens(nearness);
     }),
   };
 }

@@ -5,11 +5,11 @@ import { english } from '../../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
 import {
   dateMatch,
+  getSynonyms,
   getWordKinds,
   shareOfDate,
   shareToldAbout,
   speakerTerms,
-  synonymsOf,
   weighed,
   withoutAsides,
 } from './query-terms.ts';
@@ -127,7 +127,7 @@ describe('without asides', () => {
 /** Those of a query in a store where words are in as many memories as given. */
 function told(query: string, held: Record<string, number>, memoryCount = 1000) {
   const words = queryWords(query);
-  const synonyms = synonymsOf(english, words);
+  const synonyms = getSynonyms(english, words);
   const documentFrequencies = words.map(([word = '']) => held[word] ?? 0);
   const frequencies = synonyms.map(({ term }) => held[term] ?? 0);
   const everyday = new Float64Array(words.length);
@@ -179,7 +179,7 @@ describe('synonyms of a query', () => {
     fc.assert(
       fc.property(anyWords, counts, counts, fc.nat({ max: 5000 }), (asked, own, held, memoryCount) => {
         const words = queryWords(asked.join(' '));
-        const synonyms = synonymsOf(english, words);
+        const synonyms = getSynonyms(english, words);
         const { everyday } = kinds(asked.join(' '));
         const query = { memoryCount, documentFrequencies: own.slice(0, words.length), everyday };
         for (const { weight } of weighed(synonyms, held.slice(0, synonyms.length), query)) {
@@ -191,14 +191,14 @@ describe('synonyms of a query', () => {
   });
 
   it('are none of words that the table does not know', () => {
-    expect(synonymsOf(english, queryWords('Blakeney 4711 数 xyzzyx'))).toEqual([]);
+    expect(getSynonyms(english, queryWords('Blakeney 4711 数 xyzzyx'))).toEqual([]);
   });
 
   it('are bounded, however many words there are', () => {
     const words = english
-      .synonymsOf('doctor')
-      .flatMap(({ term }) => english.synonymsOf(term).map((near) => [near.term]));
-    const synonyms = synonymsOf(english, words);
+      .getSynonyms('doctor')
+      .flatMap(({ term }) => english.getSynonyms(term).map((near) => [near.term]));
+    const synonyms = getSynonyms(english, words);
     expect(synonyms).toHaveLength(512);
     const once = (all: readonly unknown[]) => all.map(() => 1);
     const everyday = new Float64Array(words.length);

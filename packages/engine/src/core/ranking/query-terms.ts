@@ -101,7 +101,7 @@ function getEverydayShare(rank: number | undefined): number {
 }
 
 /** Some dates have a name that tells nothing, as May does. */
-const LEAST_MATCH = 0.1;
+const MIN_MATCH = 0.1;
 
 /**
  * How well a memory matches that is found because it is of the date that a query asks about, from 0 to 1.
@@ -109,10 +109,7 @@ const LEAST_MATCH = 0.1;
  * @param shares what part of a match each word makes
  */
 export function dateMatch(shares: Float64Array, dated: Uint8Array): number {
-  return Math.max(
-    LEAST_MATCH,
-    WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0),
-  );
+  return Math.max(MIN_MATCH, WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0));
 }
 
 /** How far a memory is of a date that is so only in another time zone than that of the query. */
@@ -146,7 +143,7 @@ export interface Synonym {
 /** Words that may stand for others. */
 export interface Thesaurus {
   /** The synonyms of a term, the closest first; none of what it does not know. */
-  synonymsOf(term: string): readonly Synonym[];
+  getSynonyms(term: string): readonly Synonym[];
   /** Returns how many terms are more frequent in its language; undefined for what it does not know. */
   getRank(term: string): number | undefined;
 }
@@ -155,8 +152,8 @@ export interface Thesaurus {
  * Most synonyms that memories are counted for, the closest; and most that take part in a search, those that count most: no
  * more than an index has room for among the words of a question.
  */
-const MOST_COUNTED = 512;
-const MOST_WEIGHED = 128;
+const MAX_COUNTED = 512;
+const MAX_WEIGHED = 128;
 
 /** A synonym of a word of a query, with that word's place among the words. */
 export interface WordSynonym extends Synonym {
@@ -164,12 +161,12 @@ export interface WordSynonym extends Synonym {
 }
 
 /** The synonyms of a query's words that may count, the closest first; each word is any of some terms, English first. */
-export function synonymsOf(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
+export function getSynonyms(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
-    .flatMap(([asked = ''], word) => thesaurus.synonymsOf(asked).map((synonym): WordSynonym => ({ ...synonym, word })))
+    .flatMap(([asked = ''], word) => thesaurus.getSynonyms(asked).map((synonym): WordSynonym => ({ ...synonym, word })))
     .filter(({ closeness }) => WEIGHTS.synonym.most * closeness >= WEIGHTS.synonym.least)
     .sort((a, b) => b.closeness - a.closeness)
-    .slice(0, MOST_COUNTED);
+    .slice(0, MAX_COUNTED);
 }
 
 /** A synonym that memories hold, and as what part of an occurrence of its word each of its own counts, from 0 to 1. */
@@ -202,5 +199,5 @@ export function weighed(
     })
     .filter(({ weight }) => weight >= WEIGHTS.synonym.least)
     .sort((a, b) => b.weight - a.weight)
-    .slice(0, MOST_WEIGHED);
+    .slice(0, MAX_WEIGHED);
 }

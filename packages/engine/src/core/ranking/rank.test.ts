@@ -4,10 +4,10 @@ import type { Evidence, QueryIntent } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
-import { evidenceOf } from './evidence.ts';
+import { getEvidence } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
 import type { EvidenceColumns } from './standing.ts';
-import { scoresOf } from './standing.ts';
+import { getScores } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
 interface Row {
@@ -24,7 +24,7 @@ interface Row {
 }
 
 /** Signals of rows in the order of arrival: those before `pool` are the pool, then the tail, then neighbours. */
-function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<Signals> = {}): Signals {
+function makeSignals(rows: Row[], documentFrequencies: number[], options: Partial<Signals> = {}): Signals {
   const { previous, next } = neighbours(rows);
   return {
     memoryCount: 1000,
@@ -61,7 +61,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
 }
 
 /** Evidence for one row, as columns. */
-function columnsOf(evidence: Evidence): EvidenceColumns {
+function getColumns(evidence: Evidence): EvidenceColumns {
   return mapped(evidence, (value) => Float64Array.of(value));
 }
 
@@ -109,7 +109,7 @@ function memories(...differences: Partial<Row>[]): Row[] {
 }
 
 const all = { limit: Number.MAX_SAFE_INTEGER };
-const rowsOf = (ranked: RankedRow[]) => ranked.map(({ row }) => row);
+const getRows = (ranked: RankedRow[]) => ranked.map(({ row }) => row);
 
 const TERMS = 3;
 const anyRows = fc
@@ -138,12 +138,12 @@ const anyFrequencies = fc.array(fc.nat({ max: 2000 }), { minLength: TERMS, maxLe
 describe('ranking', () => {
   it('puts the memory first that says more of what was asked', () => {
     const rows = memories({ frequencies: [0, 1] }, { frequencies: [1, 1] }, { frequencies: [1, 0] });
-    expect(rowsOf(rank(signalsOf(rows, [5, 300]), all))).toEqual([1, 2, 0]);
+    expect(getRows(rank(makeSignals(rows, [5, 300]), all))).toEqual([1, 2, 0]);
   });
 
   it('finds by meaning what shares no word', () => {
     const rows = memories({ frequencies: [0], cosine: 0.1 }, { frequencies: [0], cosine: 0.7 });
-    expect(rowsOf(rank(signalsOf(rows, [0]), all))).toEqual([1, 0]);
+    expect(getRows(rank(makeSignals(rows, [0]), all))).toEqual([1, 0]);
   });
 
   it('prefers a memory whose neighbour answers the question too', () => {
@@ -153,7 +153,7 @@ describe('ranking', () => {
       { session: 0, frequencies: [0], cosine: 0 },
       { session: 0 },
     );
-    expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 3)).toEqual([1, 0, 3]);
+    expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 3)).toEqual([1, 0, 3]);
   });
 
   it('prefers a memory of the session where the best answer stands', () => {
@@ -163,14 +163,14 @@ describe('ranking', () => {
       { session: 0, frequencies: [0] },
       { session: 0 },
     );
-    expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
+    expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
   });
 
   it('reads a memory together with the four memories before and after it', () => {
     const getPassage = (distance: number) => {
       const frequencies = (row: number) => [row === 0 ? 1 : 0, row === distance ? 1 : 0];
       const rows = memories(...Array.from({ length: 6 }, (_, row) => ({ session: 0, frequencies: frequencies(row) })));
-      return rank(signalsOf(rows, [5, 5]), all).find(({ row }) => row === 0)?.evidence.passage as number;
+      return rank(makeSignals(rows, [5, 5]), all).find(({ row }) => row === 0)?.evidence.passage as number;
     };
     const alone = getPassage(5);
     for (const distance of [1, 2, 3, 4]) expect(getPassage(distance)).toBeGreaterThan(alone);
@@ -182,7 +182,7 @@ describe('ranking', () => {
         { session, frequencies: [1, 1] },
         { session: session < 0 ? session : 1, frequencies: [1, 1] },
       );
-      return rank(signalsOf(rows, [5, 300], { speaks: Uint8Array.of(0, 1, 0, 0) }), all);
+      return rank(makeSignals(rows, [5, 300], { speaks: Uint8Array.of(0, 1, 0, 0) }), all);
     };
     const [named, other] = said(0);
     expect([named?.row, other?.row]).toEqual([0, 1]);
@@ -198,7 +198,7 @@ describe('ranking', () => {
   ])('lets a relevant question speak for what follows it by %s', (_, speakers, doesReply) => {
     const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
     const marks = Uint16Array.of(MARKS.question, 0, 0);
-    const signals = signalsOf(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
+    const signals = makeSignals(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
     const [question, answer, next] = rank(signals, all).sort((a, b) => a.row - b.row);
     expect((answer?.evidence.reply ?? 0) > 0).toBe(doesReply);
     expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
@@ -208,7 +208,7 @@ describe('ranking', () => {
     const rows = memories({ cosine: 0.9 }, {}, {}, {}, {}, {});
     const asked = (speakers: number[]) =>
       rank(
-        signalsOf(rows, [5, 300], {
+        makeSignals(rows, [5, 300], {
           frequencies: Uint16Array.of(1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0),
           marks: Uint16Array.of(MARKS.question, 0, 0, 0, 0, 0),
           speakers: Uint32Array.from(speakers),
@@ -235,7 +235,7 @@ describe('ranking', () => {
       { ordinal: 1, frequencies: [0, 0, 0] },
       { ordinal: 2, frequencies: [0, 9, 9] },
     );
-    const signals = signalsOf(rows, [3, 5, 5], { dated: Uint8Array.of(0, 1, 1) });
+    const signals = makeSignals(rows, [3, 5, 5], { dated: Uint8Array.of(0, 1, 1) });
     const [earlier, of, says] = rank(signals, { ...all, intent: { date } }).sort((a, b) => a.row - b.row);
     expect(earlier?.evidence.words).toBe(0);
     expect(of?.evidence.words).toBeGreaterThan(0.2);
@@ -253,15 +253,15 @@ describe('ranking', () => {
         { session, frequencies: [1, 0] },
         { session: session < 0 ? session : 1, frequencies: [0, 1] },
       );
-      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), { ...all, intent });
+      return rank(makeSignals(rows, [2, 5], { persons: Uint8Array.from(persons) }), { ...all, intent });
     };
-    expect(rowsOf(asked(-1, [1, 0]))).toEqual([1, 0]);
+    expect(getRows(asked(-1, [1, 0]))).toEqual([1, 0]);
     expect(asked(-1, [1, 0])[1]?.evidence.words).toBe(0);
-    expect(rowsOf(asked(0, [1, 0]))).toEqual([0, 1]);
+    expect(getRows(asked(0, [1, 0]))).toEqual([0, 1]);
     expect(
-      rowsOf(asked(0, [1, 0], { date: { from: 5, until: 6, earliest: 5, latest: 6, text: 'yesterday' } })),
+      getRows(asked(0, [1, 0], { date: { from: 5, until: 6, earliest: 5, latest: 6, text: 'yesterday' } })),
     ).toEqual([1, 0]);
-    expect(rowsOf(asked(-1, [0, 0]))).toEqual([0, 1]);
+    expect(getRows(asked(-1, [0, 0]))).toEqual([0, 1]);
     expect(asked(-1, [1, 1]).map(({ evidence }) => evidence.words)).toEqual([0, 0]);
   });
 
@@ -272,13 +272,13 @@ describe('ranking', () => {
     ['no preference where the question asks for a fact', MARKS.preference, {}, false],
   ])('puts before what is about as relevant %s', (_, mark, intent, goesFirst) => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
-    const signals = signalsOf(rows, [5], { marks: Uint16Array.of(mark, 0) });
-    expect(rowsOf(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
+    const signals = makeSignals(rows, [5], { marks: Uint16Array.of(mark, 0) });
+    expect(getRows(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
   it('goes by meaning more than by words where a question asks for advice, and not where it asks what was advised', () => {
     const rows = memories({ cosine: 0.2 }, { frequencies: [0], cosine: 0.5 });
-    const ask = (intent: QueryIntent) => rowsOf(rank(signalsOf(rows, [5]), { ...all, intent }));
+    const ask = (intent: QueryIntent) => getRows(rank(makeSignals(rows, [5]), { ...all, intent }));
     expect(ask({})).toEqual([0, 1]);
     expect(ask({ asksAdvice: true })).toEqual([1, 0]);
     expect(ask({ asksAdvice: true, looksBack: true })).toEqual([0, 1]);
@@ -288,7 +288,7 @@ describe('ranking', () => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
     const wish = (instructions: number) => {
       const marks = Uint16Array.from(rows, (_, row) => (row < instructions && row !== 1 ? MARKS.instruction : 0));
-      return rowAt(rank(signalsOf(rows, [5], { marks }), all), 0);
+      return rowAt(rank(makeSignals(rows, [5], { marks }), all), 0);
     };
     expect(wish(1).row).toBe(0);
     expect(wish(8).row).toBe(1);
@@ -297,22 +297,22 @@ describe('ranking', () => {
 
   it('buries no answer under a wish that has nothing to do with it', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
-    expect(rowsOf(rank(signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
+    expect(getRows(rank(makeSignals(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
   });
 
   it('takes off a little where a text is long', () => {
     const rows = memories({ length: 99, frequencies: [0] }, { length: 199, frequencies: [0] });
-    const [short, long] = rank(signalsOf(rows, [5]), all);
+    const [short, long] = rank(makeSignals(rows, [5]), all);
     expect([short?.row, short?.evidence.length]).toEqual([0, 0]);
     expect(long?.evidence.length).toBeCloseTo(Math.log(2), 5);
-    const [longer] = rank(signalsOf(memories({ length: 500 }), [5]), all);
-    const [longest] = rank(signalsOf(memories({ length: 50_000 }), [5]), all);
+    const [longer] = rank(makeSignals(memories({ length: 500 }), [5]), all);
+    const [longest] = rank(makeSignals(memories({ length: 50_000 }), [5]), all);
     expect(longest?.evidence.length).toBe(longer?.evidence.length);
   });
 
   it('counts a text as no longer than one of its parts, so that a word in it is found', () => {
     const rows = memories({ length: 17_000 }, { length: 20, frequencies: [0] });
-    expect(rowsOf(rank(signalsOf(rows, [1]), all))).toEqual([0, 1]);
+    expect(getRows(rank(makeSignals(rows, [1]), all))).toEqual([0, 1]);
   });
 
   it('puts what was created later before what is as relevant, whenever it was stored', () => {
@@ -320,28 +320,31 @@ describe('ranking', () => {
     const years = [2026, 2024, 2025];
     const createdAts = Float64Array.from(years, (year) => Date.UTC(year, 3, 1));
     const rows = memories({ cosine: 0.3 }, { cosine: 0.31 }, { cosine: 0.3 });
-    const ranked = rank(signalsOf(rows, [5], { now, createdAts }), all);
-    expect(rowsOf(ranked)).toEqual([0, 2, 1]);
+    const ranked = rank(makeSignals(rows, [5], { now, createdAts }), all);
+    expect(getRows(ranked)).toEqual([0, 2, 1]);
     expect(ranked[0]?.evidence.age).toBeCloseTo(Math.log1p(240 / 365.25), 5);
   });
 
   it('takes a memory that was created ahead of now for new', () => {
-    const [first] = rank(signalsOf(memories({}), [5], { now: 0, createdAts: Float64Array.of(1e12) }), all);
+    const [first] = rank(makeSignals(memories({}), [5], { now: 0, createdAts: Float64Array.of(1e12) }), all);
     expect(first?.evidence.age).toBe(0);
   });
 
   it('scores all lower where twenty memories are about as relevant, and orders them as before', () => {
     const several = (count: number) =>
-      rank(signalsOf(memories(...Array.from({ length: count }, (_, row) => ({ cosine: 0.9 - row / 100 }))), [5]), all);
+      rank(
+        makeSignals(memories(...Array.from({ length: count }, (_, row) => ({ cosine: 0.9 - row / 100 }))), [5]),
+        all,
+      );
     const [few, many] = [several(19), several(20)];
-    expect(rowsOf(many).slice(0, 19)).toEqual(rowsOf(few));
+    expect(getRows(many).slice(0, 19)).toEqual(getRows(few));
     expect(many[0]?.score).toBeLessThan((few[0]?.score as number) - 0.05);
     expect(new Set(many.map(({ evidence }) => evidence.crowd)).size).toBe(1);
   });
 
   it('scores all lower where no memory holds a name of the query', () => {
     const best = (frequency: number, options: Partial<Signals> = {}) =>
-      rank(signalsOf(memories({ frequencies: [1, 0] }), [5, frequency], options), all)[0] as RankedRow;
+      rank(makeSignals(memories({ frequencies: [1, 0] }), [5, frequency], options), all)[0] as RankedRow;
     const named = Uint8Array.of(0, 1);
     expect(best(0, { named }).score).toBeLessThan(best(0).score);
     expect(best(1, { named }).evidence.missing).toBe(0);
@@ -350,24 +353,24 @@ describe('ranking', () => {
 
   it('puts a memory that waits for its vector neither first nor last for that', () => {
     const rows = memories({ cosine: 0.8 }, { cosine: Number.NaN }, { cosine: 0.05 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 1, 2]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 1, 2]);
   });
 
   it('ranks by words alone where nothing has a vector', () => {
     const cosine = Number.NaN;
     const rows = memories({ cosine, frequencies: [0, 1] }, { cosine, frequencies: [1, 1] });
-    const ranked = rank(signalsOf(rows, [5, 300]), all);
-    expect(rowsOf(ranked)).toEqual([1, 0]);
+    const ranked = rank(makeSignals(rows, [5, 300]), all);
+    expect(getRows(ranked)).toEqual([1, 0]);
     expect(rowAt(ranked, 0).score).toBeGreaterThan(WEIGHTS.relevantScore);
   });
 
   it('puts the newer first where scores are equal', () => {
-    expect(rowsOf(rank(signalsOf(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
+    expect(getRows(rank(makeSignals(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
   });
 
   it('leaves out what scores less than asked, and nothing that is told to score as much', () => {
     const cosines = Array.from({ length: 20 }, (_, i) => ({ cosine: i / 21 }));
-    const signals = signalsOf(memories(...cosines), [5]);
+    const signals = makeSignals(memories(...cosines), [5]);
     const ranked = rank(signals, all);
     expect(ranked).toHaveLength(cosines.length);
     for (const [place, { score }] of ranked.entries()) {
@@ -376,12 +379,12 @@ describe('ranking', () => {
   });
 
   it('answers nothing where nothing was found', () => {
-    expect(rank(signalsOf([], [5]), all)).toEqual([]);
+    expect(rank(makeSignals([], [5]), all)).toEqual([]);
   });
 
   it('does not rank the neighbours of what was found', () => {
     const rows = memories({ session: 0 }, { session: 0, cosine: 0.9 });
-    expect(rowsOf(rank(signalsOf(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
+    expect(getRows(rank(makeSignals(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
   });
 
   it('scores the pool the same with and without a tail', () => {
@@ -392,8 +395,8 @@ describe('ranking', () => {
         const known = rows.map((row, index) =>
           index < pool && row.supersededBy >= pool ? { ...row, supersededBy: -1 } : row,
         );
-        const long = rank(signalsOf(known, frequencies, { pool }), all);
-        const short = rank(signalsOf(known, frequencies, { pool, admitted: pool }), all);
+        const long = rank(makeSignals(known, frequencies, { pool }), all);
+        const short = rank(makeSignals(known, frequencies, { pool, admitted: pool }), all);
         expect(long.filter(({ row }) => row < pool)).toEqual(short);
       }),
     );
@@ -402,7 +405,7 @@ describe('ranking', () => {
   it('gives scores from 0 to 1, best first', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
-        const scores = rank(signalsOf(rows, frequencies), all).map(({ score }) => score);
+        const scores = rank(makeSignals(rows, frequencies), all).map(({ score }) => score);
         expect(scores).toHaveLength(rows.length);
         for (const score of scores) expect(score >= 0 && score <= 1).toBe(true);
         expect(scores).toEqual([...scores].sort((a, b) => b - a));
@@ -413,11 +416,11 @@ describe('ranking', () => {
   it('tells of each row the evidence that makes its score, and whether it is its own', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
-        const signals = signalsOf(rows, frequencies, { pool: Math.min(pool, rows.length) });
-        const own = evidenceOf(signals);
+        const signals = makeSignals(rows, frequencies, { pool: Math.min(pool, rows.length) });
+        const own = getEvidence(signals);
         for (const { row, score, evidence, isOfAnother } of rank(signals, all)) {
-          expect(scoresOf(columnsOf(evidence))[0]).toBeCloseTo(score, 5);
-          if (!isOfAnother) expect(columnsOf(evidence)).toEqual(mapped(own, (values) => values.slice(row, row + 1)));
+          expect(getScores(getColumns(evidence))[0]).toBeCloseTo(score, 5);
+          if (!isOfAnother) expect(getColumns(evidence)).toEqual(mapped(own, (values) => values.slice(row, row + 1)));
         }
       }),
     );
@@ -433,8 +436,8 @@ describe('ranking', () => {
           const row = rowAt(rows, from);
           return { ...row, supersededBy: row.supersededBy < 0 ? -1 : order.indexOf(row.supersededBy) };
         });
-        const there = rank(signalsOf(rows, frequencies), all);
-        const here = rank(signalsOf(moved, frequencies), all);
+        const there = rank(makeSignals(rows, frequencies), all);
+        const here = rank(makeSignals(moved, frequencies), all);
         expect(here.map(({ row, ...rest }) => ({ row: order[row], ...rest }))).toEqual(there);
       }),
     );
@@ -443,7 +446,7 @@ describe('ranking', () => {
   it('answers the same beginning however many are asked for', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, limit) => {
-        const signals = signalsOf(rows, frequencies);
+        const signals = makeSignals(rows, frequencies);
         expect(rank(signals, { limit })).toEqual(rank(signals, all).slice(0, limit));
       }),
     );
@@ -458,8 +461,8 @@ describe('a text that a better memory says, too', () => {
       { text: 1, cosine: 0.8 },
       { cosine: 0.5 },
     );
-    const ranked = rank(signalsOf(rows, [5]), all);
-    expect(rowsOf(ranked)).toEqual([1, 3, 2, 0]);
+    const ranked = rank(makeSignals(rows, [5]), all);
+    expect(getRows(ranked)).toEqual([1, 3, 2, 0]);
     expect(ranked.map(({ evidence }) => evidence.repeat)).toEqual([0, 0, 1, 1]);
     expect(ranked.at(-1)?.score).toBeGreaterThan(0.05);
   });
@@ -469,12 +472,12 @@ describe('a text that a better memory says, too', () => {
     ['that which is retained less', 0.6, [0, 1]],
   ])('is, of two that answer equally well, %s', (_, retention, order) => {
     const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual(order);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual(order);
   });
 
   it('counts for nothing where a longer answer alone has the better', () => {
     const rows = memories({ text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 });
-    const ranked = rank(signalsOf(rows, [5], { pool: 1 }), all);
+    const ranked = rank(makeSignals(rows, [5], { pool: 1 }), all);
     expect(ranked.find(({ row }) => row === 0)?.evidence.repeat).toBe(0);
     expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
   });
@@ -482,7 +485,7 @@ describe('a text that a better memory says, too', () => {
   it('is told of all but one of each text', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
-        const { repeat } = evidenceOf(signalsOf(rows, frequencies));
+        const { repeat } = getEvidence(makeSignals(rows, frequencies));
         const standing = rows.filter((_, row) => repeat[row] === 0).map(({ text }) => text);
         expect(standing.toSorted()).toEqual([...new Set(rows.map(({ text }) => text))].toSorted());
       }),
@@ -491,31 +494,31 @@ describe('a text that a better memory says, too', () => {
 });
 
 describe('how far a memory is retained', () => {
-  const placesOf = (ranked: RankedRow[]) => new Map(ranked.map(({ row }, place) => [row, place]));
+  const getPlaces = (ranked: RankedRow[]) => new Map(ranked.map(({ row }, place) => [row, place]));
 
   it('orders memories that answer equally well', () => {
     const rows = memories({ retention: 0.2 }, { retention: 0.9 }, { retention: 0.4 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 2, 0]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
   it('does not bury the better answer', () => {
     const rows = memories({ retention: 0, frequencies: [1, 1] }, { retention: 1, frequencies: [1, 0] });
-    expect(rowsOf(rank(signalsOf(rows, [300, 300]), all))).toEqual([0, 1]);
+    expect(getRows(rank(makeSignals(rows, [300, 300]), all))).toEqual([0, 1]);
   });
 
   it('moves a score by .03 at most, and reverses no two that are further apart, where each says something else', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (drawn, frequencies) => {
         const rows = drawn.map((row, index) => ({ ...row, text: index, supersededBy: -1 }));
-        const retained = rank(signalsOf(rows, frequencies), all);
+        const retained = rank(makeSignals(rows, frequencies), all);
         const equally = rank(
-          signalsOf(
+          makeSignals(
             rows.map((row) => ({ ...row, retention: 1 })),
             frequencies,
           ),
           all,
         );
-        const [places, scores] = [placesOf(retained), new Map(retained.map(({ row, score }) => [row, score]))];
+        const [places, scores] = [getPlaces(retained), new Map(retained.map(({ row, score }) => [row, score]))];
         for (const [place, better] of equally.entries()) {
           expect(Math.abs(better.score - (scores.get(better.row) as number))).toBeLessThanOrEqual(0.03);
           for (const worse of equally.slice(place + 1)) {
@@ -530,7 +533,7 @@ describe('how far a memory is retained', () => {
   it('changes nothing between memories that are retained alike', () => {
     const inOrder = (retention: number) => {
       const rows = memories({ retention }, { retention, cosine: 0.31 }, { retention, cosine: 0.9 }, { retention });
-      return rowsOf(rank(signalsOf(rows, [5]), all));
+      return getRows(rank(makeSignals(rows, [5]), all));
     };
     expect(inOrder(0.1)).toEqual(inOrder(1));
   });
@@ -539,17 +542,17 @@ describe('how far a memory is retained', () => {
 describe('a memory that another supersedes', () => {
   it('stands below its successor, whichever answers better', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { cosine: 0.1 }, { cosine: 0.5 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 0, 2]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 0, 2]);
   });
 
   it('stands below every later correction', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 }, { cosine: 0.5, supersededBy: 1 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 2, 0]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
   it('is ranked all the same where memories supersede each other', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { supersededBy: 0 }, { cosine: 0.5, supersededBy: 0 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 2, 1]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
   it('never stands above its successor', () => {
@@ -557,7 +560,7 @@ describe('a memory that another supersedes', () => {
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
         // Only newer memories supersede here, so that there are no circles.
         const chained = rows.map((row, index) => (row.supersededBy > index ? row : { ...row, supersededBy: -1 }));
-        const ranked = rank(signalsOf(chained, frequencies, { pool: Math.min(pool, rows.length) }), all);
+        const ranked = rank(makeSignals(chained, frequencies, { pool: Math.min(pool, rows.length) }), all);
         const places = new Map(ranked.map(({ row }, place) => [row, place]));
         for (const [row, { supersededBy }] of chained.entries()) {
           if (supersededBy >= 0) expect(places.get(supersededBy)).toBeLessThan(places.get(row) as number);
@@ -592,22 +595,22 @@ describe('a semantic memory', () => {
 
   it('stands below its sources, however well it answers', () => {
     const rows = memories({ cosine: 0.5, distilledInto: 3 }, { cosine: 0.1, distilledInto: 3 }, {}, { cosine: 0.9 });
-    const ranked = rank(signalsOf(rows, [5]), all);
-    expect(rowsOf(ranked)).toEqual([0, 2, 1, 3]);
+    const ranked = rank(makeSignals(rows, [5]), all);
+    expect(getRows(ranked)).toEqual([0, 2, 1, 3]);
     expect(rowAt(ranked, 3).score).toBe(rowAt(ranked, 2).score);
   });
 
   it('does not lift what corrects it past its sources', () => {
     const rows = memories({ cosine: 0.5, distilledInto: 1 }, { cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 });
-    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 2, 1]);
+    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
   it('leaves among the first k, for every k, the sources that would be there without it', () => {
     fc.assert(
       fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
-        const ranked = rank(signalsOf(rows, frequencies), all);
+        const ranked = rank(makeSignals(rows, frequencies), all);
         const alone = sources.map((row) => ({ ...row, distilledInto: -1 }));
-        const without = rank(signalsOf(alone, frequencies), all);
+        const without = rank(makeSignals(alone, frequencies), all);
         expect(ranked.filter(({ row }) => row < sources.length)).toEqual(without);
         const places = new Map(ranked.map(({ row, score }, place) => [row, { place, score }]));
         for (const [row, { distilledInto }] of sources.entries()) {
@@ -624,7 +627,7 @@ describe('a semantic memory', () => {
 
 describe('matching words', () => {
   const match = (frequencies: number[], length: number, documentFrequencies: number[]) =>
-    wordMatches(signalsOf([{ ...plain, frequencies, length }], documentFrequencies)).reduce(
+    wordMatches(makeSignals([{ ...plain, frequencies, length }], documentFrequencies)).reduce(
       (sum, word) => sum + word,
       0,
     );
@@ -652,7 +655,7 @@ describe('matching words', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: 10 }), (any, size, documents, memoryCount) => {
         const row = { ...plain, frequencies: any, length: size };
-        const value = wordMatches(signalsOf([row], documents, { memoryCount })).reduce((sum, word) => sum + word, 0);
+        const value = wordMatches(makeSignals([row], documents, { memoryCount })).reduce((sum, word) => sum + word, 0);
         expect(value).toBeGreaterThanOrEqual(0);
         expect(value).toBeLessThan(2);
       }),
@@ -685,7 +688,7 @@ describe('a synonym in place of a word of the query', () => {
         const rest = first.frequencies.slice(1);
         const none = rows.map(() => 0);
         const ranked = (own: number, said: number) => {
-          const told = signalsOf([{ ...first, frequencies: [own, ...rest] }, ...others], documents, {
+          const told = makeSignals([{ ...first, frequencies: [own, ...rest] }, ...others], documents, {
             ...synonym(weight, said, ...none.slice(1)),
           });
           return wordMatches(told)[0] as number;
@@ -705,7 +708,7 @@ describe('a synonym in place of a word of the query', () => {
         const [one = plain] = alone;
         const asked = { ...one, ordinal: 0, frequencies: [often, ...one.frequencies.slice(1)] };
         const said = { ...one, ordinal: 100, frequencies: [0, ...one.frequencies.slice(1)] };
-        const signals = signalsOf([asked, said, ...alone], documents, {
+        const signals = makeSignals([asked, said, ...alone], documents, {
           ...synonym(weight, 0, often, ...alone.map(() => 0)),
         });
         const score = new Map(rank(signals, all).map((ranked) => [ranked.row, ranked.score]));
@@ -716,15 +719,15 @@ describe('a synonym in place of a word of the query', () => {
 
   it('lifts a memory past the same one without it', () => {
     const rows = memories({ frequencies: [0, 1] }, { frequencies: [0, 1] });
-    expect(rowsOf(rank(signalsOf(rows, [5, 5], synonym(0.2, 1, 0)), all))).toEqual([0, 1]);
-    expect(rowsOf(rank(signalsOf(rows, [5, 5], synonym(0.2, 0, 1)), all))).toEqual([1, 0]);
+    expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 1, 0)), all))).toEqual([0, 1]);
+    expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 0, 1)), all))).toEqual([1, 0]);
   });
 
   it('stands for its own word, the one of several that says most', () => {
     const match = (...said: number[]) => {
       const synonyms = [0.1, 0.3].map((weight) => ({ word: 1, weight }));
       const options = { synonyms, synonymFrequencies: Uint16Array.from(said) };
-      return [...wordMatches(signalsOf([{ ...plain, frequencies: [0, 0] }], [5, 5], options))];
+      return [...wordMatches(makeSignals([{ ...plain, frequencies: [0, 0] }], [5, 5], options))];
     };
     expect(match(1, 1)).toEqual(match(0, 1));
     expect(match(4, 1)).toEqual(match(4, 0));
@@ -735,8 +738,8 @@ describe('a synonym in place of a word of the query', () => {
   it('changes nothing where no memory holds it', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, (rows, documents, weight) => {
-        const without = rank(signalsOf(rows, documents), all);
-        expect(rank(signalsOf(rows, documents, synonym(weight, ...rows.map(() => 0))), all)).toEqual(without);
+        const without = rank(makeSignals(rows, documents), all);
+        expect(rank(makeSignals(rows, documents, synonym(weight, ...rows.map(() => 0))), all)).toEqual(without);
       }),
     );
   });
@@ -750,8 +753,8 @@ describe('a store that grows', () => {
         fc.integer({ min: 20, max: 20_000 }),
         fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 }),
         (size, documents) => {
-          const before = rank(signalsOf(rows, documents, { memoryCount: size }), all);
-          const after = rank(signalsOf(rows, documents, { memoryCount: 10 * size }), all);
+          const before = rank(makeSignals(rows, documents, { memoryCount: size }), all);
+          const after = rank(makeSignals(rows, documents, { memoryCount: 10 * size }), all);
           const later = new Map(after.map(({ row, score }) => [row, score]));
           for (const { row, score } of before) expect(Math.abs(score - (later.get(row) as number))).toBeLessThan(0.05);
         },
@@ -761,8 +764,8 @@ describe('a store that grows', () => {
 
   it('moves a score by less than .05 when an unknown word of the query becomes known', () => {
     const rows = memories({ frequencies: [1, 1, 0] });
-    const [before] = rank(signalsOf(rows, [2, 40, 0], { memoryCount: 100 }), all);
-    const [after] = rank(signalsOf(rows, [2, 40, 3], { memoryCount: 1000 }), all);
+    const [before] = rank(makeSignals(rows, [2, 40, 0], { memoryCount: 100 }), all);
+    const [after] = rank(makeSignals(rows, [2, 40, 3], { memoryCount: 1000 }), all);
     expect(Math.abs((before as RankedRow).score - (after as RankedRow).score)).toBeLessThan(0.05);
   });
 });

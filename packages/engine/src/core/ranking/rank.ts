@@ -1,12 +1,12 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
-import { evidenceOf } from './evidence.ts';
+import { getEvidence } from './evidence.ts';
 import {
   EVIDENCE,
   type EvidenceColumns,
+  getScores,
   placeBelowSources,
   placeBelowSuccessors,
-  scoresOf,
   standingBy,
 } from './standing.ts';
 
@@ -23,8 +23,8 @@ export interface RankedRow extends Ranked {
  * distilled from, and of equal scores the newer goes first. Scores rest on the pool alone, never on the limit.
  */
 export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking): RankedRow[] {
-  const evidence = evidenceOf(signals, intent);
-  const standing = standingBy(scoresOf(evidence));
+  const evidence = getEvidence(signals, intent);
+  const standing = standingBy(getScores(evidence));
   placeBelowSuccessors(standing, signals);
   placeBelowSources(standing, signals);
   const { scores, above, givers } = standing;

@@ -32,7 +32,7 @@ export function getSums(evidence: EvidenceColumns): Float64Array {
  * The score of each row, from 0 to 1: the logistic function of the weighted sum of its evidence, set so that a memory
  * of score .5 is as likely relevant as not.
  */
-export function scoresOf(evidence: EvidenceColumns): Float64Array {
+export function getScores(evidence: EvidenceColumns): Float64Array {
   const { even, slope } = WEIGHTS.calibration;
   return getSums(evidence).map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
 }

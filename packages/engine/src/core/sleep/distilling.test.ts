@@ -23,7 +23,7 @@ type World = Pick<StorageUnderTest, 'storage' | 'lease'>;
 const world = testedStorage(openNewSqlite(10_000));
 beforeEach(() => world.storage.useModel(MODEL));
 
-function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Sleeper {
+function createSleeper({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Sleeper {
   const telemetry = { report() {} };
   const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
@@ -33,7 +33,7 @@ function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive,
 }
 
 /** A memory about the n-th topic; one of no topic is like no other. */
-function memoryOf(number: number, topic: number, content: string): NewMemory {
+function getMemory(number: number, topic: number, content: string): NewMemory {
   return newMemory({
     id: `memory-${number}`,
     content,
@@ -43,10 +43,10 @@ function memoryOf(number: number, topic: number, content: string): NewMemory {
   });
 }
 
-const wordOf = (number: number) => `w${String(number).padStart(4, '0')}x`;
+const toWord = (number: number) => `w${String(number).padStart(4, '0')}x`;
 /** Sentences of one topic differ by several words, so that none contradicts another. */
-const textOf = (topic: number, number: number) =>
-  `${TOPICS[topic] ?? 'Nothing'} ${wordOf(number)} v${number}y u${number}z is told.`;
+const getText = (topic: number, number: number) =>
+  `${TOPICS[topic] ?? 'Nothing'} ${toWord(number)} v${number}y u${number}z is told.`;
 
 /** Gives every text that waits a vector of its topic. */
 async function embed(storage: Storage): Promise<void> {
@@ -54,12 +54,12 @@ async function embed(storage: Storage): Promise<void> {
   const vectors = memories.map(({ ordinal, revision, content }) => ({
     ordinal,
     revision,
-    vectors: [vectorOf(content)],
+    vectors: [getVector(content)],
   }));
   await storage.putVectors(MODEL, vectors);
 }
 
-function vectorOf(content: string): Float32Array {
+function getVector(content: string): Float32Array {
   const topic = TOPICS.findIndex((name) => content.startsWith(name));
   const number = Number(/\d+/.exec(content)?.[0] ?? 0);
   const axis = topic >= 0 ? topic : TOPICS.length + (number % 50);
@@ -75,7 +75,7 @@ async function semantics(storage: Storage): Promise<StoredMemory[]> {
 describe('distilling', () => {
   let number = 0;
   async function keep(topic: number, count: number): Promise<NewMemory[]> {
-    const memories = Array.from({ length: count }, () => memoryOf(++number, topic, textOf(topic, number)));
+    const memories = Array.from({ length: count }, () => getMemory(++number, topic, getText(topic, number)));
     await world.storage.storeMany(memories);
     await embed(world.storage);
     return memories;
@@ -86,7 +86,7 @@ describe('distilling', () => {
     const harbour = await keep(1, 3);
     await keep(2, 2);
     await keep(9, 5);
-    expect(await sleeperOf(world).sleep('default', 0)).toMatchObject({
+    expect(await createSleeper(world).sleep('default', 0)).toMatchObject({
       counts: { settled: 14, distilled: 2 },
       notes: { distilled_by: { extractive: 2 } },
     });
@@ -99,9 +99,9 @@ describe('distilling', () => {
   it('plans what it then does, and changes nothing', async () => {
     await keep(0, 4);
     await keep(1, 6);
-    const { distil } = await sleeperOf(world).plan('default', 0);
+    const { distil } = await createSleeper(world).plan('default', 0);
     expect(await semantics(world.storage)).toEqual([]);
-    await sleeperOf(world).sleep('default', 0);
+    await createSleeper(world).sleep('default', 0);
     const made = (await semantics(world.storage)).map(({ derivedFrom, content }) => ({
       sources: derivedFrom,
       content,
@@ -109,7 +109,7 @@ describe('distilling', () => {
     const byText = (a: { content: string }, b: { content: string }) => (a.content < b.content ? -1 : 1);
     expect(distil.items.toSorted(byText)).toEqual(made.toSorted(byText));
     await keep(0, 1);
-    const [grown] = (await sleeperOf(world).plan('default', 0)).distil.items;
+    const [grown] = (await createSleeper(world).plan('default', 0)).distil.items;
     expect(made.length).toBeGreaterThan(1);
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
@@ -117,7 +117,7 @@ describe('distilling', () => {
   it('plans how many are too many with those that it makes', async () => {
     await keep(0, 4);
     await keep(1, 4);
-    const sleeper = sleeperOf(world, extractive, 1);
+    const sleeper = createSleeper(world, extractive, 1);
     const { distil, evict } = await sleeper.plan('default', 0);
     const { counts } = await sleeper.sleep('default', 0);
     expect(counts).toMatchObject({ distilled: distil.total, evicted: evict.total });
@@ -135,7 +135,7 @@ describe('distilling', () => {
       },
     };
     await keep(0, 5);
-    const sleeper = sleeperOf(world, counting);
+    const sleeper = createSleeper(world, counting);
     await sleeper.sleep('default', 0);
     await keep(0, 3);
     await sleeper.sleep('default', 0);
@@ -144,15 +144,15 @@ describe('distilling', () => {
   });
 
   it('says in the record of the run where another distiller stood in', async () => {
-    const insteadOf = { name: 'model', because: 'cannot be reached' };
+    const replacedDistiller = { name: 'model', because: 'cannot be reached' };
     const standIn: Distiller = {
       name: 'model',
       quotes: true,
-      distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), insteadOf }),
+      distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), replacedDistiller }),
     };
     await keep(0, 3);
     await keep(1, 3);
-    expect((await sleeperOf(world, standIn).sleep('default', 0)).notes).toEqual({
+    expect((await createSleeper(world, standIn).sleep('default', 0)).notes).toEqual({
       distilled_by: { extractive: 2 },
       instead_of: { 'model: cannot be reached': 2 },
     });
@@ -168,7 +168,7 @@ describe('distilling', () => {
         return extractive.distil(group, signal);
       },
     };
-    await sleeperOf(world, slow).sleep('default', 0);
+    await createSleeper(world, slow).sleep('default', 0);
     expect(await semantics(world.storage)).toEqual([]);
   });
 
@@ -182,7 +182,7 @@ describe('distilling', () => {
         return { ...(await extractive.distil(group, signal)), corrections };
       },
     };
-    const sleeper = sleeperOf(world, correcting);
+    const sleeper = createSleeper(world, correcting);
     const run = await sleeper.sleep('default', 0);
     expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
     const [made] = await semantics(world.storage);
@@ -194,11 +194,11 @@ describe('distilling', () => {
 
   it('distils what a correction leaves', async () => {
     const kept = await keep(0, 4);
-    await sleeperOf(world).sleep('default', 0);
-    const correction = memoryOf(++number, 9, textOf(9, number));
+    await createSleeper(world).sleep('default', 0);
+    const correction = getMemory(++number, 9, getText(9, number));
     await world.storage.store({ ...correction, supersedes: kept[0]?.id ?? '' });
     await embed(world.storage);
-    await sleeperOf(world).sleep('default', 0);
+    await createSleeper(world).sleep('default', 0);
     const [made, ...more] = await semantics(world.storage);
     expect(more).toEqual([]);
     expect(made?.derivedFrom).toEqual(kept.slice(1).map(({ id }) => id));
@@ -237,7 +237,7 @@ class Client {
 
   constructor(world: World) {
     this.#world = world;
-    this.#sleeper = sleeperOf(world);
+    this.#sleeper = createSleeper(world);
   }
 
   async perform({ act, topic, place }: Act): Promise<void> {
@@ -261,13 +261,13 @@ class Client {
   }
 
   async #store(topic: number): Promise<void> {
-    const memory = memoryOf(++this.#number, topic, textOf(topic, this.#number));
+    const memory = getMemory(++this.#number, topic, getText(topic, this.#number));
     await this.#world.storage.store(memory);
     this.texts.set(memory.id, memory.content);
   }
 
   async #update(id: string, topic: number): Promise<void> {
-    const content = textOf(topic, ++this.#number);
+    const content = getText(topic, ++this.#number);
     await this.#world.storage.update({ namespace: 'default', id, at: NOW, content });
     this.#earlier.set(id, [...(this.#earlier.get(id) ?? []), this.texts.get(id) ?? '']);
     this.texts.set(id, content);
@@ -302,7 +302,7 @@ it('keeps every text, and no word of a forgotten one in what was distilled', { t
         await client.perform(act);
         await expectNothingGone(world, client);
       }
-      await sleeperOf(world).sleep('default', 0);
+      await createSleeper(world).sleep('default', 0);
       await expectTexts(world, client);
       // The next run of the property begins with an empty database.
       await world.check();

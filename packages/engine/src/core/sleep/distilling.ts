@@ -51,7 +51,7 @@ export class Distilling {
   #groups: FoundGroup[] = [];
   #startedAt = 0;
   readonly #madeBy: Record<string, number> = {};
-  readonly #insteadOf: Record<string, number> = {};
+  readonly #replacedDistiller: Record<string, number> = {};
 
   constructor(parts: DistilParts, due: Due, signal: AbortSignal) {
     this.#parts = parts;
@@ -82,8 +82,11 @@ export class Distilling {
   /** How many texts each distiller has made, and in place of which other, for what reason. */
   get notes(): Record<string, unknown> {
     const isMade = Object.keys(this.#madeBy).length > 0;
-    const isReplaced = Object.keys(this.#insteadOf).length > 0;
-    return { ...(isMade && { distilled_by: this.#madeBy }), ...(isReplaced && { instead_of: this.#insteadOf }) };
+    const isReplaced = Object.keys(this.#replacedDistiller).length > 0;
+    return {
+      ...(isMade && { distilled_by: this.#madeBy }),
+      ...(isReplaced && { instead_of: this.#replacedDistiller }),
+    };
   }
 
   /** Does the next part of the work: looks at some memories, or distils one group. */
@@ -151,11 +154,11 @@ export class Distilling {
     return true;
   }
 
-  #note({ by, insteadOf }: Distilled): void {
+  #note({ by, replacedDistiller }: Distilled): void {
     this.#madeBy[by] = (this.#madeBy[by] ?? 0) + 1;
-    if (!insteadOf) return;
-    const reason = `${insteadOf.name}: ${insteadOf.because}`;
-    this.#insteadOf[reason] = (this.#insteadOf[reason] ?? 0) + 1;
+    if (!replacedDistiller) return;
+    const reason = `${replacedDistiller.name}: ${replacedDistiller.because}`;
+    this.#replacedDistiller[reason] = (this.#replacedDistiller[reason] ?? 0) + 1;
   }
 
   async #keep(run: RunRef, { semantic }: FoundGroup, group: ReadGroup, { content }: Distilled): Promise<boolean> {
@@ -245,18 +248,18 @@ class Survey {
     for (const { semantic, joining } of grown) this.#join(joining, semantic);
     for (const { ordinal, version, group } of candidates) {
       const number = this.#joined.get(ordinal) ?? group?.semantic;
-      const waited = number === undefined ? this.alone : this.#groupOf(number).candidates;
+      const waited = number === undefined ? this.alone : this.#getGroup(number).candidates;
       waited.push({ ordinal, version });
     }
   }
 
   #join(joining: readonly number[], number: number): void {
-    this.#groupOf(number).joining.push(...joining);
+    this.#getGroup(number).joining.push(...joining);
     this.#sizes.set(number, (this.#sizes.get(number) ?? 0) + joining.length);
     for (const ordinal of joining) this.#joined.set(ordinal, number);
   }
 
-  #groupOf(number: number): FoundGroup {
+  #getGroup(number: number): FoundGroup {
     const known = this.groups.get(number);
     if (known) return known;
     const group = { ...(number > 0 && { semantic: number }), joining: [], candidates: [] };
@@ -266,15 +269,15 @@ class Survey {
 
   /** The groups of candidates and their neighbours, those found before included. */
   #before(candidates: readonly DistilCandidate[]): GroupsBefore {
-    const semanticOf = new Map<number, number>();
-    const sizeOf = new Map<number, number>();
+    const semanticBySource = new Map<number, number>();
+    const groupSizes = new Map<number, number>();
     for (const { ordinal, group } of candidates.flatMap((candidate) => [candidate, ...candidate.neighbours])) {
       const number = this.#joined.get(ordinal) ?? group?.semantic;
       if (number === undefined) continue;
       if (group && !this.#sizes.has(number)) this.#sizes.set(number, group.sourceCount);
-      semanticOf.set(ordinal, number);
-      sizeOf.set(number, this.#sizes.get(number) ?? 0);
+      semanticBySource.set(ordinal, number);
+      groupSizes.set(number, this.#sizes.get(number) ?? 0);
     }
-    return { semanticOf, sizeOf, background: this.#background ?? 0 };
+    return { semanticBySource, groupSizes, background: this.#background ?? 0 };
   }
 }

@@ -8,7 +8,7 @@ import type { Sleeper } from './sleeper.ts';
  * waits for the next look; the first comes as long after the start.
  */
 const LOOK_EVERY_MS = 20_000;
-const LEAST_LOOKS = 4;
+const MIN_LOOKS = 4;
 
 export interface SleepScheduleParts {
   storage: Storage;
@@ -30,7 +30,7 @@ export class SleepSchedule {
 
   constructor(parts: SleepScheduleParts) {
     this.#parts = parts;
-    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / LEAST_LOOKS);
+    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / MIN_LOOKS);
     this.#looking = new BackgroundTask({ run: (signal) => this.#look(signal), everyMs });
   }
 

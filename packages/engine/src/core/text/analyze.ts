@@ -49,7 +49,7 @@ export function termFrequencies(text: string): TermFrequencies {
   });
   const { languages, lead } = evidence.best;
   if (lead > 0) {
-    const foreign = foreignOf(firstLanguage(languages), words);
+    const foreign = getForeign(firstLanguage(languages), words);
     length += foreign.lengthChange;
     for (const { stem, place } of foreign.stems) {
       occur(frequencies, stem);
@@ -68,7 +68,7 @@ function occur(frequencies: Map<string, number>, term: string): void {
  * What comes to the terms of a text, which are there as for English: the stems of its words in its own language, with
  * the places of the words, and by how much that language's stop words, in place of the English ones, change its length.
  */
-function foreignOf(language: number, words: readonly Word[]) {
+function getForeign(language: number, words: readonly Word[]) {
   const stems: { stem: string; place: number }[] = [];
   let lengthChange = 0;
   for (const [place, word] of words.entries()) {
@@ -81,10 +81,10 @@ function foreignOf(language: number, words: readonly Word[]) {
 }
 
 /** Most terms that stand for one word. */
-const MOST_ALTERNATIVES = 4;
+const MAX_ALTERNATIVES = 4;
 
 /** Of a query whose language nothing tells, the words that are looked for by their stems in any language. */
-const MOST_GUESSED = 32;
+const MAX_GUESSED = 32;
 
 /** What a query says: its words (see `queryWords`), and whether they speak for a language other than English. */
 export interface ReadQuery {
@@ -112,11 +112,11 @@ export function readQuery(text: string): ReadQuery {
       evidence.add(word.evidence);
     },
   });
-  const languages = languagesOf(evidence);
+  const languages = getLanguages(evidence);
   const counting = new Alternatives();
   const all = new Alternatives();
   for (const [index, item] of found.entries()) {
-    const stemmed = languages.stems === FOREIGN && index >= MOST_GUESSED ? NO_LANGUAGE : languages.stems;
+    const stemmed = languages.stems === FOREIGN && index >= MAX_GUESSED ? NO_LANGUAGE : languages.stems;
     for (const { terms, counts } of alternatives(item, { ...languages, stems: stemmed })) {
       all.add(terms);
       if (counts) counting.add(terms);
@@ -158,7 +158,7 @@ interface QueryLanguages {
 }
 
 /** A query is short, so what it says of its language excludes others only where it says something. */
-function languagesOf(evidence: LanguageEvidence): QueryLanguages {
+function getLanguages(evidence: LanguageEvidence): QueryLanguages {
   const { languages, lead } = evidence.best;
   const english = languageSet(ENGLISH);
   if (lead > 0) return { stems: languages, stopWords: languages };
@@ -191,7 +191,7 @@ function likeliestStems(word: Word, languages: LanguageSet): string[] {
   return [...votes]
     .sort(([, a], [, b]) => b - a)
     .map(([stem]) => stem)
-    .slice(0, MOST_ALTERNATIVES - 1);
+    .slice(0, MAX_ALTERNATIVES - 1);
 }
 
 /** Words of a query by the terms that stand for them. */
@@ -203,7 +203,7 @@ class Alternatives {
     const shared = terms.find((term) => this.#byTerm.has(term));
     const word = shared === undefined ? [] : (this.#byTerm.get(shared) as string[]);
     for (const term of terms) {
-      if (this.#byTerm.has(term) || word.length >= MOST_ALTERNATIVES) continue;
+      if (this.#byTerm.has(term) || word.length >= MAX_ALTERNATIVES) continue;
       word.push(term);
       this.#byTerm.set(term, word);
     }

@@ -115,7 +115,7 @@ for (const [index, { letters }] of LATIN.entries()) {
 
 /** In which languages a folded word does not count: for a script with one language, in a text of any. */
 export function stopWordIn(folded: string): LanguageSet {
-  if (!ASCII.test(folded)) return scriptOf(folded)?.stopWords.has(folded) ? ANY_LANGUAGE : NO_LANGUAGE;
+  if (!ASCII.test(folded)) return getScript(folded)?.stopWords.has(folded) ? ANY_LANGUAGE : NO_LANGUAGE;
   const foreign = functionWordIn.get(folded) ?? NO_LANGUAGE;
   return STOP_WORDS.has(folded) ? foreign | languageSet(ENGLISH) : foreign;
 }
@@ -139,7 +139,7 @@ export function spelledIn(written: string): LanguageSet {
  * Of which languages a word is evidence: those of which it is a function word, else those whose letters it needs. A
  * single letter says nothing.
  */
-export function evidenceOf(written: string, folded: string): LanguageSet {
+export function getEvidence(written: string, folded: string): LanguageSet {
   if (written.length === 1) return NO_LANGUAGE;
   const foreign = functionWordIn.get(folded) ?? NO_LANGUAGE;
   if (PLAIN.test(written)) return ENGLISH_EVIDENCE.has(folded) ? foreign | languageSet(ENGLISH) : foreign;
@@ -167,7 +167,7 @@ const SCRIPTS: readonly Script[] = [
 ];
 
 /** The script of a folded word's first letter, if its words are stemmed. */
-export function scriptOf(folded: string): Script | undefined {
+export function getScript(folded: string): Script | undefined {
   return SCRIPTS.find(({ letter }) => letter.test(folded));
 }
 

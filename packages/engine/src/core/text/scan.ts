@@ -1,5 +1,5 @@
 import { fold } from './fold.ts';
-import { LONGEST_WORD, type Word, wordOf } from './word.ts';
+import { MAX_WORD_CHARS, toWord, type Word } from './word.ts';
 
 /**
  * Takes one word after another, and the terms that are no words, each with where it stands in the text. `counts`: it
@@ -11,14 +11,14 @@ export interface Visitor {
 }
 
 /** Most UTF-16 units of one letter with its marks. */
-const LONGEST_LETTER = 16;
+const MAX_LETTER_UNITS = 16;
 
 /** Visits the words and terms of a text in their order, in time linear in its length. */
 export function scan(text: string, visitor: Visitor): void {
   let at = 0;
   while (at < text.length) {
     const codePoint = text.codePointAt(at) as number;
-    switch (classOf(codePoint)) {
+    switch (getClass(codePoint)) {
       case CharacterClass.word:
         at = scanWord(text, at, visitor);
         break;
@@ -42,7 +42,7 @@ function width(codePoint: number): number {
 }
 
 function classAt(text: string, at: number): CharacterClass {
-  return at < text.length ? classOf(text.codePointAt(at) as number) : CharacterClass.separator;
+  return at < text.length ? getClass(text.codePointAt(at) as number) : CharacterClass.separator;
 }
 
 const PLUS = 0x2b;
@@ -71,11 +71,11 @@ function scanWord(text: string, start: number, visitor: Visitor): number {
   }
   const bareEnd = wordEnd(text, start);
   const { word, end } = withoutClitics(text, text.slice(start, bareEnd), bareEnd);
-  visitor.word(wordOf(word), start, end);
+  visitor.word(toWord(word), start, end);
   const after = text.charCodeAt(end);
   const sign = after === PLUS || after === HASH ? match(LANGUAGE_SIGN, text, end) : '';
   const signEnd = end + sign.length;
-  if (sign) visitor.term(fold(word).slice(0, LONGEST_WORD) + sign, true, start, signEnd);
+  if (sign) visitor.term(fold(word).slice(0, MAX_WORD_CHARS) + sign, true, start, signEnd);
   return signEnd;
 }
 
@@ -95,7 +95,7 @@ function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void 
   for (let at = numbers.indexOf(joint) + 1; numbers !== '' && at > 0; ) {
     const next = numbers.indexOf(joint, at);
     const end = next < 0 ? numbers.length : next;
-    visitor.term(numbers.slice(0, Math.min(end, LONGEST_WORD)), next < 0, from, from + end);
+    visitor.term(numbers.slice(0, Math.min(end, MAX_WORD_CHARS)), next < 0, from, from + end);
     at = next + 1;
   }
 }
@@ -107,11 +107,11 @@ function match(sticky: RegExp, text: string, at: number): string {
 
 /** A longer word is cut into pieces of the greatest length. */
 function wordEnd(text: string, start: number): number {
-  const limit = Math.min(text.length, start + LONGEST_WORD);
+  const limit = Math.min(text.length, start + MAX_WORD_CHARS);
   let end = start;
   while (end < limit) {
     const codePoint = text.codePointAt(end) as number;
-    const found = classOf(codePoint);
+    const found = getClass(codePoint);
     if (found !== CharacterClass.word && found !== CharacterClass.extend) break;
     end += width(codePoint);
   }
@@ -146,7 +146,7 @@ function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let inside = true;
   while (inside) {
     const end = letterEnd(text, at);
-    const letter = foldLetter(text.slice(at, Math.min(end, at + LONGEST_LETTER)));
+    const letter = foldLetter(text.slice(at, Math.min(end, at + MAX_LETTER_UNITS)));
     inside = classAt(text, end) === CharacterClass.unspaced;
     if (before !== '') visitor.term(before + letter, true, beforeAt, end);
     visitor.term(letter, before === '' && !inside, at, end);
@@ -206,7 +206,7 @@ type CharacterClass = (typeof CharacterClass)[keyof typeof CharacterClass];
 const known = new Uint8Array(0x110000);
 
 /** The class of a code point, by its Unicode properties. */
-function classOf(codePoint: number): CharacterClass {
+function getClass(codePoint: number): CharacterClass {
   const found = known[codePoint] as CharacterClass | 0;
   if (found !== 0) return found;
   const derived = classify(String.fromCodePoint(codePoint));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { instructs, MARKS, prefers, traitsOf } from './traits.ts';
+import { instructs, MARKS, prefers, readTraits } from './traits.ts';
 
-const asks = (text: string) => (traitsOf(text, []).marks & MARKS.question) !== 0;
+const asks = (text: string) => (readTraits(text, []).marks & MARKS.question) !== 0;
 
 describe('who speaks', () => {
   it.each([
@@ -18,20 +18,20 @@ describe('who speaks', () => {
     [': nobody', ''],
     [`${'a'.repeat(41)}: too long for a name`, ''],
     ['', ''],
-  ])('in %j is %j', (text, name) => expect(traitsOf(text, []).speakerName).toBe(name));
+  ])('in %j is %j', (text, name) => expect(readTraits(text, []).speakerName).toBe(name));
 
   it.each([
     [['role:user'], 'user'],
     [['health', 'role:Dr. Ann Lee: on call', 'role:user'], 'Dr. Ann Lee: on call'],
     [['role: '], 'Note'],
     [['roles', 'user'], 'Note'],
-  ])('with the tags %j is %j', (tags, name) => expect(traitsOf('Note: hello', tags).speakerName).toBe(name));
+  ])('with the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
 
   it('is the same however the name is written', () => {
-    expect(traitsOf('JOSÉ: a', []).speaker).toBe(traitsOf('Jose: b', []).speaker);
-    expect(traitsOf('Jose: a', []).speaker).not.toBe(traitsOf('Ann: a', []).speaker);
-    expect(traitsOf('a', ['role:jose']).speaker).toBe(traitsOf('Jose: b', []).speaker);
-    expect(traitsOf('nobody', []).speaker).toBe(0);
+    expect(readTraits('JOSÉ: a', []).speaker).toBe(readTraits('Jose: b', []).speaker);
+    expect(readTraits('Jose: a', []).speaker).not.toBe(readTraits('Ann: a', []).speaker);
+    expect(readTraits('a', ['role:jose']).speaker).toBe(readTraits('Jose: b', []).speaker);
+    expect(readTraits('nobody', []).speaker).toBe(0);
   });
 });
 
@@ -60,11 +60,11 @@ describe('a text that asks', () => {
 describe('a text', () => {
   it('may ask, instruct and state a preference at once', () => {
     const { question, instruction, preference } = MARKS;
-    expect(traitsOf('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
-    expect(traitsOf('Always take the train. I prefer that. Clear?', []).marks).toBe(
+    expect(readTraits('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
+    expect(readTraits('Always take the train. I prefer that. Clear?', []).marks).toBe(
       question | instruction | preference,
     );
-    expect(traitsOf('There is a train.', []).marks).toBe(0);
+    expect(readTraits('There is a train.', []).marks).toBe(0);
   });
 });
 

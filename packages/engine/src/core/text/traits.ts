@@ -22,8 +22,8 @@ export const MARKS = {
 } as const;
 
 /** Longest name of a speaker, in UTF-16 units. */
-const LONGEST_NAME = 40;
-const NAME = new RegExp(`^[\\p{L}\\p{N}][^\\n:：.?!,;]{0,${LONGEST_NAME - 1}}(?=[:：]\\s)`, 'u');
+const MAX_NAME_CHARS = 40;
+const NAME = new RegExp(`^[\\p{L}\\p{N}][^\\n:：.?!,;]{0,${MAX_NAME_CHARS - 1}}(?=[:：]\\s)`, 'u');
 /** A question mark of any script that nothing follows but what closes it, and remarks in brackets. */
 const ASKS = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s]*(?:\[[^[\]]*\]\s*)*$/u;
 
@@ -33,18 +33,18 @@ const LOOKED_AT = 400;
 /** What a tag begins with that says who speaks, such as `role:user`; messages of `@memoryd/client` have it. */
 export const ROLE_TAG = 'role:';
 
-export function traitsOf(text: string, tags: readonly string[]): Traits {
-  const name = roleIn(tags) || labelOf(text);
+export function readTraits(text: string, tags: readonly string[]): Traits {
+  const name = roleIn(tags) || getLabel(text);
   return {
     speakerName: name,
     speaker: name === '' ? NO_SPEAKER : nameNumber(name),
-    marks: marksOf(text),
+    marks: getMarks(text),
   };
 }
 
 /** The name that a text begins with, before a colon; empty where it begins with none. */
-export function labelOf(text: string): string {
-  return NAME.exec(text.slice(0, LONGEST_NAME + 2))?.[0] ?? '';
+export function getLabel(text: string): string {
+  return NAME.exec(text.slice(0, MAX_NAME_CHARS + 2))?.[0] ?? '';
 }
 
 function roleIn(tags: readonly string[]): string | undefined {
@@ -54,7 +54,7 @@ function roleIn(tags: readonly string[]): string | undefined {
     .trim();
 }
 
-function marksOf(text: string): number {
+function getMarks(text: string): number {
   const question = ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0;
   const instruction = instructs(text) ? MARKS.instruction : 0;
   return question | instruction | (prefers(text) ? MARKS.preference : 0);

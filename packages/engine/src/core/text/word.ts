@@ -2,11 +2,11 @@ import { stemmer as porter } from 'stemmer';
 import { fold, ownCopy } from './fold.ts';
 import {
   ENGLISH,
-  evidenceOf,
+  getEvidence,
+  getScript,
   type LanguageSet,
   languageSet,
   NO_LANGUAGE,
-  scriptOf,
   spelledIn,
   stemIn,
   stopWordIn,
@@ -38,16 +38,16 @@ export class Word {
   readonly #stems: string[] = [];
 
   constructor(written: string) {
-    const folded = fold(written).slice(0, LONGEST_WORD);
+    const folded = fold(written).slice(0, MAX_WORD_CHARS);
     const whole = toTerm(folded);
     const pieces = parts(written).map(fold);
     this.terms = [whole, ...pieces.filter((piece) => !SINGLE_LETTER.test(piece)).map(toTerm)].filter(
       (term) => term.text !== '',
     );
     this.#written = pieces.length > 0 ? '' : lowerCase(written);
-    this.evidence = evidenceOf(this.#written, folded);
+    this.evidence = getEvidence(this.#written, folded);
     this.#stopWordIn = stopWordIn(folded);
-    this.stemmedIn = folded.length < SHORTEST_STEMMED ? NO_LANGUAGE : spelledIn(this.#written);
+    this.stemmedIn = folded.length < MIN_STEMMED_CHARS ? NO_LANGUAGE : spelledIn(this.#written);
   }
 
   /** Whether the word itself counts in a text that may be in any of these languages. */
@@ -62,15 +62,15 @@ export class Word {
 }
 
 /** Longest word that is kept whole, in UTF-16 units. */
-export const LONGEST_WORD = 64;
+export const MAX_WORD_CHARS = 64;
 
-const SHORTEST_STEMMED = 3;
-const LONGEST_CACHED = 24;
+const MIN_STEMMED_CHARS = 3;
+const MAX_CACHED_CHARS = 24;
 const CACHE_ENTRIES = 32_768;
 const cache = new Map<string, Word>();
 
-export function wordOf(written: string): Word {
-  if (written.length > LONGEST_CACHED) return new Word(written);
+export function toWord(written: string): Word {
+  if (written.length > MAX_CACHED_CHARS) return new Word(written);
   let word = cache.get(written);
   if (word === undefined) {
     const copy = ownCopy(written);
@@ -111,5 +111,5 @@ function toTerm(folded: string): Term {
 
 function stem(folded: string): string {
   if (PLAIN.test(folded)) return porter(folded);
-  return scriptOf(folded)?.stem(folded) ?? folded.replace(LEADING_ZEROS, '');
+  return getScript(folded)?.stem(folded) ?? folded.replace(LEADING_ZEROS, '');
 }

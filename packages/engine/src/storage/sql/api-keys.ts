@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { KeysAsOf, StoredKey } from '../../ports/administration.ts';
+import type { KeySnapshot, StoredKey } from '../../ports/administration.ts';
 import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
@@ -15,7 +15,7 @@ const COLUMNS =
   last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`);
 
 /** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
-export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeysAsOf | undefined> {
+export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeySnapshot | undefined> {
   const changes = Number((await getProperty(queries, KEY_CHANGES)) ?? 0);
   if (changes === seen) return undefined;
   const isLoopbackOpen = changes === 0 || (await getProperty(queries, LOOPBACK_OPEN)) !== undefined;
@@ -56,7 +56,7 @@ export async function revokeKey(queries: Queries, id: string, at: number): Promi
 }
 
 /** See `KeyStore.importAll`. The transaction has the keys for itself. */
-export async function importKeys(queries: Queries, { keys, changes, isLoopbackOpen }: KeysAsOf): Promise<void> {
+export async function importKeys(queries: Queries, { keys, changes, isLoopbackOpen }: KeySnapshot): Promise<void> {
   const records = queries.dialect.records(
     'key',
     {

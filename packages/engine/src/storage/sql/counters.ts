@@ -30,7 +30,7 @@ export async function countTiers(queries: Queries, changes: readonly TierChange[
 }
 
 /** Memories of a tier, those included that are hidden only by their expiry. */
-export async function countOf(queries: Queries, namespace: string, tier: Tier): Promise<number> {
+export async function getCount(queries: Queries, namespace: string, tier: Tier): Promise<number> {
   const found = await queries.row<{ count: number }>(
     sql`SELECT CAST(coalesce(sum(count), 0) AS bigint) AS count FROM tier_count
         WHERE namespace = ${namespace} AND tier = ${tier}`,

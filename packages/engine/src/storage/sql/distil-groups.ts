@@ -13,12 +13,12 @@ import type { Queries, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import {
   describe,
+  getSemantic,
+  getSources,
   isWritten,
   readSources,
-  semanticOf,
   setDistilledText,
   setSources,
-  sourcesOf,
 } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 import { rememberText } from './text-history.ts';
@@ -33,8 +33,8 @@ export async function distil(
   const { namespace } = run;
   if (!(await areAsSeen(transaction, namespace, distilled.sources))) return undefined;
   if (await isSourceElsewhere(transaction, namespace, distilled.sources, undefined)) return undefined;
-  const sources = ordinalsOf(distilled.sources);
-  const memory = semanticOf(namespace, distilled, await readSources(transaction, namespace, sources));
+  const sources = getOrdinals(distilled.sources);
+  const memory = getSemantic(namespace, distilled, await readSources(transaction, namespace, sources));
   const [ordinal] = (await insertMemories(transaction, [memory], 'semantic')) as [number];
   await waitBehindOthers(transaction, namespace, ordinal);
   await setSources(transaction, namespace, ordinal, sources);
@@ -51,17 +51,17 @@ export async function refresh(transaction: Transaction, run: RunRef, refreshed: 
   const target = await findByOrdinal(transaction, namespace, semantic);
   if (!target || target.evictedAt !== null || isWritten(target)) return false;
   if (!(await areAsSeen(transaction, namespace, refreshed.sources))) return false;
-  if (!(await haveOneOwner(transaction, namespace, [semantic, ...ordinalsOf(refreshed.sources)]))) return false;
+  if (!(await haveOneOwner(transaction, namespace, [semantic, ...getOrdinals(refreshed.sources)]))) return false;
   if (await isSourceElsewhere(transaction, namespace, refreshed.sources, semantic)) return false;
-  const earlier = await sourcesOf(transaction, namespace, semantic);
-  await setSources(transaction, namespace, semantic, ordinalsOf(refreshed.sources));
-  await describe(transaction, target, await sourcesOf(transaction, namespace, semantic));
+  const earlier = await getSources(transaction, namespace, semantic);
+  await setSources(transaction, namespace, semantic, getOrdinals(refreshed.sources));
+  await describe(transaction, target, await getSources(transaction, namespace, semantic));
   if (refreshed.content !== target.content) {
     await rememberText(transaction, target, refreshed.at);
     await setDistilledText(transaction, target, refreshed.content);
   }
   await dropSeen(transaction, namespace, refreshed.sources);
-  const detail = { version: target.version, revision: target.revision, sources: ordinalsOf(earlier) };
+  const detail = { version: target.version, revision: target.revision, sources: getOrdinals(earlier) };
   await recordChanges(transaction, run, [{ kind: 'refreshed', ordinal: semantic, detail }]);
   return true;
 }
@@ -111,7 +111,7 @@ async function areAsSeen(queries: Queries, namespace: string, memories: readonly
     LEFT JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = seen.ordinal AND m.version = seen.version
       AND m.tier = 'episodic' AND ${raw(DISTILLABLE)}
     WHERE m.ordinal IS NULL LIMIT 1`);
-  return changed === undefined && (await haveOneOwner(queries, namespace, ordinalsOf(memories)));
+  return changed === undefined && (await haveOneOwner(queries, namespace, getOrdinals(memories)));
 }
 
 /** Whether another semantic memory than this one was distilled from any of these. */
@@ -123,7 +123,7 @@ async function isSourceElsewhere(
 ): Promise<boolean> {
   const other = await queries.row(sql`
     SELECT 1 FROM memory_source
-    WHERE ${queries.dialect.isMemory('source', namespace, ordinalsOf(memories))}
+    WHERE ${queries.dialect.isMemory('source', namespace, getOrdinals(memories))}
       AND semantic IS DISTINCT FROM CAST(${semantic ?? null} AS bigint) LIMIT 1`);
   return other !== undefined;
 }
@@ -140,6 +140,6 @@ function toRecords({ dialect }: Queries, memories: readonly SeenMemory[]): Sql {
   return dialect.records('seen', { ordinal: 'bigint', version: 'integer' }, memories);
 }
 
-function ordinalsOf(memories: readonly { ordinal: number }[]): number[] {
+function getOrdinals(memories: readonly { ordinal: number }[]): number[] {
   return memories.map(({ ordinal }) => ordinal);
 }

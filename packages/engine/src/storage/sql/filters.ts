@@ -54,12 +54,12 @@ export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): 
 function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
   const { userIds, agentIds } = of;
   return [
-    ...(userIds ? isOneOf(dialect, raw('m.user_id'), userIds) : []),
-    ...(agentIds ? isOneOf(dialect, unlessOfUsers(dialect, of, 'agent_id'), agentIds) : []),
+    ...(userIds ? getIsOne(dialect, raw('m.user_id'), userIds) : []),
+    ...(agentIds ? getIsOne(dialect, unlessOfUsers(dialect, of, 'agent_id'), agentIds) : []),
   ];
 }
 
-function isOneOf({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
+function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
   // A planner knows more of one value than of a list.
   const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
   // As the indexes by owner say it, which a memory without one is not in.

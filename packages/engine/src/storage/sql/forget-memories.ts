@@ -216,7 +216,7 @@ const ERASED_AT_ONCE = 100;
 /** Erases some of a namespace's memories that arrived up to an ordinal, with their twins; answers how many went. */
 export async function eraseSome(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
   // Without the semantic memories, none has to be distilled again from what is left.
-  const semantic = await firstOf(
+  const semantic = await getFirst(
     transaction,
     namespace,
     sql`
@@ -227,7 +227,7 @@ export async function eraseSome(transaction: Transaction, namespace: string, arr
   const some =
     semantic.length > 0
       ? semantic
-      : await firstOf(
+      : await getFirst(
           transaction,
           namespace,
           sql`
@@ -236,7 +236,7 @@ export async function eraseSome(transaction: Transaction, namespace: string, arr
   return (await eraseGroups(transaction, namespace, some)).gone.length;
 }
 
-function firstOf(transaction: Transaction, namespace: string, ordinals: Sql) {
+function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
   return transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
     SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${ERASED_AT_ONCE}) AS first
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);

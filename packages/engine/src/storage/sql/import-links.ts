@@ -132,7 +132,7 @@ interface Place {
 
 /** Ids of those that are looked for before memories come: their own and those that they name. */
 export function lookedFor(memories: readonly KeptMemory[]): { own: string[]; named: string[] } {
-  const named = memories.flatMap((memory) => Array.from(linksOf(memory, 0), ({ id }) => id));
+  const named = memories.flatMap((memory) => Array.from(getLinks(memory, 0), ({ id }) => id));
   return { own: memories.map(({ id }) => id), named };
 }
 
@@ -169,7 +169,7 @@ export class KeptArrivals {
     if (over) return over;
     const ordinal = this.#place.letIn(memory);
     present.set(memory.id, { ...memory, ordinal, isSource: false });
-    for (const link of linksOf(memory, ordinal)) this.#link(link);
+    for (const link of getLinks(memory, ordinal)) this.#link(link);
     for (const link of this.#waiting.take(memory.id)) this.#link(link);
     return 'imported';
   }
@@ -177,7 +177,7 @@ export class KeptArrivals {
   /** What becomes of a memory whose id is there. */
   #meetAgain(memory: KeptMemory, there: Present): ImportOutcome {
     if (!haveOneOwner(there, memory) || !isSame(there, memory)) return 'different';
-    for (const link of linksOf(memory, there.ordinal)) {
+    for (const link of getLinks(memory, there.ordinal)) {
       const target = this.#target(link);
       if (!target) this.#waiting.add(link);
       else this.#linkAgain(link, target);
@@ -225,7 +225,7 @@ function canBeSource({ tier, isSource }: Present): boolean {
 }
 
 /** The links of a memory to others, as they wait for them. */
-function* linksOf(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
+function* getLinks(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
   const from = { ordinal, userId: memory.userId, agentId: memory.agentId };
   for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
     const id = memory[kind];

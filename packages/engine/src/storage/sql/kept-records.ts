@@ -3,7 +3,7 @@ import { textsTooLong } from '../../core/record-size.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
 import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
-import { groupDigestOf } from '../digests.ts';
+import { getGroupDigest } from '../digests.ts';
 import { type MemoryRow, toMemory } from '../memory-row.ts';
 import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
@@ -183,7 +183,7 @@ async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFil
 
 /** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
-  return groupDigestOf(
+  return getGroupDigest(
     await queries.rows<{ id: string; revision: number }>(sql`
       SELECT m.id, m.revision FROM ${queries.dialect.ordinals('named', ordinals)} CROSS JOIN memory m
       WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal`),

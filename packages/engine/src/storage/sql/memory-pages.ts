@@ -50,7 +50,7 @@ export async function memories(
 ): Promise<Page<StoredMemory, Position>> {
   const passing = liveAndPassing(queries.dialect, namespace, filter, now);
   const rows = await readPage(queries, passing, page, filter, 'newest first');
-  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: toPosition });
+  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { getPlace: toPosition });
 }
 
 /** See `Storage.growth`. */
@@ -86,7 +86,7 @@ export async function session(
     AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, of, 'oldest first');
-  return takeMemories(rows, page, total, { placeOf: toPosition, bytesOf: textBytes });
+  return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
 }
 
 async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {

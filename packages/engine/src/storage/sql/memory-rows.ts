@@ -1,5 +1,5 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import { attributeKey, attributesOf } from '../attributes.ts';
+import { attributeKey, getAttributes } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import type { Recallable } from '../recall-words.ts';
 import { awaitFirstConsolidation } from './candidates.ts';
@@ -140,7 +140,7 @@ export async function removeAttributes(queries: Queries, memories: readonly Labe
 }
 
 function toRows({ namespace, ordinal, tags, metadata }: Labelled) {
-  return Array.from(attributesOf(tags, metadata), ([name, value]) => ({
+  return Array.from(getAttributes(tags, metadata), ([name, value]) => ({
     namespace,
     name: attributeKey(name),
     value: attributeKey(value),

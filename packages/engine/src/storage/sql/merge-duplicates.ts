@@ -45,10 +45,10 @@ async function dropSingle(transaction: Transaction, namespace: string, limit: nu
       ${joinDuplicates(dialect)} AND m.ordinal <> c.ordinal) AS "hasTwin"
     FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
     ORDER BY waiting.ordinal`);
-  const ordinalsOf = (hasTwin: boolean) =>
+  const getOrdinals = (hasTwin: boolean) =>
     waiting.filter((memory) => Boolean(memory.hasTwin) === hasTwin).map(({ ordinal }) => ordinal);
-  await drop(transaction, namespace, ordinalsOf(false));
-  return ordinalsOf(true);
+  await drop(transaction, namespace, getOrdinals(false));
+  return getOrdinals(true);
 }
 
 async function drop(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<void> {
@@ -97,7 +97,7 @@ async function merge(transaction: Transaction, run: RunRef, [survivor, ...others
 async function gain(transaction: Transaction, run: RunRef, survivor: Twin, others: readonly Twin[]): Promise<void> {
   const { namespace } = run;
   const { ordinal } = survivor;
-  const { importance, tags, before } = gainOf(survivor, others);
+  const { importance, tags, before } = getGain(survivor, others);
   await recordChanges(transaction, run, [{ kind: 'gained', ordinal, detail: before }]);
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
@@ -116,8 +116,8 @@ async function bringTwins(
   others: readonly Twin[],
 ): Promise<void> {
   const { isIn } = transaction.dialect;
-  const ordinalOf = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
-  const these = sql`namespace = ${run.namespace} AND ${isIn(raw('merged_into'), [...ordinalOf.keys()])}`;
+  const ordinals = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
+  const these = sql`namespace = ${run.namespace} AND ${isIn(raw('merged_into'), [...ordinals.keys()])}`;
   const brought = await transaction.rows<{ ordinal: number; twin: string }>(
     sql`SELECT ordinal, merged_into AS twin FROM memory WHERE ${these}`,
   );
@@ -129,7 +129,7 @@ async function bringTwins(
     brought.map(({ ordinal, twin }) => ({
       kind: 'moved',
       ordinal,
-      detail: { from: ordinalOf.get(twin) as number, into: survivor.ordinal },
+      detail: { from: ordinals.get(twin) as number, into: survivor.ordinal },
     })),
   );
 }
@@ -144,15 +144,15 @@ async function takePlaceAsSource(
   const links = await transaction.rows<{ source: number; semantic: number }>(sql`
     SELECT source, semantic FROM memory_source
     WHERE ${transaction.dialect.isMemory('source', namespace, [survivor, ...twins])}`);
-  const semanticOf = new Map(links.map(({ source, semantic }) => [source, semantic]));
+  const semanticBySource = new Map(links.map(({ source, semantic }) => [source, semantic]));
   for (const twin of twins) {
-    const semantic = semanticOf.get(twin);
-    const survivors = semanticOf.get(survivor);
+    const semantic = semanticBySource.get(twin);
+    const survivors = semanticBySource.get(survivor);
     const link = sql`namespace = ${namespace} AND source = ${twin}`;
     if (semantic === undefined) continue;
     if (survivors === undefined) {
       await transaction.run(sql`UPDATE memory_source SET source = ${survivor} WHERE ${link}`);
-      semanticOf.set(survivor, semantic);
+      semanticBySource.set(survivor, semantic);
     } else if (survivors === semantic) {
       await transaction.run(sql`DELETE FROM memory_source WHERE ${link}`);
     }
@@ -214,7 +214,7 @@ interface Gain {
   before: ChangeDetails['gained'];
 }
 
-function gainOf(survivor: Twin, others: readonly Twin[]): Gain {
+function getGain(survivor: Twin, others: readonly Twin[]): Gain {
   const all = [survivor, ...others];
   const used = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
   const uses = Math.max(0, Math.min(used, LIMITS.counted - (survivor.count ?? 0)));

@@ -67,7 +67,7 @@ export async function planMergeAfter(
   const groups = await groupsAfter(queries, namespace, now, after);
   return {
     total: groups.reduce((sum, { size }) => sum + size - 1, 0),
-    items: await twinsOf(queries, namespace, now, groups, most),
+    items: await getTwins(queries, namespace, now, groups, most),
     ...(last && { next: last.ordinal }),
   };
 }
@@ -96,7 +96,7 @@ function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number,
     GROUP BY c.ordinal HAVING count(*) > 1 AND min(e.ordinal) = c.ordinal ORDER BY c.ordinal`);
 }
 
-async function twinsOf(
+async function getTwins(
   queries: Queries,
   namespace: string,
   now: number,

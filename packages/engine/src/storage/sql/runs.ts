@@ -143,11 +143,11 @@ export async function changes(
         WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0}
         ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
-  const ids = await idsOf(queries, namespace, rows.flatMap(namedIn));
+  const ids = await getIds(queries, namespace, rows.flatMap(namedIn));
   return takeChanges(rows, page, total, (ordinal) => ids.get(ordinal) ?? null);
 }
 
-async function idsOf(
+async function getIds(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
@@ -202,8 +202,8 @@ const FIXED_FIELDS_BYTES = 512;
 function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, total: number): Page<SleepRun, number> {
   return takePage(rows, request, total, {
     toItem: toRun,
-    bytesOf: (row) => FIXED_FIELDS_BYTES + row.notes.length,
-    placeOf: (run) => run.no,
+    getBytes: (row) => FIXED_FIELDS_BYTES + row.notes.length,
+    getPlace: (run) => run.no,
   });
 }
 
@@ -246,7 +246,7 @@ export interface ChangeRow {
 }
 
 /** The id of the memory at an ordinal; null when it has been forgotten. */
-type IdOf = (ordinal: number) => string | null;
+type GetId = (ordinal: number) => string | null;
 
 /** The other memories that a change names. */
 function namedIn({ detail }: ChangeRow): number[] {
@@ -259,35 +259,35 @@ function takeChanges(
   rows: Iterable<ChangeRow>,
   request: PageRequest<number>,
   total: number,
-  idOf: IdOf,
+  getId: GetId,
 ): Page<RunChange, number> {
   return takePage(rows, request, total, {
-    toItem: (row) => toChange(row, idOf),
-    bytesOf: (row) => FIXED_FIELDS_BYTES + row.detail.length,
-    placeOf: (change) => change.seq,
+    toItem: (row) => toChange(row, getId),
+    getBytes: (row) => FIXED_FIELDS_BYTES + row.detail.length,
+    getPlace: (change) => change.seq,
   });
 }
 
-function toChange({ seq, kind, id, detail }: ChangeRow, idOf: IdOf): RunChange {
+function toChange({ seq, kind, id, detail }: ChangeRow, getId: GetId): RunChange {
   const tell = TELL[kind] as Tell<ChangeKind>;
-  return { seq, kind, id, ...tell(fromJson<ChangeDetails[ChangeKind]>(detail), idOf) };
+  return { seq, kind, id, ...tell(fromJson<ChangeDetails[ChangeKind]>(detail), getId) };
 }
 
 /** What a reader is told of a change beside its memory. */
-type Tell<Kind extends ChangeKind> = (detail: ChangeDetails[Kind], idOf: IdOf) => Partial<RunChange>;
+type Tell<Kind extends ChangeKind> = (detail: ChangeDetails[Kind], getId: GetId) => Partial<RunChange>;
 
 const TELL: { readonly [Kind in ChangeKind]: Tell<Kind> } = {
   settled: () => ({}),
-  merged: ({ into }, idOf) => ({ mergedInto: idOf(into) }),
-  moved: ({ into }, idOf) => ({ mergedInto: idOf(into) }),
+  merged: ({ into }, getId) => ({ mergedInto: getId(into) }),
+  moved: ({ into }, getId) => ({ mergedInto: getId(into) }),
   gained: ({ tags, importance }) => ({ before: { tags, importance } }),
-  distilled: ({ sources }, idOf) => ({ derivedFrom: changedIds(sources, idOf) }),
-  refreshed: ({ sources }, idOf) => ({ derivedFrom: changedIds(sources, idOf) }),
-  corrected: ({ by }, idOf) => ({ supersededBy: idOf(by) }),
+  distilled: ({ sources }, getId) => ({ derivedFrom: changedIds(sources, getId) }),
+  refreshed: ({ sources }, getId) => ({ derivedFrom: changedIds(sources, getId) }),
+  corrected: ({ by }, getId) => ({ supersededBy: getId(by) }),
   evicted: ({ reason }) => ({ reason }),
 };
 
 /** The ids of memories, those that have been forgotten left out. */
-function changedIds(ordinals: readonly number[], idOf: IdOf): string[] {
-  return ordinals.flatMap((ordinal) => idOf(ordinal) ?? []);
+function changedIds(ordinals: readonly number[], getId: GetId): string[] {
+  return ordinals.flatMap((ordinal) => getId(ordinal) ?? []);
 }

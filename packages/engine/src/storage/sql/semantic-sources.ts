@@ -31,7 +31,7 @@ export async function readSources(queries: Queries, namespace: string, ordinals:
 }
 
 /** The memories that a semantic memory was distilled from, oldest first. */
-export async function sourcesOf(queries: Queries, namespace: string, semantic: number): Promise<Source[]> {
+export async function getSources(queries: Queries, namespace: string, semantic: number): Promise<Source[]> {
   return queries.rows<Source>(sql`
     SELECT ${SOURCE_COLUMNS} FROM memory_source l CROSS JOIN memory m
     WHERE l.namespace = ${namespace} AND l.semantic = ${semantic} AND m.namespace = l.namespace AND m.ordinal = l.source
@@ -70,7 +70,7 @@ export async function setSources(
 
 /** Lets nothing be distilled from the sources of a semantic memory again until one of them has another text. */
 export async function decline(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
-  const ordinals = (await sourcesOf(transaction, namespace, semantic)).map((source) => source.ordinal);
+  const ordinals = (await getSources(transaction, namespace, semantic)).map((source) => source.ordinal);
   const digest = await groupDigest(transaction, namespace, ordinals);
   await transaction.run(sql`
     INSERT INTO declined_group (namespace, digest, user_id, agent_id)
@@ -121,7 +121,7 @@ export async function leaveDistilled(
   for (const { semantic } of kept) {
     lost.delete(semantic);
     const target = (await findByOrdinal(transaction, namespace, semantic)) as FoundMemory;
-    const sources = await sourcesOf(transaction, namespace, semantic);
+    const sources = await getSources(transaction, namespace, semantic);
     if (await distilAgain(transaction, target, sources)) embedding = true;
   }
   const empty = await findErasable(transaction, namespace, [...lost]);
@@ -223,7 +223,7 @@ function sharedBy(sources: readonly Source[]): { createdAt: number; importance: 
 const SOURCE = 'consolidation';
 
 /** A semantic memory that is about to be made of its sources. */
-export function semanticOf(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+export function getSemantic(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
   const [{ userId, agentId }] = sources as [Source, ...Source[]];
   return {
     namespace,
@@ -242,7 +242,7 @@ export function semanticOf(namespace: string, { id, content, at }: DistilledMemo
 }
 
 /** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
-const MOST_SOURCE_CHARS = 65_536;
+const MAX_SOURCE_CHARS = 65_536;
 
 /** All that a text may begin with and say nothing: the white space of JavaScript. */
 export const BLANKS =
@@ -253,7 +253,7 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
   const { namespace, semantic, joining } = request;
   const sources = await queries.rows<Omit<ReadGroup['sources'][number], 'tags'> & Owner & { tags: string }>(sql`
     SELECT m.user_id AS "userId", m.agent_id AS "agentId", m.ordinal, m.version, m.id, m.created_at AS "createdAt", m.session_id AS "sessionId", m.tags,
-      substr(ltrim(m.content, ${BLANKS}), 1, ${MOST_SOURCE_CHARS}) AS content
+      substr(ltrim(m.content, ${BLANKS}), 1, ${MAX_SOURCE_CHARS}) AS content
     FROM (
       SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
       UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${semantic ?? null}) AS named

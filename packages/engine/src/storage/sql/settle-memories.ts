@@ -1,5 +1,5 @@
 import type { RunRef, Settling, StepResult } from '../../ports/storage-consolidation.ts';
-import { countOf, countTiers } from './counters.ts';
+import { countTiers, getCount } from './counters.ts';
 import { oldEnough, WORKING } from './filters.ts';
 import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
@@ -49,7 +49,7 @@ function settledByStore(working: number, workingMax: number): number {
 
 /** Settles the oldest where a namespace has many working memories. */
 export async function settleExcess(transaction: Transaction, namespace: string, workingMax: number): Promise<void> {
-  const limit = settledByStore(await countOf(transaction, namespace, 'working'), workingMax);
+  const limit = settledByStore(await getCount(transaction, namespace, 'working'), workingMax);
   if (limit > 0) await settleOldest(transaction, { namespace, condition: raw('true'), limit });
 }
 

@@ -5,7 +5,7 @@ import type { Storage } from '../../ports/storage.ts';
 import type { Quotas } from '../../ports/storage-namespaces.ts';
 import type { Load } from '../batch-queue.ts';
 import { leastRetained, planMerge } from '../partial-plans.ts';
-import type { ArgumentsOf, ReadVerbs, WriteVerbs } from './verbs.ts';
+import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 
 /** What others do not write meanwhile: a namespace, the keys, which model is in use; or nothing is kept from them. */
 export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
@@ -33,17 +33,17 @@ export interface SqlRunner {
  */
 export function sqlStorage(runner: SqlRunner) {
   const { purge, sizeBytes, quota } = runner;
-  const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: ArgumentsOf<ReadVerbs[Verb]>) =>
+  const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: VerbArguments<ReadVerbs[Verb]>) =>
     runner.read(verb, args) as ReturnType<ReadVerbs[Verb]>;
   const write = <Verb extends keyof WriteVerbs>(
     held: Held,
     verb: Verb,
-    args: ArgumentsOf<WriteVerbs[Verb]>,
+    args: VerbArguments<WriteVerbs[Verb]>,
     load?: Load,
   ) => runner.write(held, verb, args, load) as ReturnType<WriteVerbs[Verb]>;
   const writeIn = <Verb extends keyof WriteVerbs>(
     namespace: string,
-    ...call: [verb: Verb, args: ArgumentsOf<WriteVerbs[Verb]>, load?: Load]
+    ...call: [verb: Verb, args: VerbArguments<WriteVerbs[Verb]>, load?: Load]
   ) => write({ exclusive: namespace }, ...call);
   /** Does a step that removes memories until one removes none; where one fails, the bytes of those before it go. */
   const removeAll = async (step: () => Promise<number>) => {

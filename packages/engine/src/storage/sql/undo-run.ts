@@ -25,10 +25,10 @@ import {
   describe,
   distilAgain,
   distilledFrom,
+  getSources,
   readSources,
   setDistilledText,
   setSources,
-  sourcesOf,
 } from './semantic-sources.ts';
 import { raw, sql } from './sql.ts';
 
@@ -256,7 +256,7 @@ async function restoreText(transaction: Transaction, target: FoundMemory, revisi
     DELETE FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND revision = ${revision}
     RETURNING content`);
   if (earlier) await setDistilledText(transaction, target, earlier.content);
-  else await distilAgain(transaction, target, await sourcesOf(transaction, namespace, ordinal));
+  else await distilAgain(transaction, target, await getSources(transaction, namespace, ordinal));
 }
 
 /** Lets a memory no longer rank below another that a run took for its correction. */

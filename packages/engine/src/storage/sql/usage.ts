@@ -30,7 +30,7 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
   const counts = noCounts();
   for (const { tier, count } of live) counts[`${tier}_count`] += count;
   const used = await queries.row<Quota>(sql`SELECT ${COUNTED} FROM memory m WHERE ${these}`);
-  const pendingEmbeddings = await countWaitingOf(queries, these);
+  const pendingEmbeddings = await countWaitingIn(queries, these);
   const { lastSleepAt, embedding } = await facts(queries, namespace);
   const total = await count(queries, sql`memory m WHERE ${these} AND ${raw(IN_TIER)}`);
   return {
@@ -73,7 +73,7 @@ function countWaiting(these: Sql, until: ChangedUntil | undefined): Sql {
 }
 
 /** Returns how many of some memories wait for vectors. See `countWaiting`. */
-async function countWaitingOf(queries: Queries, these: Sql): Promise<number> {
+async function countWaitingIn(queries: Queries, these: Sql): Promise<number> {
   const until = await changedUntil(queries);
   const ofTable = (table: string, condition: Sql) =>
     count(
@@ -96,14 +96,14 @@ export async function countLive(queries: Queries, namespace: string, now: number
 /** Live memories by tier, of one namespace or of all. */
 async function tierCounts(queries: Queries, now: number, namespace?: string): Promise<TierCounts> {
   const counts = noCounts();
-  for (const { tier, count } of await countTiersOf(queries, now, namespace)) counts[`${tier}_count`] += count;
+  for (const { tier, count } of await countTiers(queries, now, namespace)) counts[`${tier}_count`] += count;
   return counts;
 }
 
 /** Live memories by tier, of every namespace that has had any. */
 async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
   const all = new Map<string, TierCounts>();
-  for (const { namespace, tier, count } of await countTiersOf(queries, now)) {
+  for (const { namespace, tier, count } of await countTiers(queries, now)) {
     const counts = all.get(namespace) ?? noCounts();
     counts[`${tier}_count`] += count;
     all.set(namespace, counts);
@@ -117,7 +117,7 @@ export function noCounts(): TierCounts {
 }
 
 /** Parts of the live memories in the tiers of one namespace or of all, some of them negative. */
-function countTiersOf(queries: Queries, now: number, namespace?: string) {
+function countTiers(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
   // The kept counts know nothing of the time; what has expired since is subtracted.
   return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`

@@ -60,4 +60,4 @@ export type ReadVerbs = typeof readVerbs;
 export type WriteVerbs = typeof writeVerbs;
 
 /** What a verb is called with after its `Queries` or `Transaction`. */
-export type ArgumentsOf<Verb> = Verb extends (queries: never, ...args: infer Rest) => unknown ? Rest : never;
+export type VerbArguments<Verb> = Verb extends (queries: never, ...args: infer Rest) => unknown ? Rest : never;

@@ -33,7 +33,7 @@ const memory = (id: string, content = `text of ${id}`) => newMemory({ id, conten
 
 const many = (count: number, name = 'memory') => Array.from({ length: count }, (_, i) => memory(`${name}-${i}`));
 
-async function bytesOf(copy: StorageCopy): Promise<Buffer> {
+async function getBytes(copy: StorageCopy): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of copy.read()) pieces.push(piece);
   return Buffer.concat(pieces);
@@ -92,7 +92,7 @@ describe('a backup', () => {
       // What is forgotten first is stored first: the newest of each are there.
       const before = writers.flatMap(({ acknowledged }) => acknowledged.slice(-20));
       const copy = await one.backup();
-      const bytes = await bytesOf(copy);
+      const bytes = await getBytes(copy);
       const file = join(folder, `copy-${n}.db`);
       await writeFile(file, bytes);
       expect(verifyFile(file)).toEqual({ problems: [], checked: 'everything' });
@@ -110,7 +110,7 @@ describe('a backup', () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const copy = await storage.backup();
-    const bytes = await bytesOf(copy);
+    const bytes = await getBytes(copy);
     expect(bytes.length).toBe(copy.sizeBytes);
     expect(createHash('sha256').update(bytes).digest('base64')).toBe(copy.sha256);
     await storage.close();
@@ -231,7 +231,7 @@ describe('a backup', () => {
     const making = storage.backup();
     await expect.poll(async () => (await readdir(folder)).some((name) => name.includes('.copy-'))).toBe(true);
     await storage.forget('default', 'meanwhile');
-    expect((await bytesOf(await making)).includes('xylograph')).toBe(false);
+    expect((await getBytes(await making)).includes('xylograph')).toBe(false);
     const left = async () => {
       const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))));
       return files.some((file) => file.includes('quincunx'));

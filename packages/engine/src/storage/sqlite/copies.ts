@@ -7,7 +7,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { KeptRecords, StorageCopy } from '../../ports/storage-kept.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
-import { type OpenFile, piecesOf, recordsOf } from '../kept-lines.ts';
+import { getPieces, getRecords, type OpenFile } from '../kept-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './file-failure.ts';
 
@@ -48,7 +48,7 @@ export class Copies {
     return {
       sizeBytes: copy.sizeBytes,
       sha256: copy.sha256,
-      read: () => piecesOf(copy),
+      read: () => getPieces(copy),
       discard: () => copy.close(),
     };
   }
@@ -56,7 +56,7 @@ export class Copies {
   /** See `Storage.kept`. */
   async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<KeptRecords> {
     const copy = await this.#open({ kept: { namespace, of } }, signal);
-    return { count: copy.lines, records: recordsOf(copy), discard: copy.close };
+    return { count: copy.lines, records: getRecords(copy), discard: copy.close };
   }
 
   async #open(what: What, signal?: AbortSignal): Promise<OpenCopy> {
@@ -119,7 +119,7 @@ export async function copyTo(
 
 async function inProcess(task: CopyTask, signal: AbortSignal | undefined): Promise<Attempt<CopiedFacts>> {
   const child = fork(resolve('@memoryd/engine/storage/sqlite/copy-process'), { execArgv: [], stdio: 'ignore' });
-  const ended = endOf(child);
+  const ended = getEnd(child);
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill);
   let answer: Attempt<CopiedFacts> | undefined;
@@ -137,7 +137,7 @@ async function inProcess(task: CopyTask, signal: AbortSignal | undefined): Promi
 }
 
 /** Resolves when a process has ended, with the reason where it could not be started. */
-function endOf(child: ChildProcess): Promise<Error | undefined> {
+function getEnd(child: ChildProcess): Promise<Error | undefined> {
   return new Promise((resolve) => {
     // Listened to for good: a start may fail in more than one way, and what nobody listens to ends this process.
     child.on('error', resolve);

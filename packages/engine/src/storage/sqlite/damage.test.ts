@@ -52,7 +52,7 @@ function memory(i: number): NewMemory {
   });
 }
 
-function vectorOf(i: number): Float32Array {
+function getVector(i: number): Float32Array {
   const values = Float32Array.from({ length: DIMENSIONS }, (_, axis) => Math.sin((i + 1) * (axis + 1)));
   const length = Math.hypot(...values);
   return values.map((value) => value / length);
@@ -63,10 +63,10 @@ async function makeFile(): Promise<NewMemory[]> {
   const made = Array.from({ length: COUNT }, (_, i) => memory(i));
   await storage.useModel(MODEL);
   await storage.storeMany(made);
-  const vectors = made.map((_, i) => ({ ordinal: i + 1, revision: 1, vectors: [vectorOf(i)], states: [STATES] }));
+  const vectors = made.map((_, i) => ({ ordinal: i + 1, revision: 1, vectors: [getVector(i)], states: [STATES] }));
   await storage.putVectors(MODEL, vectors);
   await storage.update({ namespace: 'default', id: 'memory-0', at: 9, content: 'Another text of the box.' });
-  await storage.putVectors(MODEL, [{ ordinal: 1, revision: 2, vectors: [vectorOf(0)] }]);
+  await storage.putVectors(MODEL, [{ ordinal: 1, revision: 2, vectors: [getVector(0)] }]);
   expect(await storage.integrity()).toEqual([]);
   await storage.close();
   return [{ ...memory(0), content: 'Another text of the box.' }, ...made.slice(1)];
@@ -82,7 +82,7 @@ function search(storage: Storage) {
   return storage.search({
     namespace: 'default',
     text: 'box harbour',
-    vector: { modelId: MODEL, values: vectorOf(3) },
+    vector: { modelId: MODEL, values: getVector(3) },
     filter: {},
     now: 1e6,
     poolSize: 50,
@@ -90,7 +90,7 @@ function search(storage: Storage) {
   });
 }
 
-function entryOf(ordinal: number): Buffer {
+function getEntry(ordinal: number): Buffer {
   const connection = new Sqlite(path);
   const entry = connection.prepare('SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
   connection.close();
@@ -114,17 +114,17 @@ describe('a look at all that is kept finds', () => {
     },
     {
       row: 'a word of recall that has changed',
-      damage: () => change(KEEP_ENTRY, flipped(entryOf(8), 90), 8),
+      damage: () => change(KEEP_ENTRY, flipped(getEntry(8), 90), 8),
       says: /recall knows of memory 8 has changed/,
     },
     {
       row: 'a vector that has changed',
-      damage: () => change(KEEP_ENTRY, flipped(entryOf(8), entryOf(8).length - 20), 8),
+      damage: () => change(KEEP_ENTRY, flipped(getEntry(8), getEntry(8).length - 20), 8),
       says: /recall knows of memory 8 has changed/,
     },
     {
       row: 'what recall knows of another memory',
-      damage: () => change(KEEP_ENTRY, entryOf(9), 8),
+      damage: () => change(KEEP_ENTRY, getEntry(9), 8),
       says: /memory 8 is recalled by another text/,
     },
     {
@@ -225,7 +225,7 @@ describe('a damaged file', () => {
   });
 
   it('is searched by nothing that has changed, until it is as it was', async () => {
-    const entry = entryOf(8);
+    const entry = getEntry(8);
     change(KEEP_ENTRY, flipped(entry, entry.length - 20), 8);
     const storage = await open();
     const damaged = { code: 'UNAVAILABLE', message: expect.stringMatching(/damaged.*memory 8/) };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { EntryMaker } from './entry-maker.ts';
-import { entryOf } from './recall-entry.ts';
+import { getEntry } from './recall-entry.ts';
 import { startThread, type Thread } from './storage-thread.ts';
 
 const MEMORIES = Array.from({ length: 100 }, (_, i) =>
@@ -41,14 +41,14 @@ function watched(failing?: number) {
   return { thread, calls };
 }
 
-const entriesOf = (memories: typeof MEMORIES) => Buffer.concat(memories.map((memory) => entryOf(memory, 0)));
+const getEntries = (memories: typeof MEMORIES) => Buffer.concat(memories.map((memory) => getEntry(memory, 0)));
 
 describe('entries of what waits to be written', () => {
   it('are made by the thread that reads, as who writes makes them', async () => {
     const { thread, calls } = watched();
     const take = new EntryMaker(thread, 0).begin(MEMORIES);
     await expect.poll(() => calls.ended).toBe(4);
-    expect(Buffer.compare(take(), entriesOf(MEMORIES))).toBe(0);
+    expect(Buffer.compare(take(), getEntries(MEMORIES))).toBe(0);
   });
 
   it('are left to who writes where it is their turn before, and then nobody makes them twice', async () => {
@@ -57,7 +57,7 @@ describe('entries of what waits to be written', () => {
     expect(maker.begin(MEMORIES)()).toHaveLength(0);
     const take = maker.begin(MEMORIES.slice(0, 3));
     await expect.poll(() => calls.ended).toBe(1);
-    expect(Buffer.compare(take(), entriesOf(MEMORIES.slice(0, 3)))).toBe(0);
+    expect(Buffer.compare(take(), getEntries(MEMORIES.slice(0, 3)))).toBe(0);
     expect(calls.asked).toBe(1);
   });
 
@@ -65,7 +65,7 @@ describe('entries of what waits to be written', () => {
     const { thread, calls } = watched(2);
     const take = new EntryMaker(thread, 0).begin(MEMORIES);
     await expect.poll(() => calls.ended).toBe(4);
-    expect(Buffer.compare(take(), entriesOf(MEMORIES.slice(0, 32)))).toBe(0);
+    expect(Buffer.compare(take(), getEntries(MEMORIES.slice(0, 32)))).toBe(0);
   });
 
   it('are left to who writes until so many have come that the thread is worth it', async () => {
@@ -83,6 +83,6 @@ describe('entries of what waits to be written', () => {
     const long = Array.from({ length: 4 }, (_, i) => newMemory({ id: `l${i}`, content: `word${i} `.repeat(1500) }));
     const take = new EntryMaker(thread, 0).begin(long);
     await expect.poll(() => calls.ended).toBe(4);
-    expect(Buffer.compare(take(), entriesOf(long))).toBe(0);
+    expect(Buffer.compare(take(), getEntries(long))).toBe(0);
   });
 });

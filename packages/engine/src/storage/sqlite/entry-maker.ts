@@ -36,7 +36,7 @@ export class EntryMaker {
    */
   begin(memories: readonly NewMemory[]): () => Uint8Array {
     this.#seen += memories.length;
-    const slices = this.#seen > this.#helpsAfter ? [...slicesOf(memories)] : [];
+    const slices = this.#seen > this.#helpsAfter ? [...splitIntoSlices(memories)] : [];
     const made = slices.map(() => NOT_MADE);
     let isTaken = false;
     const make = async (slice: NewMemory[], place: number) => {
@@ -54,7 +54,7 @@ export class EntryMaker {
 
 const NOT_MADE: Uint8Array = new Uint8Array();
 
-function* slicesOf(memories: readonly NewMemory[]): Iterable<NewMemory[]> {
+function* splitIntoSlices(memories: readonly NewMemory[]): Iterable<NewMemory[]> {
   let slice: NewMemory[] = [];
   let chars = 0;
   for (const memory of memories) {

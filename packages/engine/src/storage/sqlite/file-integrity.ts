@@ -1,4 +1,4 @@
-import { hasVectorsOf, isWhole, modelOf, saySame } from '../../recall-index/entry.ts';
+import { getModel, hasVectors, isWhole, saySame } from '../../recall-index/entry.ts';
 import { areWhole } from '../../recall-index/token-states.ts';
 import { attributeKey, attributesOfRow } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
@@ -28,7 +28,7 @@ const CONTENT_CHECKS: readonly Check[] = [
 export function integrity(connection: Connection): string[] {
   const problems: string[] = [];
   try {
-    connection.transaction(() => gatherAll([pagesOf, ...CONTENT_CHECKS], connection, problems))();
+    connection.transaction(() => gatherAll([getPages, ...CONTENT_CHECKS], connection, problems))();
   } catch (error) {
     // SQLite does not commit where it has met a damaged page, though nothing was written.
     if (!isDamage(error) || problems.length === 0) throw error;
@@ -38,7 +38,7 @@ export function integrity(connection: Connection): string[] {
 
 /** What is wrong with the pages alone. */
 export function pageProblems(connection: Connection): string[] {
-  return gatherAll([pagesOf], connection);
+  return gatherAll([getPages], connection);
 }
 
 /** What is wrong with what the pages hold. */
@@ -68,7 +68,7 @@ function* readable(check: Check, connection: Connection): Iterable<string> {
   }
 }
 
-function pagesOf(connection: Connection): string[] {
+function getPages(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
   // One message may have several lines, the first of which names the database.
   const lines = found.flatMap((row) => row.integrity_check.split('\n'));
@@ -119,7 +119,7 @@ function* entryProblems(connection: Connection): Iterable<string> {
     else if (isInTier !== 1) yield `memory ${ordinal} can be recalled and should not`;
     else if (!isWhole(entry)) yield `what recall knows of memory ${ordinal} has changed`;
     else if (!saysWhatRowSays(connection, ordinal, entry)) yield `memory ${ordinal} is recalled by another text`;
-    else if (!hasVectorsOf(entry, dimensions.get(modelOf(entry)) ?? 0)) {
+    else if (!hasVectors(entry, dimensions.get(getModel(entry)) ?? 0)) {
       yield `memory ${ordinal} has vectors that its model cannot have made`;
     }
   }
@@ -145,7 +145,7 @@ function* pendingProblems(connection: Connection): Iterable<string> {
   ).iterate() as Iterable<{ ordinal: number; entry: Buffer | null; waits: number }>;
   for (const { ordinal, entry, waits } of rows) {
     if (entry === null) yield `memory ${ordinal} waits for vectors and cannot be recalled`;
-    else if (model && waits === 0 && isWhole(entry) && modelOf(entry) !== model.number) {
+    else if (model && waits === 0 && isWhole(entry) && getModel(entry) !== model.number) {
       yield `memory ${ordinal} has no vectors and waits for none`;
     }
   }

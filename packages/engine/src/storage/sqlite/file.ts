@@ -36,7 +36,7 @@ export function prepareFile(path: string): void {
 
 // SQLite takes the log of an empty file for one that was left over, and deletes it.
 function assertNotLost(path: string): void {
-  if (sizeOf(path) > 0 || !hasLog(path)) return;
+  if (getSize(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
     'UNAVAILABLE',
     `the database file ${path} is missing or empty, but its log ${logPath(path)} is not; put the file back, or take the log away`,
@@ -97,11 +97,11 @@ export function logPath(path: string): string {
 
 /** Size of the log beside the file; 0 where there is none. */
 export function logBytes(path: string): number {
-  return sizeOf(logPath(path));
+  return getSize(logPath(path));
 }
 
 /** 0 for a file that is not there. */
-function sizeOf(path: string): number {
+function getSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 

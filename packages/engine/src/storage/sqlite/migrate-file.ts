@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
-import { lastVectors, modelOf, withVectors } from '../../recall-index/entry.ts';
+import { getModel, lastVectors, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase } from '../damage.ts';
 import { assertMayWrite, ENTRIES_MADE_BY } from '../newer-writer.ts';
 import { type Connection, dimensionsByModel, readProperty, sql, writeProperty } from './connection.ts';
@@ -110,7 +110,7 @@ function renewEntry(
   entry: Buffer,
   dimensions: ReadonlyMap<number, number>,
 ): void {
-  const model = modelOf(entry);
+  const model = getModel(entry);
   const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
   const renewed = freshEntry(connection, ordinal, noteChange(connection, ordinal));
   writeEntry(connection, ordinal, withVectors(renewed, model, vectors));

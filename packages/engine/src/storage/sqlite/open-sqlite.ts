@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundTask } from '../../concurrency/background-task.ts';
-import type { KeysAsOf } from '../../ports/administration.ts';
+import type { KeySnapshot } from '../../ports/administration.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
@@ -179,11 +179,14 @@ async function purgeAtLast(purge: BackgroundTask): Promise<boolean> {
 
 // Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
 // index the other.
-async function readKeys({ reader, searcher }: Omit<Threads, 'writer'>, seen?: number): Promise<KeysAsOf | undefined> {
+async function readKeys(
+  { reader, searcher }: Omit<Threads, 'writer'>,
+  seen?: number,
+): Promise<KeySnapshot | undefined> {
   try {
     return await Promise.any([
-      reader.call<KeysAsOf | undefined>('read', { verb: 'readKeys', args: [seen] }),
-      searcher.call<KeysAsOf | undefined>('keys', seen),
+      reader.call<KeySnapshot | undefined>('read', { verb: 'readKeys', args: [seen] }),
+      searcher.call<KeySnapshot | undefined>('keys', seen),
     ]);
   } catch (error) {
     throw (error as AggregateError).errors[0];

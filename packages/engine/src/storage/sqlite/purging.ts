@@ -5,7 +5,7 @@ import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 /** How soon what was held up is tried again, and what failed, at first and after many failures. */
 const RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 
 /**
  * How long the index rests when it is as the file was: what many writers commit meanwhile is taken in at once. A search
@@ -38,7 +38,7 @@ export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): B
       if (at === 'done') onDone();
       return at;
     },
-    retryMs: doubling(RETRY_MS, LONGEST_RETRY_MS),
+    retryMs: doubling(RETRY_MS, MAX_RETRY_MS),
     onFailed: (error) => report({ level: 'error', event: 'purge_failed', error }),
     onRecovered: () => report({ level: 'info', event: 'purge_recovered' }),
   });

@@ -42,8 +42,8 @@ export async function checkFile(): Promise<Attempt<string[]>> {
 
 /** The entries of memories that are about to be stored, one after the other, each with the ordinal 0. */
 export async function makeEntries(memories: readonly NewMemory[]): Promise<Attempt<Buffer>> {
-  const { entryOf } = await import('./recall-entry.ts');
-  return attempt(() => Buffer.concat(memories.map((memory) => entryOf(memory, 0))));
+  const { getEntry } = await import('./recall-entry.ts');
+  return attempt(() => Buffer.concat(memories.map((memory) => getEntry(memory, 0))));
 }
 
 export function close(): Promise<Attempt<void>> {

@@ -17,10 +17,10 @@ let connection: Connection;
 beforeEach(() => {
   connection = new Sqlite(':memory:');
   connection.exec('CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry)');
-  for (const ordinal of ORDINALS) keep(ordinal, entryOf(ordinal));
+  for (const ordinal of ORDINALS) keep(ordinal, getEntry(ordinal));
 });
 
-function entryOf(ordinal: number): Buffer {
+function getEntry(ordinal: number): Buffer {
   return packEntry({
     ordinal,
     createdAt: 1,
@@ -37,8 +37,8 @@ function entryOf(ordinal: number): Buffer {
   });
 }
 
-function longEntryOf(ordinal: number): Buffer {
-  return withVectors(entryOf(ordinal), 1, [Buffer.alloc(LONG_BYTES, ordinal)]);
+function makeLongEntry(ordinal: number): Buffer {
+  return withVectors(getEntry(ordinal), 1, [Buffer.alloc(LONG_BYTES, ordinal)]);
 }
 
 function keep(ordinal: number, entry: unknown): void {
@@ -51,7 +51,7 @@ function read(): Buffer[] {
 
 describe('the entries of a file', () => {
   it('come whole and in order, however many there are', () => {
-    expect(read()).toEqual(ORDINALS.map(entryOf));
+    expect(read()).toEqual(ORDINALS.map(getEntry));
   });
 
   it('are none where there are none', () => {
@@ -63,21 +63,21 @@ describe('the entries of a file', () => {
     ['some', [4, 256, 258, 600]],
     ['all', ORDINALS],
   ])('may be long, %s of them', (_which, long) => {
-    for (const ordinal of long) keep(ordinal, longEntryOf(ordinal));
-    const expected = ORDINALS.map((ordinal) => (long.includes(ordinal) ? longEntryOf(ordinal) : entryOf(ordinal)));
+    for (const ordinal of long) keep(ordinal, makeLongEntry(ordinal));
+    const expected = ORDINALS.map((ordinal) => (long.includes(ordinal) ? makeLongEntry(ordinal) : getEntry(ordinal)));
     expect(Buffer.concat(read()).equals(Buffer.concat(expected))).toBe(true);
   });
 
   it.each([
     ['a text', 'the words of nobody'],
-    ['a text of the right bytes', entryOf(256).toString('latin1')],
+    ['a text of the right bytes', getEntry(256).toString('latin1')],
     ['a number', 7],
     ['nothing', null],
     ['no bytes', Buffer.alloc(0)],
-    ['another byte', entryOf(256).fill(1, 81, 82)],
-    ['too few bytes', entryOf(256).subarray(0, 80)],
-    ['that of another memory', entryOf(300)],
-    ['a long one with another byte', longEntryOf(256).fill(3, 5000, 5001)],
+    ['another byte', getEntry(256).fill(1, 81, 82)],
+    ['too few bytes', getEntry(256).subarray(0, 80)],
+    ['that of another memory', getEntry(300)],
+    ['a long one with another byte', makeLongEntry(256).fill(3, 5000, 5001)],
   ])('are read up to one that is %s, whose memory is named', (_what, entry) => {
     for (const ordinal of [256, 258, 600]) {
       connection.exec('BEGIN');

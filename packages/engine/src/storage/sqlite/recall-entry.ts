@@ -3,19 +3,19 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import {
   type Digest,
+  getModel,
+  getOrdinal,
+  getVectors,
   isWhole,
-  modelOf,
   numbered,
-  ordinalOf,
   packEntry,
-  vectorsOf,
   withVectors,
 } from '../../recall-index/entry.ts';
 import { packStates } from '../../recall-index/token-states.ts';
-import { AGENT_LABEL, attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
+import { AGENT_LABEL, getAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
-import { type Recallable, wordsOf } from '../recall-words.ts';
+import { getWords, type Recallable } from '../recall-words.ts';
 import type { RecallEntry } from '../sql/queries.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 
@@ -24,15 +24,15 @@ import { type Connection, modelInUse, sql } from './connection.ts';
  *
  * @param revision the change that it comes with; 0 where nothing changes
  */
-export function entryOf(memory: Recallable, ordinal: number, revision = 0): Buffer {
+export function getEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
   const { namespace, userId, agentId, sessionId } = memory;
-  const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(memory);
+  const { frequencies, length, speaker, speakerTerms, marks } = getWords(memory);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const labels = [
     label(USER_LABEL, userId),
     label(AGENT_LABEL, agentId),
     label(SOURCE_LABEL, memory.source),
-    ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
+    ...Array.from(getAttributes(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
     ...(sessionId === null ? [] : [label(SESSION_LABEL, sessionId)]),
     ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
@@ -40,7 +40,7 @@ export function entryOf(memory: Recallable, ordinal: number, revision = 0): Buff
     ordinal,
     createdAt: memory.createdAt,
     namespace: namespaceDigest(namespace),
-    session: sessionOf(memory, speaker),
+    session: getSession(memory, speaker),
     revision,
     length,
     frequencies,
@@ -56,7 +56,7 @@ export function entryOf(memory: Recallable, ordinal: number, revision = 0): Buff
 export const NO_SESSION_MARK = 1 << 15;
 
 /** The session of one user; 0 is none. What was given none may be a conversation all the same, where it names who speaks. */
-function sessionOf({ namespace, userId, sessionId }: Recallable, speaker: number): Digest {
+function getSession({ namespace, userId, sessionId }: Recallable, speaker: number): Digest {
   if (sessionId === null || (sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER)) return 0;
   return labelDigest(namespace, SESSION_LABEL, userId === '' ? sessionId : `${userId}\0${sessionId}`);
 }
@@ -67,7 +67,7 @@ export function enterNew(connection: Connection, memories: readonly RecallEntry[
     const made = entry
       ? numbered(Buffer.from(entry.buffer, entry.byteOffset, entry.length), memory.ordinal)
       : undefined;
-    writeEntry(connection, memory.ordinal, made ?? entryOf(memory, memory.ordinal));
+    writeEntry(connection, memory.ordinal, made ?? getEntry(memory, memory.ordinal));
   }
   awaitVectors(connection, memories);
 }
@@ -75,7 +75,7 @@ export function enterNew(connection: Connection, memories: readonly RecallEntry[
 /** See `RecallWriter.enter`. */
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
-  writeEntry(connection, ordinal, entryOf(memory, ordinal, noteChange(connection, ordinal)));
+  writeEntry(connection, ordinal, getEntry(memory, ordinal, noteChange(connection, ordinal)));
   dropStates(connection, ordinal);
   awaitVectors(connection, [{ ordinal, namespace: memory.namespace }]);
 }
@@ -85,7 +85,7 @@ export function relabel(connection: Connection, ordinal: number): void {
   const entry = readEntry(connection, ordinal);
   if (!entry) return;
   const labelled = freshEntry(connection, ordinal, noteChange(connection, ordinal));
-  writeEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
+  writeEntry(connection, ordinal, withVectors(labelled, getModel(entry), getVectors(entry)));
 }
 
 /** Takes a memory, its words, its vectors and its states out of recall. */
@@ -133,7 +133,7 @@ function entryInRow(connection: Connection, ordinal: number): unknown {
 
 /** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made for that memory. */
 export function whole(ordinal: number, entry: unknown): Buffer {
-  if (isWhole(entry) && ordinalOf(entry) === ordinal) return entry;
+  if (isWhole(entry) && getOrdinal(entry) === ordinal) return entry;
   throw changed(ordinal);
 }
 
@@ -206,7 +206,7 @@ function awaitVectors(connection: Connection, memories: readonly Pick<RecallEntr
  * @param revision the change that it comes with; 0 where nothing changes
  */
 export function freshEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
-  return entryOf(recallable(connection, ordinal), ordinal, revision);
+  return getEntry(recallable(connection, ordinal), ordinal, revision);
 }
 
 function recallable(connection: Connection, ordinal: number): Recallable {

@@ -24,7 +24,7 @@ const FILE_HEADER_BYTES = 100;
  * that gives no pages back, and has none that say where others belong.
  */
 const RESERVED_PLACE = 20;
-const LARGEST_ROOT_PLACE = 52;
+const MAX_ROOT_PLACE = 52;
 
 /** Bytes of an entry in a page that says where others belong (section 1.8). */
 const POINTER_BYTES = 5;
@@ -58,14 +58,14 @@ export interface PageRange {
 export function zeroGaps(file: number, pageBytes: number, ranges: readonly PageRange[], anew = false): number {
   const pages = fstatSync(file).size / pageBytes;
   if (pages >= MAX_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
-  const isPointerMap = pointerMapOf(file, pageBytes);
+  const isPointerMap = getPointerMap(file, pageBytes);
   const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
   let zeroed = false;
   for (const { from, count } of reads(ranges, pages)) {
     const read = readSync(file, buffer, 0, count * pageBytes, (from - 1) * pageBytes);
     for (let at = 0; at + pageBytes <= read; at += pageBytes) {
       const page = from + at / pageBytes;
-      const gap = isPointerMap(page) ? undefined : residueOf(buffer.subarray(at, at + pageBytes), page, anew);
+      const gap = isPointerMap(page) ? undefined : getResidue(buffer.subarray(at, at + pageBytes), page, anew);
       if (!gap) continue;
       const bytes = gap.end - gap.start;
       writeSync(file, new Uint8Array(bytes), 0, bytes, (page - 1) * pageBytes + gap.start);
@@ -89,10 +89,10 @@ function* reads(ranges: readonly PageRange[], pages: number): Generator<{ from: 
  * Tells which pages say where others belong: they begin with any of the bytes that pages of cells begin with. To be
  * known before anything is zeroed, these stand in every file that can give pages back.
  */
-function pointerMapOf(file: number, pageBytes: number): (page: number) => boolean {
+function getPointerMap(file: number, pageBytes: number): (page: number) => boolean {
   const header = Buffer.alloc(FILE_HEADER_BYTES);
   readSync(file, header, 0, header.length, 0);
-  if (header.readUInt32BE(LARGEST_ROOT_PLACE) === 0) return () => false;
+  if (header.readUInt32BE(MAX_ROOT_PLACE) === 0) return () => false;
   // Each is followed by as many pages as it has entries; the first is the second page of the file.
   const every = Math.floor((pageBytes - header.readUInt8(RESERVED_PLACE)) / POINTER_BYTES) + 1;
   // The page that holds the bytes of file locks holds nothing else, and one that would stand there comes after it.
@@ -106,12 +106,12 @@ interface Gap {
 }
 
 /** The gap of a page where it is not all zero, or whatever it is. */
-function residueOf(bytes: Buffer, page: number, anew: boolean): Gap | undefined {
-  const gap = gapOf(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
+function getResidue(bytes: Buffer, page: number, anew: boolean): Gap | undefined {
+  const gap = getGap(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
   return gap && (anew || !isZero(bytes, gap)) ? gap : undefined;
 }
 
-function gapOf(page: Buffer, header: number): Gap | undefined {
+function getGap(page: Buffer, header: number): Gap | undefined {
   const headerBytes = HEADER_BYTES.get(page[header] as number);
   if (headerBytes === undefined) return undefined;
   const cells = page.readUInt16BE(header + 3);

@@ -23,14 +23,14 @@ export async function restoreFile(
   const [from, path] = [resolve(copy), resolve(dbPath)];
   for (const beside of BESIDE) await assertFree(`${path}${beside}`);
   await assertComplete(from);
-  makeFolderOf(path);
+  makeParentFolder(path);
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
     assertSound(to);
   });
 }
 
-function makeFolderOf(path: string): void {
+function makeParentFolder(path: string): void {
   try {
     makeFolder(dirname(path));
   } catch (cause) {
@@ -104,7 +104,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  */
 export async function placeFile<T>(path: string, make: (temporary: string) => Promise<T>): Promise<T> {
   await assertFree(path);
-  await assertFolderOf(path);
+  await assertFolderExists(path);
   await removeLeftCopies(path);
   const temporary = temporaryBeside(path);
   try {
@@ -125,7 +125,7 @@ async function assertFree(path: string): Promise<void> {
   if (there) throw taken(path);
 }
 
-async function assertFolderOf(path: string): Promise<void> {
+async function assertFolderExists(path: string): Promise<void> {
   try {
     await access(dirname(path), constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import type { KeysAsOf } from '../../ports/administration.ts';
+import type { KeySnapshot } from '../../ports/administration.ts';
 import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-consolidation.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../ports/storage-search.ts';
@@ -88,7 +88,7 @@ export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]
 }
 
 /** See `KeyStore.read`. */
-export function keys(seen: number | undefined): Promise<Attempt<KeysAsOf | undefined>> {
+export function keys(seen: number | undefined): Promise<Attempt<KeySnapshot | undefined>> {
   return attemptAll(async () => readKeys(toQueries(reading.open()), seen));
 }
 

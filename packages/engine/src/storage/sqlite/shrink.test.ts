@@ -44,7 +44,7 @@ function memory(i: number, sessionId: string, length = LONG): NewMemory {
   });
 }
 
-const sizeOf = async () => {
+const getSize = async () => {
   const names = await readdir(folder);
   const sizes = await Promise.all(
     names.filter((name) => !name.endsWith('-shm')).map((name) => stat(join(folder, name))),
@@ -80,11 +80,11 @@ describe('the room of forgotten memories', () => {
         await storage.storeMany(Array.from({ length: 100 }, (_, i) => memory(start + i, 'gone')));
         await storage.storeMany(kept.slice(start / 4, start / 4 + 25));
       }
-      const full = await sizeOf();
+      const full = await getSize();
       reader = company === 'alone' ? undefined : await startReader();
       expect(await storage.forgetMany('default', { sessionId: 'gone' })).toMatchObject({ count: GONE });
       // Hardly any text is kept; the rest is what an empty database takes.
-      await expect.poll(sizeOf, { timeout: 60_000 }).toBeLessThan(full / 8);
+      await expect.poll(getSize, { timeout: 60_000 }).toBeLessThan(full / 8);
       await expect.poll(textsLeft, { timeout: 60_000 }).toBe(false);
       expect(await storage.integrity()).toEqual([]);
       expect((await storage.memory('default', 'kept-199', 1))?.content).toBe(kept[199]?.content);
@@ -105,22 +105,22 @@ describe('the room of forgotten memories', () => {
     await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(i, 'kept')));
     await storage.storeMany(Array.from({ length: 200 }, (_, i) => memory(i, 'gone')));
     await storage.close();
-    const full = await sizeOf();
+    const full = await getSize();
     const reopened = await open();
     await reopened.forgetMany('default', { sessionId: 'gone' });
     await reopened.close();
-    expect(await sizeOf()).toBeGreaterThanOrEqual(full);
+    expect(await getSize()).toBeGreaterThanOrEqual(full);
   });
 
   it('comes back after a restart where a crash came between', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 600 }, (_, i) => memory(i, 'gone')));
-    const full = await sizeOf();
+    const full = await getSize();
     // Forgotten, and the process ended at once: shrinking had no time.
     await storage.forgetMany('default', { sessionId: 'gone' });
     await storage.close();
     const restarted = await open();
-    await expect.poll(sizeOf).toBeLessThan(full / 6);
+    await expect.poll(getSize).toBeLessThan(full / 6);
     await restarted.close();
   });
 });

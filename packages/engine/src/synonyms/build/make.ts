@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { loadModel } from '@memoryd/minilm';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { packTable } from '../table.ts';
-import { nearestOf, vocabularyOf } from './vocabulary.ts';
+import { getNearest, readVocabulary } from './vocabulary.ts';
 
 /*
  * Makes the table of English synonyms anew, which takes some minutes: every whole word of the bundled model's vocabulary
  * is embedded alone, and has the nearest others for its synonyms. To be done where the model or the stems have changed.
  */
-const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
 const model = await loadModel(BUILT_FOLDER);
 const parts = await model([...words.values()], async () => {});
 const vectors = parts.map(({ vector }) => vector);
-const table = packTable([...words.keys()], [...nearestOf(vectors)]);
+const table = packTable([...words.keys()], [...getNearest(vectors)]);
 await writeFile(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'), table);

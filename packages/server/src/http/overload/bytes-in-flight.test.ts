@@ -62,16 +62,16 @@ describe('an answer that is not taken', () => {
 
   it('keeps no other namespace away, however large it is', async () => {
     const { send, begin } = await listen();
-    const statusOf = async (namespace: string) => {
+    const getStatus = async (namespace: string) => {
       const { status, body } = await send('/long', { headers: { 'x-namespace': namespace } });
       await body?.cancel();
       return status;
     };
     const reader = begin('GET /long', 'X-Namespace: greedy\r\n');
-    await until(async () => (await statusOf('greedy')) === 503);
-    expect(await statusOf('other')).toBe(200);
+    await until(async () => (await getStatus('greedy')) === 503);
+    expect(await getStatus('other')).toBe(200);
     reader.destroy();
-    await until(async () => (await statusOf('greedy')) === 200);
+    await until(async () => (await getStatus('greedy')) === 200);
   });
 
   it('leaves no room to those that were under way before it, of what only reads', async () => {

@@ -113,7 +113,7 @@ function bodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyReq
  */
 export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = ANSWERS_LIMIT): void {
   const held = new HeldBytes(limitBytes);
-  app.decorate('answerRoom', roomOf(held));
+  app.decorate('answerRoom', getRoom(held));
   app.addHook('onRequest', ({ caller, routeOptions }, _reply, done) => {
     const isRefused = routeOptions.config.heavy !== undefined && held.isFull(caller.namespace);
     done(isRefused ? tooMuch('waits to be read') : undefined);
@@ -137,7 +137,7 @@ export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = 
   });
 }
 
-function roomOf(held: HeldBytes): AnswerRoom {
+function getRoom(held: HeldBytes): AnswerRoom {
   /** What gives back the parts of an answer that has not been taken. */
   const releases = new WeakMap<ServerResponse, (() => void)[]>();
   return {

@@ -89,10 +89,10 @@ class Connections {
     return this.#open.size < maxConnections || this.#closeIdle(() => true);
   }
 
-  #closeIdle(isOf: (address: string) => boolean): boolean {
+  #closeIdle(matches: (address: string) => boolean): boolean {
     for (const socket of this.#idle) {
       const { address = '' } = this.#open.get(socket) ?? {};
-      if (!isOf(address)) continue;
+      if (!matches(address)) continue;
       this.#remove(socket);
       socket.destroy();
       this.#onExcess('closed', address);

@@ -1,6 +1,6 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { auditOf } from '../audited-request.ts';
+import { getAudit } from '../audited-request.ts';
 import { sendDownload, sendHead } from '../download.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
@@ -39,7 +39,7 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
   app.get('/backup', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(goneSignal(reply.raw));
-    auditOf(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
+    getAudit(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
     // Only a copy that was read to its end is a backup. The next one is noted where this fails.
     reply.raw.once('finish', () => void engine.noteBackup().catch(() => {}));
     reply.headers({

@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'operate', heavy: 'consolidation' } as const;
 
-export const consolidate: Route = (app, { apiOf }) => {
+export const consolidate: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidate',
     summary: 'Settle, merge, distil and expire now',
@@ -17,6 +17,6 @@ export const consolidate: Route = (app, { apiOf }) => {
     response: answers(ConsolidateResponse),
   };
   app.post('/consolidate', { schema, config, preValidation: refuseBody }, (request) =>
-    apiOf(request).consolidate(request.query),
+    getApi(request).consolidate(request.query),
   );
 };

@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const consolidation: Route = (app, { apiOf }) => {
+export const consolidation: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidation',
     summary: 'One consolidation with what it did',
@@ -15,6 +15,6 @@ export const consolidation: Route = (app, { apiOf }) => {
     response: answers(ConsolidationResponse, 'NOT_FOUND'),
   };
   app.get('/consolidations/:id', { schema, config }, (request) =>
-    apiOf(request).consolidation({ ...request.query, ...request.params }),
+    getApi(request).consolidation({ ...request.query, ...request.params }),
   );
 };

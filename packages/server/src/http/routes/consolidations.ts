@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const consolidations: Route = (app, { apiOf }) => {
+export const consolidations: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidations',
     summary: 'Past consolidations, newest first',
@@ -12,5 +12,5 @@ export const consolidations: Route = (app, { apiOf }) => {
     querystring: ConsolidationsRequest,
     response: answers(ConsolidationsResponse),
   };
-  app.get('/consolidations', { schema, config }, (request) => apiOf(request).consolidations(request.query));
+  app.get('/consolidations', { schema, config }, (request) => getApi(request).consolidations(request.query));
 };

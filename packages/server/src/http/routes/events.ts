@@ -4,7 +4,7 @@ import { answers } from '../answers.ts';
 import { beginAnswer, sendHead } from '../download.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
 import { whenExpelled } from '../expelled.ts';
-import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';
+import { EventsHeaders, readLastEventId } from '../request-headers.ts';
 import type { Route } from './route.ts';
 
 const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
@@ -29,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-export const events: Route = (app, { apiOf, gate }) => {
+export const events: Route = (app, { getApi, gate }) => {
   const readers = new Set<AbortController>();
   app.decorate('eventStreams', () => readers.size);
   let stopping = false;
@@ -60,7 +60,7 @@ export const events: Route = (app, { apiOf, gate }) => {
     }
     if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const reader = new AbortController();
-    const happening = apiOf(request).events({ ...request.query, ...lastEventIdOf(request) }, reader.signal);
+    const happening = getApi(request).events({ ...request.query, ...readLastEventId(request) }, reader.signal);
     readers.add(reader);
     whenExpelled(gate, request, reply, () => reader.abort());
     reply.raw.on('close', () => {

@@ -16,7 +16,7 @@ const PIECE_CHARS = 64 * 1024;
 
 const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, ExportedDecline]));
 
-export const exportMemories: Route = (app, { apiOf, gate }) => {
+export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {
     operationId: 'exportMemories',
     summary: 'Every memory, with its history and links',
@@ -32,7 +32,7 @@ export const exportMemories: Route = (app, { apiOf, gate }) => {
   };
   app.get('/export', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
-    const lines = apiOf(request).exportMemories(request.query, goneSignal(reply.raw))[Symbol.asyncIterator]();
+    const lines = getApi(request).exportMemories(request.query, goneSignal(reply.raw))[Symbol.asyncIterator]();
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });

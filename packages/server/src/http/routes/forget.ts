@@ -1,13 +1,13 @@
 import { ForgetManyRequest, ForgetManyResponse, ForgetResponse, OwnScopeRequest } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
-import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
+import { readWriteCondition, WriteHeaders } from '../request-headers.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write' } as const;
 
-export const forget: Route = (app, { apiOf }) => {
+export const forget: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'forget',
     summary: 'Forget a memory for good',
@@ -18,11 +18,11 @@ export const forget: Route = (app, { apiOf }) => {
     response: answers(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.delete('/forget/:memory_id', { schema, config, preValidation: refuseBody }, (request) =>
-    apiOf(request).forget(request.params.memory_id, { ...request.query, ...writeConditionOf(request) }),
+    getApi(request).forget(request.params.memory_id, { ...request.query, ...readWriteCondition(request) }),
   );
 };
 
-export const forgetMany: Route = (app, { apiOf }) => {
+export const forgetMany: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'forgetMany',
     summary: 'Forget every memory that all given conditions select',
@@ -32,6 +32,6 @@ export const forgetMany: Route = (app, { apiOf }) => {
   };
   const many = { ...config, refusesForeignPages: true } as const;
   app.delete('/memories', { schema, config: many, preValidation: refuseBody }, (request) =>
-    apiOf(request).forgetMany(request.query),
+    getApi(request).forgetMany(request.query),
   );
 };

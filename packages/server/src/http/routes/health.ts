@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HealthResponse, LivenessResponse, type MemoryApi, MemoryError, type StatsResponse } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import { variableOf } from '../../settings/names.ts';
+import { getVariable } from '../../settings/names.ts';
 import { VERSION } from '../../version.ts';
 import { answers } from '../answers.ts';
 import type { Route } from './route.ts';
 
 /** Longest wait for the database: whoever looks at the health of a service waits no longer for its answer. */
-const LONGEST_WAIT_MS = 5000;
+const MAX_WAIT_MS = 5000;
 
 /** The counts of a database that cannot be read. */
 export const UNKNOWN_COUNTS = {
@@ -24,7 +24,7 @@ const config = { access: 'anyone' } as const;
  * `GET /health` and `GET /readyz`: whether the service can do its work. `GET /livez`: whether the process answers. None has a
  * schema of parameters, since probes may add some to get past caches.
  */
-export const health: Route = (app, { engine, apiOf, telemetry }) => {
+export const health: Route = (app, { engine, getApi, telemetry }) => {
   const startedMs = performance.now();
   const uptimeSeconds = () => Math.floor((performance.now() - startedMs) / 1000);
   const report = problemReporter(telemetry);
@@ -38,7 +38,7 @@ export const health: Route = (app, { engine, apiOf, telemetry }) => {
       response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
     };
     app.get(path, { schema, config }, async (request, reply) => {
-      const [problem, stats] = await Promise.all([engine.databaseProblem(), readStats(apiOf(request), telemetry)]);
+      const [problem, stats] = await Promise.all([engine.databaseProblem(), readStats(getApi(request), telemetry)]);
       const reason = problem ?? (stats ? undefined : 'the database cannot be read');
       report(reason);
       if (reason !== undefined) reply.code(503);
@@ -87,14 +87,14 @@ function problemReporter(telemetry: Telemetry): (reason: string | undefined) => 
 
 function embedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embedder_problem'> {
   const { state, problem, option } = engine.embedder();
-  const lookAt = option ? `; look at ${variableOf(option)}` : '';
+  const lookAt = option ? `; look at ${getVariable(option)}` : '';
   return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + lookAt }) };
 }
 
 /** Nothing where the database cannot be read, or not in time: that is an answer here, not an error. */
 async function readStats(api: MemoryApi, telemetry: Telemetry): Promise<StatsResponse | undefined> {
   const waited = new AbortController();
-  const late = delay(LONGEST_WAIT_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+  const late = delay(MAX_WAIT_MS, undefined, { signal: waited.signal }).catch(() => undefined);
   const read = api.stats().catch((error: unknown) => {
     const isDefect = !(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR';
     if (isDefect) telemetry.report({ level: 'error', component: 'http', event: 'health_unknown', error });

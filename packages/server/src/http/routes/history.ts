@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const history: Route = (app, { apiOf }) => {
+export const history: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'history',
     summary: 'Every text that a memory has had, oldest first',
@@ -16,6 +16,6 @@ export const history: Route = (app, { apiOf }) => {
     response: answers(HistoryResponse, 'NOT_FOUND'),
   };
   app.get('/memories/:memory_id/history', { schema, config }, (request) =>
-    apiOf(request).history(request.params.memory_id, request.query),
+    getApi(request).history(request.params.memory_id, request.query),
   );
 };

@@ -1,7 +1,7 @@
-import { ExportedMemory, ImportResponse, LIMITS, linesOf, OwnScopeRequest } from '@memoryd/contract';
+import { ExportedMemory, getLines, ImportResponse, LIMITS, OwnScopeRequest } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
-import { piecesOf } from '../body-deadline.ts';
+import { getPieces } from '../body-deadline.ts';
 import { whenExpelled } from '../expelled.ts';
 import type { App, Route } from './route.ts';
 
@@ -9,7 +9,7 @@ const config = { access: 'write', longBody: true, heavy: 'import', refusesForeig
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
 
-export const importMemories: Route = (app, { apiOf, gate, settings }) => {
+export const importMemories: Route = (app, { getApi, gate, settings }) => {
   const schema = {
     operationId: 'importMemories',
     summary: 'Keep what was exported',
@@ -26,11 +26,11 @@ export const importMemories: Route = (app, { apiOf, gate, settings }) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     scope.post('/import', { schema, config }, (request, reply) => {
-      const pieces = piecesOf(request, reply, settings.slowClientSeconds * 1000);
+      const pieces = getPieces(request, reply, settings.slowClientSeconds * 1000);
       const refusal = new AbortController();
       whenExpelled(gate, request, reply, (error) => refusal.abort(error));
-      const lines = linesOf(until(refusal.signal, pieces), LIMITS.exportLineBytes);
-      return apiOf(request).importMemories(lines, request.query);
+      const lines = getLines(until(refusal.signal, pieces), LIMITS.exportLineBytes);
+      return getApi(request).importMemories(lines, request.query);
     });
   });
 };

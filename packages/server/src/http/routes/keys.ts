@@ -1,6 +1,6 @@
 import { ApiKeysResponse, KeyPath, MadeKey, NewKey, RevokedKey } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { auditOf } from '../audited-request.ts';
+import { getAudit } from '../audited-request.ts';
 import { refuseBody } from '../json-body.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -29,7 +29,7 @@ export const keys: Route = (app, { engine, telemetry }) => {
   };
   app.post('/keys', { schema: add, config }, async (request) => {
     const made = await engine.keys.add(request.body);
-    auditOf(request, telemetry, 'key_added', {
+    getAudit(request, telemetry, 'key_added', {
       made_key_id: made.id,
       scope: made.scope,
       of_namespace: made.namespace,
@@ -50,7 +50,7 @@ export const keys: Route = (app, { engine, telemetry }) => {
   app.delete('/keys/:id', { schema: revoke, config, preValidation: refuseBody }, async (request) => {
     const { id } = request.params;
     await engine.keys.revoke(id);
-    auditOf(request, telemetry, 'key_revoked', { revoked_key_id: id });
+    getAudit(request, telemetry, 'key_revoked', { revoked_key_id: id });
     return { id, status: 'revoked' as const };
   });
 };

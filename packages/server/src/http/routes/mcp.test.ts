@@ -37,7 +37,7 @@ async function listen() {
   const api = engine.namespace('default');
   const countAnother = async () => {};
   const gate = createGate(engine, settings);
-  mcp(app, { engine, apiOf: () => api, gate, countAnother, metrics: createMetrics(), telemetry, settings });
+  mcp(app, { engine, getApi: () => api, gate, countAnother, metrics: createMetrics(), telemetry, settings });
   return { api, address: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 

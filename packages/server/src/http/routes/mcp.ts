@@ -6,21 +6,21 @@ import type { HeavyKind } from '../../mcp/tools.ts';
 import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
 import { refuseForeignOrigin } from '../cross-origin.ts';
 import { goneSignal } from '../gone-signal.ts';
-import { valuesOf } from '../request-headers.ts';
+import { getValues } from '../request-headers.ts';
 import type { App, Route } from './route.ts';
 
 /** What the transport looks at; readJsonBodies has taken the content type from the parsed ones. */
 const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 
 /** Most messages of a batch, which version 2025-03-26 of the protocol has; the transport refuses more. */
-const LONGEST_BATCH = 100;
+const MAX_BATCH_MS = 100;
 
 /**
  * The Model Context Protocol over Streamable HTTP. Each POST stands for itself and is answered for whoever made it, so
  * there is no stream to GET and no session to DELETE, which the specification answers with 405. Whoever may read is let in,
  * and finds the tools that the key allows.
  */
-export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) => {
+export const mcp: Route = (app, { getApi, countAnother, settings, telemetry }) => {
   const route = {
     schema: { hide: true, querystring: ScopeRequest },
     config: { access: 'read' },
@@ -28,10 +28,10 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     onRequest: refuseForeignOrigin(settings),
   } as const;
   app.post('/mcp', route, async (request, reply) => {
-    const messages = Array.isArray(request.body) ? Math.min(request.body.length, LONGEST_BATCH) : 1;
+    const messages = Array.isArray(request.body) ? Math.min(request.body.length, MAX_BATCH_MS) : 1;
     for (let counted = 1; counted < messages; counted++) await countAnother(request, reply);
     const headers = new Headers();
-    for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
+    for (const name of TRANSPORT_HEADERS) for (const value of getValues(request, name)) headers.append(name, value);
     const gone = goneSignal(reply.raw);
     const { namespace } = request.caller;
     app.answerRoom.assert(namespace);
@@ -42,7 +42,7 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
       // Of each call, for one POST may hold many.
       takeTurn: (kind, signal) => takeTurnWithRoom(app, kind, namespace, signal),
     };
-    const answer = await answerPost(toMcpCaller(request.caller, apiOf(request), request.query), options, {
+    const answer = await answerPost(toMcpCaller(request.caller, getApi(request), request.query), options, {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone,

@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const memories: Route = (app, { apiOf }) => {
+export const memories: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'memories',
     summary: 'The memories that pass a filter, newest first',
@@ -12,5 +12,5 @@ export const memories: Route = (app, { apiOf }) => {
     querystring: MemoriesRequest,
     response: answers(MemoriesResponse),
   };
-  app.get('/memories', { schema, config }, (request) => apiOf(request).memories(request.query));
+  app.get('/memories', { schema, config }, (request) => getApi(request).memories(request.query));
 };

@@ -17,7 +17,7 @@ const ReadHeaders = Type.Object({
 
 const config = { access: 'read' } as const;
 
-export const memory: Route = (app, { apiOf }) => {
+export const memory: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'memory',
     summary: 'One memory whole',
@@ -31,7 +31,7 @@ export const memory: Route = (app, { apiOf }) => {
     },
   };
   app.get('/memories/:memory_id', { schema, config }, async (request, reply) => {
-    const found = await apiOf(request).memory(request.params.memory_id, request.query);
+    const found = await getApi(request).memory(request.params.memory_id, request.query);
     reply.header('ETag', entityTag(found.version));
     return isKnown(request, found.version) ? reply.code(304).send() : found;
   });

@@ -30,14 +30,14 @@ export const metrics: Route = (app, served) => {
   app.get('/metrics', { schema, config }, async (request, reply) => {
     if (request.headers.accept?.includes('application/openmetrics-text')) {
       reply.type(OPENMETRICS_CONTENT_TYPE);
-      return served.metrics.openMetrics(await readingsOf(app, served));
+      return served.metrics.openMetrics(await getReadings(app, served));
     }
     reply.type(PLAIN_CONTENT_TYPE);
     return served.metrics.plain(await served.engine.namespaces.totals());
   });
 };
 
-async function readingsOf(app: App, { engine, settings }: Served): Promise<Readings> {
+async function getReadings(app: App, { engine, settings }: Served): Promise<Readings> {
   const [stats, namespaces, problem, condition] = await Promise.all([
     engine.namespaces.totals(),
     engine.namespaces.list(),

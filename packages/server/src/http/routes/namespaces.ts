@@ -1,6 +1,6 @@
 import { DeletedNamespace, NamespacePath, NamespaceQuota, NamespacesResponse, QuotaResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { auditOf } from '../audited-request.ts';
+import { getAudit } from '../audited-request.ts';
 import { refuseBody } from '../json-body.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -32,7 +32,7 @@ export const namespaces: Route = (app, { engine, telemetry }) => {
     const { name } = request.params;
     await engine.namespaces.setQuota(name, request.body);
     const { memories, bytes } = request.body;
-    auditOf(request, telemetry, 'quota_changed', {
+    getAudit(request, telemetry, 'quota_changed', {
       of_namespace: name,
       memories: memories ?? 'default',
       bytes: bytes ?? 'default',
@@ -52,7 +52,7 @@ export const namespaces: Route = (app, { engine, telemetry }) => {
   app.delete('/namespaces/:name', { schema: remove, config, preValidation: refuseBody }, async (request) => {
     const { name } = request.params;
     const deleted = await engine.namespaces.delete(name);
-    auditOf(request, telemetry, 'namespace_deleted', { of_namespace: name, count: deleted.deleted_count });
+    getAudit(request, telemetry, 'namespace_deleted', { of_namespace: name, count: deleted.deleted_count });
     return { name, status: 'deleted' as const, ...deleted };
   });
 };

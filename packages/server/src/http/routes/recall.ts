@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'recall' } as const;
 
-export const recall: Route = (app, { apiOf }) => {
+export const recall: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'recall',
     summary: 'Recall the memories that answer a query best',
@@ -12,5 +12,5 @@ export const recall: Route = (app, { apiOf }) => {
     querystring: RecallRequest,
     response: answers(RecallResponse),
   };
-  app.get('/recall', { schema, config }, (request) => apiOf(request).recall(request.query));
+  app.get('/recall', { schema, config }, (request) => getApi(request).recall(request.query));
 };

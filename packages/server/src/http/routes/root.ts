@@ -6,7 +6,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read' } as const;
 
-export const root: Route = (app, { apiOf }) => {
+export const root: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'root',
     summary: 'Status, version and counts by tier',
@@ -15,7 +15,7 @@ export const root: Route = (app, { apiOf }) => {
     response: answers(RootResponse),
   };
   app.get('/', { schema, config }, async (request) => {
-    const { working_count, episodic_count, semantic_count } = await apiOf(request).stats();
+    const { working_count, episodic_count, semantic_count } = await getApi(request).stats();
     return { status: 'running', version: VERSION, working_count, episodic_count, semantic_count };
   });
 };

@@ -20,7 +20,7 @@ export type App = FastifyInstance<
 export interface Served {
   engine: Engine;
   /** The memories of whoever calls, as far as they may see them. */
-  apiOf(request: FastifyRequest): MemoryApi;
+  getApi(request: FastifyRequest): MemoryApi;
   gate: Gate;
   /** Counts what a request holds beside its first against the rate of its key. */
   countAnother(request: FastifyRequest, reply: FastifyReply): Promise<void>;

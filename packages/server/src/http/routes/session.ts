@@ -9,7 +9,7 @@ const SessionQuery = Type.Object(query, { additionalProperties: false });
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const session: Route = (app, { apiOf }) => {
+export const session: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'session',
     summary: "A session's transcript, oldest first",
@@ -19,6 +19,6 @@ export const session: Route = (app, { apiOf }) => {
     response: answers(SessionResponse),
   };
   app.get('/session/:session_id', { schema, config }, (request) =>
-    apiOf(request).session({ ...request.query, ...request.params }),
+    getApi(request).session({ ...request.query, ...request.params }),
   );
 };

@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
 
-export const sessions: Route = (app, { apiOf }) => {
+export const sessions: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'sessions',
     summary: 'The sessions with memories that pass a filter',
@@ -12,5 +12,5 @@ export const sessions: Route = (app, { apiOf }) => {
     querystring: SessionsRequest,
     response: answers(SessionsResponse),
   };
-  app.get('/sessions', { schema, config }, (request) => apiOf(request).sessions(request.query));
+  app.get('/sessions', { schema, config }, (request) => getApi(request).sessions(request.query));
 };

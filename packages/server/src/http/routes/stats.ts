@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'read' } as const;
 
-export const stats: Route = (app, { apiOf }) => {
+export const stats: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'stats',
     summary: 'Counts by tier, database size and the last consolidation',
@@ -12,5 +12,5 @@ export const stats: Route = (app, { apiOf }) => {
     querystring: ScopeRequest,
     response: answers(StatsResponse),
   };
-  app.get('/stats', { schema, config }, (request) => apiOf(request).stats(request.query));
+  app.get('/stats', { schema, config }, (request) => getApi(request).stats(request.query));
 };

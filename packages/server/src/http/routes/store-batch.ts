@@ -7,7 +7,7 @@ import {
 } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
-import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
+import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
@@ -15,7 +15,7 @@ const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } }
 
 const config = { access: 'write', heavy: 'batch', bodySetting: 'maxBatchBodyBytes' } as const;
 
-export const storeBatch: Route = (app, { apiOf, settings }) => {
+export const storeBatch: Route = (app, { getApi, settings }) => {
   const schema = {
     operationId: 'storeBatch',
     summary: 'Store many memories',
@@ -39,7 +39,7 @@ export const storeBatch: Route = (app, { apiOf, settings }) => {
     scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, async (request) => {
       const items = request.body as StoreBatchRequest;
       const tooLarge = tooLargeIn(items, settings.maxBodyBytes);
-      const stored = await apiOf(request).storeBatch(without(items, tooLarge), storeOptionsOf(request));
+      const stored = await getApi(request).storeBatch(without(items, tooLarge), readStoreOptions(request));
       return { ...stored, results: stored.results.map((result, place) => tooLarge.get(place) ?? result) };
     });
   });

@@ -1,12 +1,12 @@
 import { StoreRequest, StoreResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
+import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write' } as const;
 
-export const store: Route = (app, { apiOf }) => {
+export const store: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'store',
     summary: 'Store a memory',
@@ -16,5 +16,5 @@ export const store: Route = (app, { apiOf }) => {
     body: StoreRequest,
     response: answers(StoreResponse, 'CONFLICT'),
   };
-  app.post('/store', { schema, config }, (request) => apiOf(request).store(request.body, storeOptionsOf(request)));
+  app.post('/store', { schema, config }, (request) => getApi(request).store(request.body, readStoreOptions(request)));
 };

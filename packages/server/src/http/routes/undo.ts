@@ -6,7 +6,7 @@ import type { Route } from './route.ts';
 
 const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages: true } as const;
 
-export const undo: Route = (app, { apiOf }) => {
+export const undo: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'undo',
     summary: 'Take the newest consolidation back',
@@ -21,6 +21,6 @@ export const undo: Route = (app, { apiOf }) => {
     response: answers(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
   };
   app.post('/consolidations/:id/undo', { schema, config, preValidation: refuseBody }, (request) =>
-    apiOf(request).undo(request.params.id),
+    getApi(request).undo(request.params.id),
   );
 };

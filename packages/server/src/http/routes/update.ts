@@ -1,12 +1,12 @@
 import { OwnScopeRequest, UpdateRequest, UpdateResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
+import { readWriteCondition, WriteHeaders } from '../request-headers.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write' } as const;
 
-export const update: Route = (app, { apiOf }) => {
+export const update: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'update',
     summary: 'Change a memory',
@@ -18,6 +18,9 @@ export const update: Route = (app, { apiOf }) => {
     response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.put('/update/:memory_id', { schema, config }, (request) =>
-    apiOf(request).update(request.params.memory_id, request.body, { ...request.query, ...writeConditionOf(request) }),
+    getApi(request).update(request.params.memory_id, request.body, {
+      ...request.query,
+      ...readWriteCondition(request),
+    }),
   );
 };

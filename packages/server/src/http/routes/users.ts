@@ -1,11 +1,11 @@
 import { NamespaceQuota, UserPath, UserQuotaResponse, UsersRequest, UsersResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { auditOf } from '../audited-request.ts';
+import { getAudit } from '../audited-request.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 /** `/users`: the users of the caller's namespace, and what each may hold. */
-export const users: Route = (app, { apiOf, engine, telemetry }) => {
+export const users: Route = (app, { getApi, engine, telemetry }) => {
   const list = {
     operationId: 'users',
     summary: 'The users with what they hold and may hold',
@@ -14,7 +14,7 @@ export const users: Route = (app, { apiOf, engine, telemetry }) => {
     response: answers(UsersResponse),
   };
   const reading = { access: 'read', heavy: 'list' } as const;
-  app.get('/users', { schema: list, config: reading }, (request) => apiOf(request).users(request.query));
+  app.get('/users', { schema: list, config: reading }, (request) => getApi(request).users(request.query));
 
   const setQuota = {
     operationId: 'setUserQuota',
@@ -32,7 +32,7 @@ export const users: Route = (app, { apiOf, engine, telemetry }) => {
     const { namespace } = request.caller;
     await engine.namespaces.setUserQuota(namespace, user_id, request.body);
     const { memories, bytes } = request.body;
-    auditOf(request, telemetry, 'quota_changed', {
+    getAudit(request, telemetry, 'quota_changed', {
       of_namespace: namespace,
       of_user: user_id,
       memories: memories ?? 'default',

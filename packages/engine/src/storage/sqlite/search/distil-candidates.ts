@@ -6,12 +6,12 @@ import type {
   DistilNeighbour,
 } from '../../../ports/storage-consolidation.ts';
 import type { Owner, OwnerFilter } from '../../../ports/storage-owner.ts';
-import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
+import { type Digest, getModel, getTerms, getVectors } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
-import { backgroundOf, MOST_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
+import { getBackground, MAX_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
 import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
@@ -43,7 +43,7 @@ export function distilCandidates(
       const mostMemories = mostMemoriesOfRareWord(question.memoryCount);
       look = { connection, index, question, request, mostMemories, userId, agentId };
     }
-    const candidate = candidateOf(look, ordinal);
+    const candidate = getCandidate(look, ordinal);
     if (candidate) candidates.push(candidate);
     if (candidates.length === limit) return { candidates, next: ordinal };
   }
@@ -74,14 +74,14 @@ function waitingAfter(
 }
 
 /** Undefined for one that has to go on waiting: to settle, or for its vectors. */
-function candidateOf(look: Look, ordinal: number): DistilCandidate | undefined {
+function getCandidate(look: Look, ordinal: number): DistilCandidate | undefined {
   const member = readMember(look, ordinal);
   if (!member || member.isYoung) return undefined;
-  const candidate = { ordinal, version: member.version, ...groupOf(member) };
+  const candidate = { ordinal, version: member.version, ...getGroup(member) };
   if (!member.isFit) return { ...candidate, neighbours: [] };
   const entry = readEntry(look.connection, ordinal);
-  if (!entry || modelOf(entry) !== look.index.model?.number) return undefined;
-  return { ...candidate, neighbours: neighboursOf(look, ordinal, entry) };
+  if (!entry || getModel(entry) !== look.index.model?.number) return undefined;
+  return { ...candidate, neighbours: getNeighbours(look, ordinal, entry) };
 }
 
 interface Member {
@@ -106,12 +106,12 @@ function readMember({ connection, request, userId, agentId }: Look, ordinal: num
     | undefined;
 }
 
-function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {
+function getGroup({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-function neighboursOf(look: Look, ordinal: number, entry: Buffer): DistilNeighbour[] {
-  const vectors = vectorsOf(entry).slice(0, MOST_VECTORS);
+function getNeighbours(look: Look, ordinal: number, entry: Buffer): DistilNeighbour[] {
+  const vectors = getVectors(entry).slice(0, MAX_VECTORS);
   const values = vectors.map(toFloats);
   const near = nearestTo(look, ordinal, vectors);
   const rare = rareWords(look, ordinal);
@@ -120,12 +120,12 @@ function neighboursOf(look: Look, ordinal: number, entry: Buffer): DistilNeighbo
     const member = readMember(look, other);
     if (!member?.isFit || member.isYoung) continue;
     const otherEntry = readEntry(look.connection, other) as Buffer;
-    const terms = new Set(termsOf(otherEntry));
+    const terms = new Set(getTerms(otherEntry));
     neighbours.push({
       ordinal: other,
-      cosine: nearestCosine(values, vectorsOf(otherEntry)),
+      cosine: nearestCosine(values, getVectors(otherEntry)),
       sharedRareWords: rare.filter((forms) => forms.some((form) => terms.has(form))).length,
-      ...groupOf(member),
+      ...getGroup(member),
     });
   }
   return neighbours;
@@ -159,11 +159,11 @@ function rareWords({ connection, question, request, mostMemories }: Look, ordina
 export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
   const vectors = sample(connection, namespace).flatMap((ordinal) => {
     const entry = readEntry(connection, ordinal);
-    return entry && modelOf(entry) === index.model?.number ? vectorsOf(entry).slice(0, 1) : [];
+    return entry && getModel(entry) === index.model?.number ? getVectors(entry).slice(0, 1) : [];
   });
   const half = Math.floor(vectors.length / 2);
   const pairs = vectors.slice(half, 2 * half).map((vector, i) => [vector, vectors[i] as Int8Vector] as const);
-  return backgroundOf(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
+  return getBackground(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
 }
 
 /** Some memories of a namespace, over all of its time. */

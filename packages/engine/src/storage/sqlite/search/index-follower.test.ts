@@ -47,7 +47,7 @@ function follow(follower: IndexFollower): RecallIndex {
   return reader.transaction(() => follower.follow(reader))();
 }
 
-function problemsOf(follower: IndexFollower): string[] {
+function getProblems(follower: IndexFollower): string[] {
   return reader.transaction(() => indexProblems(reader, follower.follow(reader)))();
 }
 
@@ -98,7 +98,7 @@ describe('the index that follows a file', () => {
     expect(follow(follower)).toBe(first);
     sayAnew(100_000);
     expect(follow(follower)).not.toBe(first);
-    expect(problemsOf(follower)).toEqual([]);
+    expect(getProblems(follower)).toEqual([]);
   });
 
   it('makes room of what was forgotten, however much comes and goes', async () => {
@@ -106,7 +106,7 @@ describe('the index that follows a file', () => {
     const follower = new IndexFollower(LITTLE_ROOM);
     for (let change = 0; change < 20; change++) {
       sayAnew(8000);
-      expect(problemsOf(follower)).toEqual([]);
+      expect(getProblems(follower)).toEqual([]);
     }
   });
 
@@ -116,7 +116,7 @@ describe('the index that follows a file', () => {
     follow(follower);
     await forget(ids(0, 60));
     await store(ids(60, 120));
-    expect(problemsOf(follower)).toEqual([]);
+    expect(getProblems(follower)).toEqual([]);
   });
 });
 
@@ -135,7 +135,7 @@ describe('a file with more than there is room for', () => {
     await store(ids(160, 170));
     expect(refusal(follower)).toEqual({ hasRead: false });
     await forget(ids(2, 130));
-    expect(problemsOf(follower)).toEqual([]);
+    expect(getProblems(follower)).toEqual([]);
   });
 
   it('is refused without a load again where it still holds too much', async () => {

@@ -59,13 +59,13 @@ export class IndexFollower {
     try {
       return this.#follow(connection, most);
     } catch (error) {
-      if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: dataVersionOf(connection) };
+      if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: getDataVersion(connection) };
       throw error;
     }
   }
 
   #follow(connection: Connection, most: number): boolean {
-    const dataVersion = dataVersionOf(connection);
+    const dataVersion = getDataVersion(connection);
     if (this.#index && dataVersion === this.#dataVersion) return true;
     if (this.#damage?.dataVersion === dataVersion) throw this.#damage.error;
     const model = indexedModel(connection);
@@ -161,7 +161,7 @@ export class IndexFollower {
   }
 }
 
-function dataVersionOf(connection: Connection): number {
+function getDataVersion(connection: Connection): number {
   return sql(connection, 'PRAGMA data_version').pluck().get() as number;
 }
 

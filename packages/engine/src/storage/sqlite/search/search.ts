@@ -5,7 +5,7 @@ import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../por
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
+import { foundBy, MAX_PER_TEXT } from '../../gather.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { rankFound } from '../../rank-found.ts';
 import { IN_TIER } from '../../sql/filters.ts';
@@ -36,7 +36,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   // Looked for apart, so that a longer answer changes nothing of the pool.
   const tail =
     byMeaning.vector && tailSize > 0
-      ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MOST_OF_TEXT })
+      ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
       : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
@@ -79,7 +79,7 @@ function nearest(
 ): Nearest {
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
-  const near = question.nearest(quantised, { count: poolSize, maxOfText: MOST_OF_TEXT });
+  const near = question.nearest(quantised, { count: poolSize, maxOfText: MAX_PER_TEXT });
   const { usersRowCount = Number.POSITIVE_INFINITY } = question;
   const count = usersRowCount <= FEW ? MEASURED_OF_FEW : MEASURED;
   const first = near.slice(0, count.byMeaning).map(({ row }) => row);

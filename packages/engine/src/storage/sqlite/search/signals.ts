@@ -1,6 +1,6 @@
-import { retentionOf, WHOLE_RETENTION } from '../../../core/retention.ts';
+import { getRetention, WHOLE_RETENTION } from '../../../core/retention.ts';
 import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
-import { modelOf, vectorsOf } from '../../../recall-index/entry.ts';
+import { getModel, getVectors } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { Description, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { firstEqual } from '../../digests.ts';
@@ -25,7 +25,7 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
 export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = context;
-  const { rows, placesOf, ...gathered } = gather(surroundings(context), found);
+  const { rows, getPlaces, ...gathered } = gather(surroundings(context), found);
   const described = index.describe(rows);
   return {
     ...gathered,
@@ -38,12 +38,12 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     synonyms: context.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: context.synonymWords.frequencies(rows),
     texts: texts(context.connection, described, gathered.admitted),
-    cosines: cosines(context, rows, placesOf),
+    cosines: cosines(context, rows, getPlaces),
     nearnesses: nearnesses(context, described.ordinals.subarray(0, gathered.admitted)),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session, row) => (isGivenNone(described, row) ? NO_SESSION : session - 1)),
-    previous: placesOf(described.previous),
-    next: placesOf(described.next),
+    previous: getPlaces(described.previous),
+    next: getPlaces(described.next),
     speakers: described.speakers,
     marks: described.marks.map((marks) => marks & ~NO_SESSION_MARK),
     speaks: speaks(context, rows),
@@ -62,14 +62,14 @@ function surroundings(context: SearchContext): Surroundings {
     isAllowed: (row) => context.question.isAllowed(row),
     previous: (row) => index.previous(row),
     next: (row) => index.next(row),
-    successor: (row) => successorOf(context, row),
-    sources: (row) => sourcesOf(context, row),
+    successor: (row) => getSuccessor(context, row),
+    sources: (row) => getSources(context, row),
     relevant: (rows) => relevant(context, rows),
   };
 }
 
 /** The row of the memory that corrects one, where it is in recall. */
-function successorOf({ connection, index }: SearchContext, row: number): number {
+function getSuccessor({ connection, index }: SearchContext, row: number): number {
   if (!index.isSuperseded(row)) return NO_ROW;
   const ordinal = sql(
     connection,
@@ -78,18 +78,18 @@ function successorOf({ connection, index }: SearchContext, row: number): number 
   )
     .pluck()
     .get(index.ordinal(row)) as number | undefined;
-  return ordinal === undefined ? NO_ROW : index.rowOf(ordinal);
+  return ordinal === undefined ? NO_ROW : index.getRow(ordinal);
 }
 
 const NO_SOURCES: readonly number[] = [];
 
 /** The rows of what a memory was distilled from, where they are in recall. */
-function sourcesOf({ connection, index }: SearchContext, row: number): readonly number[] {
+function getSources({ connection, index }: SearchContext, row: number): readonly number[] {
   if (!index.isSemantic(row)) return NO_SOURCES;
   const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
     .pluck()
     .all(index.ordinal(row)) as number[];
-  return ordinals.map((ordinal) => index.rowOf(ordinal)).filter((source) => source !== NO_ROW);
+  return ordinals.map((ordinal) => index.getRow(ordinal)).filter((source) => source !== NO_ROW);
 }
 
 function relevant({ index, vector, words }: SearchContext, rows: readonly number[]): number[] {
@@ -109,11 +109,11 @@ function relevant({ index, vector, words }: SearchContext, rows: readonly number
 function cosines(
   { connection, index, vector, measured }: SearchContext,
   rows: readonly number[],
-  placesOf: Gathered['placesOf'],
+  getPlaces: Gathered['getPlaces'],
 ): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
   const cosines = index.cosines(vector, rows);
-  const places = placesOf([...measured.keys()]);
+  const places = getPlaces([...measured.keys()]);
   [...measured.values()].forEach((cosine, i) => {
     if (places[i] !== NO_ROW) cosines[places[i] as number] = cosine;
   });
@@ -155,7 +155,7 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
 /** Whether the model has yet to say what vectors a memory has. */
 function waitsForVectors(connection: Connection, index: RecallIndex, row: number): boolean {
   const entry = readEntry(connection, index.ordinal(row));
-  return entry === undefined || modelOf(entry) !== index.model?.number;
+  return entry === undefined || getModel(entry) !== index.model?.number;
 }
 
 function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Array {
@@ -173,7 +173,7 @@ export function exactCosines(
 ): Map<number, number> {
   return index.exactCosines(query, rows, (row) => {
     const entry = readEntry(connection, index.ordinal(row)) as Buffer;
-    return modelOf(entry) === index.model?.number ? vectorsOf(entry) : [];
+    return getModel(entry) === index.model?.number ? getVectors(entry) : [];
   });
 }
 
@@ -190,8 +190,8 @@ function texts(connection: Connection, { ordinals, texts }: Description, count: 
     if (repeated.has(texts[place] as number)) places.push(place);
   }
   if (places.length === 0) return equal;
-  const digestOf = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
-  const firsts = firstEqual(places.map((place) => digestOf.get(ordinals[place]) as string));
+  const getDigest = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
+  const firsts = firstEqual(places.map((place) => getDigest.get(ordinals[place]) as string));
   places.forEach((place, i) => {
     equal[place] = places[firsts[i] as number] as number;
   });
@@ -217,17 +217,17 @@ function retentions(
   now: number,
 ): Float32Array {
   // One by one, which takes less time than a join with a list of them; and arrays take less than objects.
-  const accessOf = sql(connection, 'SELECT count, last_at FROM memory_access WHERE ordinal = ?').raw();
+  const getAccess = sql(connection, 'SELECT count, last_at FROM memory_access WHERE ordinal = ?').raw();
   const retentions = new Float32Array(count);
   for (let place = 0; place < count; place += 1) {
     const [importance, storedAt] = [importances[place] as number, storedAts[place] as number];
-    const unused = retentionOf({ importance, storedAt, accessCount: 0, accessedAt: null }, now);
+    const unused = getRetention({ importance, storedAt, accessCount: 0, accessedAt: null }, now);
     retentions[place] = unused;
     if (unused >= WHOLE_RETENTION) continue;
-    const access = accessOf.get(ordinals[place]) as Access | undefined;
+    const access = getAccess.get(ordinals[place]) as Access | undefined;
     if (!access) continue;
     const [accessCount, accessedAt] = access;
-    retentions[place] = retentionOf({ importance, storedAt, accessCount, accessedAt }, now);
+    retentions[place] = getRetention({ importance, storedAt, accessCount, accessedAt }, now);
   }
   return retentions;
 }

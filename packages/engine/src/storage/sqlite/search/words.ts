@@ -15,7 +15,7 @@ import {
   USER_LABEL,
 } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
-import { MOST_OF_TEXT } from '../../gather.ts';
+import { MAX_PER_TEXT } from '../../gather.ts';
 import { areTooMany, askedWords, kindsOfWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
 
 /** What words found, and what else of a query no vector changes. */
@@ -42,7 +42,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     namespace: namespaceDigest(namespace),
     now,
     ...ownerLabels(namespace, filter),
-    labels: labelsOf(namespace, filter),
+    labels: getLabels(namespace, filter),
     filter,
   });
   const { memoryCount } = question;
@@ -51,7 +51,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   const taking = takingPart(question, asked.words, digest);
   const synonyms = synonymsAmong(taking, asked);
   const held = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
-  const words = question.words(digestsOf(taking, digest));
+  const words = question.words(getDigests(taking, digest));
   const { documentFrequencies } = words;
   const kinds = kindsOfWords(request, taking, asked);
   const queryWords = { memoryCount, documentFrequencies, everyday: kinds.everyday };
@@ -65,7 +65,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   return {
     rows: words.best(shares, {
       count: request.poolSize + request.tailSize,
-      maxOfText: MOST_OF_TEXT,
+      maxOfText: MAX_PER_TEXT,
       dated: byDate,
     }),
     question,
@@ -73,7 +73,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     synonyms: weighedSynonyms,
     synonymWords: question.words(weighedSynonyms.map(({ term }) => [digest(term)])),
     speakers: question.words(
-      digestsOf(speakerTerms(request.text, taking), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      getDigests(speakerTerms(request.text, taking), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
     ),
     kinds,
     tookMs: performance.now() - startedAt,
@@ -88,7 +88,7 @@ export function ownerLabels(namespace: string, { userIds, agentIds }: OwnerFilte
   };
 }
 
-function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
+function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
   const labels: [string, string][] = filteredAttributes(filter);
   if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
   if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
@@ -97,9 +97,9 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
 
 /** Those of a query's words that take part, each any of some terms: of many, the rarest. */
 function takingPart(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
-  return areTooMany(words) ? rarestWords(words, question.countDocuments(digestsOf(words, digest))) : words;
+  return areTooMany(words) ? rarestWords(words, question.countDocuments(getDigests(words, digest))) : words;
 }
 
-function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
+function getDigests(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
   return words.map((terms) => terms.map(digest));
 }
