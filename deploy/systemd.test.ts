@@ -56,7 +56,7 @@ describe('the unit for systemd', () => {
     const under = ['strace', '-D', '-f', '-qq', '-c', '-e', 'signal=none', '-e', refusal, '-o', counts];
     const client = await startProcessClient({
       under,
-      env: { NODE_ENV: 'production', SERVICE_SLEEP_INTERVAL_SECONDS: '0' },
+      env: { NODE_ENV: 'production', SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' },
     });
     await client.store({ content: 'kept' });
     await client.recall('what is there');

@@ -1,11 +1,11 @@
 import { type ComponentType, useEffect, useRef } from 'react';
+import { ConsolidationPage } from './pages/consolidation.tsx';
 import { ExplorePage } from './pages/explore.tsx';
 import { MemoryPage } from './pages/memory.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { RecallPage } from './pages/recall.tsx';
 import { RunPage } from './pages/run.tsx';
 import { SessionPage } from './pages/session.tsx';
-import { SleepPage } from './pages/sleep.tsx';
 import { KeyForm } from './parts/key-form.tsx';
 import { LastResort } from './parts/last-resort.tsx';
 import { Failure } from './parts/notice.tsx';
@@ -30,7 +30,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   explore: { title: 'Explore', under: 'explore', page: ExplorePage },
   session: { title: 'Session', under: 'explore', page: SessionPage },
   memory: { title: 'Memory', under: 'explore', page: MemoryPage },
-  sleep: { title: 'Sleep', under: 'sleep', page: SleepPage },
+  sleep: { title: 'Sleep', under: 'sleep', page: ConsolidationPage },
   run: { title: 'Run of sleep', under: 'sleep', page: RunPage },
 };
 

@@ -385,12 +385,12 @@ describe.runIf(hasBrowser())('the dashboard', () => {
 
   describe('on sleep', () => {
     it('shows what a run would do before it is made, makes it, tells what it changed, and takes it back', async () => {
-      // So that the plan and the run are about the twins alone, and not about five hundred memories.
+      // So that the plan and the run are about the duplicates alone, and not about five hundred memories.
       await stage.memory.consolidate();
-      const twins = await stage.memory.storeBatch(
+      const duplicates = await stage.memory.storeBatch(
         [1, 2].map(() => ({ content: 'The piano is tuned in spring', session_id: 'mudanza' })),
       );
-      expect(twins.stored_count).toBe(2);
+      expect(duplicates.stored_count).toBe(2);
       const before = await stage.memory.stats();
       await goTo('sleep');
       await button('See what sleep would do now').click();
@@ -399,10 +399,10 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await stage.memory.stats()).toMatchObject({ working_count: before.working_count });
       await button('Sleep now').click();
       await button(/^merged \d+$/).click();
-      const twin = page.locator('.change-removed', { hasText: 'The piano is tuned in spring' });
-      await eventually('the twin', 20_000, async () => {
+      const duplicate = page.locator('.change-removed', { hasText: 'The piano is tuned in spring' });
+      await eventually('the duplicate', 20_000, async () => {
         await page.keyboard.press('End');
-        return (await twin.count()) > 0 || undefined;
+        return (await duplicate.count()) > 0 || undefined;
       });
       expect(await stage.memory.stats()).toMatchObject({ working_count: 0 });
       await button('Take it back…').click();

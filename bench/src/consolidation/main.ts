@@ -4,7 +4,7 @@ import { readDatasets, type Store } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { showProgress } from '../progress.ts';
 import { alignedTable } from '../table.ts';
-import { RUNS, type SleptStore, sleepStore } from './sleep-store.ts';
+import { type ConsolidatedStore, consolidateStore, RUNS } from './consolidate-store.ts';
 import { unrelatedFacts } from './unrelated-facts.ts';
 
 interface Options {
@@ -34,20 +34,20 @@ async function measure({ data, stores: most, env: environment }: Options, signal
   ];
   const steps = stores.reduce((sum, { turns, questions }) => sum + turns.length + 2 * questions.length, 0);
   const progress = showProgress('starting', steps);
-  const slept: [Store, SleptStore][] = [];
+  const consolidated: [Store, ConsolidatedStore][] = [];
   try {
     for (const store of stores) {
       progress.label(store.name);
-      slept.push([store, await sleepStore(store, { environment, signal, progress })]);
-      process.stdout.write(`${JSON.stringify(getLine(...(slept.at(-1) as [Store, SleptStore])))}\n`);
+      consolidated.push([store, await consolidateStore(store, { environment, signal, progress })]);
+      process.stdout.write(`${JSON.stringify(getLine(...(consolidated.at(-1) as [Store, ConsolidatedStore])))}\n`);
     }
   } finally {
     progress.end();
   }
-  process.stderr.write(`\n${getTable(slept)}\nscores x 100\n`);
+  process.stderr.write(`\n${getTable(consolidated)}\nscores x 100\n`);
 }
 
-function getLine(store: Store, { before, after, ...facts }: SleptStore): Record<string, unknown> {
+function getLine(store: Store, { before, after, ...facts }: ConsolidatedStore): Record<string, unknown> {
   return {
     store: store.name,
     memories: store.turns.length,
@@ -59,10 +59,10 @@ function getLine(store: Store, { before, after, ...facts }: SleptStore): Record<
   };
 }
 
-function getTable(slept: readonly [Store, SleptStore][]): string {
-  const header = ['store', 'memories', 'questions', 'settled+distilled', 'left recall', 'semantic'];
+function getTable(consolidated: readonly [Store, ConsolidatedStore][]): string {
+  const header = ['store', 'memories', 'questions', 'promoted+distilled', 'left recall', 'semantic'];
   const compared = ['hit@5 before', 'after', '+/-', 'nDCG@10 before', 'after', '+/-'];
-  const rows = slept.map(([store, { questions, before, after, consolidated, evicted, semantic }]) => [
+  const rows = consolidated.map(([store, { questions, before, after, consolidated, evicted, semantic }]) => [
     store.name,
     ...[store.turns.length, questions, consolidated, evicted, semantic].map(String),
     ...(['any@5', 'nDCG@10'] as const).flatMap((metric) => [

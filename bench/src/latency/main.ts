@@ -36,7 +36,7 @@ const MAX_WRITES_PER_S = 1000;
 const MAX_SEED = 2 ** 31 - 1;
 const OWN_BASELINE = 'bench/baselines/latency.jsonl';
 // Consolidation is a step of its own and starts in no other.
-const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const environment = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:latency --')
   .description('Measures how fast a server stores and recalls, and what it takes in memory and on disk.')

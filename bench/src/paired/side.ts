@@ -25,5 +25,5 @@ export async function openSide(
 /** Opens the memories of a file by the engine at an address; nothing consolidates meanwhile. */
 export async function openEngineAt(module: string, database: string, settings: object): Promise<OpenMemory> {
   const engine = (await import(module)) as { openMemory: typeof openMemory };
-  return engine.openMemory(database, { ...settings, sleepIntervalSeconds: 0, workingMax: 100_000_000 });
+  return engine.openMemory(database, { ...settings, consolidationIntervalSeconds: 0, workingMax: 100_000_000 });
 }

@@ -31,7 +31,7 @@ const MAX_SEED = 2 ** 31 - 1;
 const EVENT_READERS = 4;
 const CONNECTIONS = 512;
 const SAMPLE_EVERY_MS = 1000;
-const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const environment = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:soak --')
   .description('Loads a server with everything at once, and fails where memory grows or an error was not intended.')

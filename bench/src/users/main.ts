@@ -56,7 +56,7 @@ await runInterruptibly((signal) =>
     const open = async (name: string, users: number): Promise<Side> => {
       const at = join(folder, name);
       const database = options.databaseUrl ? await getSchema(newFolder(at), options.databaseUrl) : `${at}.db`;
-      const settings = { ...model.settings, sleepIntervalSeconds: 0, workingMax: ENGINE_DEFAULTS.workingMax };
+      const settings = { ...model.settings, consolidationIntervalSeconds: 0, workingMax: ENGINE_DEFAULTS.workingMax };
       const memory = await openMemory(database, settings);
       opened.push(memory);
       return { memory, getUser: (index) => (users === 0 ? {} : { user_id: `user ${index % users}` }) };

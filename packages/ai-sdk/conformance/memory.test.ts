@@ -380,7 +380,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
 
   let memory: OpenMemory;
   const folder = temporaryFolder();
-  const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', sleepIntervalSeconds: 0 });
+  const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', consolidationIntervalSeconds: 0 });
   beforeAll(async () => {
     memory = await open('memory.db');
   });

@@ -74,7 +74,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
   });
 
-  it('says nothing twice after consolidation has merged twins', async () => {
+  it('says nothing twice after consolidation has merged duplicates', async () => {
     const talk = newSession();
     await talk.add(['Book it?', 'Godwit, yes', 'And the train?', 'Godwit, yes'].map((text) => said('user', text)));
     await getMemory().consolidate();
@@ -238,7 +238,7 @@ describe('a conversation in the process', () => {
   let memory: Awaited<ReturnType<typeof openMemory>>;
   const folder = temporaryFolder();
   beforeAll(async () => {
-    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', sleepIntervalSeconds: 0 });
+    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', consolidationIntervalSeconds: 0 });
   });
   afterAll(async () => {
     await memory.close();

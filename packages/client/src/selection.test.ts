@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Candidate, type Selection, select } from './selection.ts';
 
-/** Few texts, so that many are the same, as twins that consolidation merged and words said twice are. */
+/** Few texts, so that many are the same, as duplicates that consolidation merged and words said twice are. */
 const content = fc.constantFrom(
   'yes',
   ' yes',

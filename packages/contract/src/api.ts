@@ -69,14 +69,14 @@ export interface MemoryApi {
   /** Changes a memory. NOT_FOUND as above; PRECONDITION_FAILED when the condition does not hold. */
   update(memoryId: string, request: UpdateRequest, condition?: WriteCondition): Promise<UpdateResponse>;
   /**
-   * Removes a memory and its merged twins for good, their words from what was distilled from them, and what was distilled
+   * Removes a memory and its merged duplicates for good, their words from what was distilled from them, and what was distilled
    * from them alone. Errors as `update`.
    */
   forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
-  /** Removes every memory that all given conditions select, merged twins included. */
+  /** Removes every memory that all given conditions select, merged duplicates included. */
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /**
-   * Settles, merges, distils and expires; waits for a run under way and then makes, or shares, a new one. A dry run answers at
+   * Promotes, merges, distils and expires; waits for a run under way and then makes, or shares, a new one. A dry run answers at
    * once what would happen.
    */
   consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;

@@ -9,7 +9,7 @@ export const ConsolidateRequest = Type.Object(
         minimum: 0,
         maximum: 315_360_000,
         default: 0,
-        description: 'Settle only what was stored at least so many seconds ago.',
+        description: 'Promote only what was stored at least so many seconds ago.',
         'x-must': 'be a whole number of seconds from 0 to 315360000',
       }),
     ),
@@ -35,8 +35,8 @@ function planned<Item extends TProperties>(description: string, item: Item) {
 
 export const ConsolidationPlan = Type.Object(
   {
-    settle: planned('Would become episodic.', { id: MemoryId }),
-    merge: planned('Would leave recall for a twin with the same text.', { id: MemoryId, merged_into: MemoryId }),
+    promote: planned('Would become episodic.', { id: MemoryId }),
+    merge: planned('Would leave recall for a duplicate with the same text.', { id: MemoryId, merged_into: MemoryId }),
     distil: planned('Would be distilled, or distilled anew where `refreshes` names a semantic memory.', {
       content: Content,
       derived_from: Type.Array(MemoryId, { description: 'Oldest first.' }),
@@ -50,10 +50,10 @@ export type ConsolidationPlan = Type.Static<typeof ConsolidationPlan>;
 
 export const ConsolidateResponse = Type.Object({
   status: Type.Enum(['consolidated', 'planned'], { description: '`planned` where nothing was changed.' }),
-  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
+  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that promoted or were distilled.' }),
   evicted_count: Type.Integer({
     minimum: 0,
-    description: 'Memories that left recall: merged into a twin, or evicted.',
+    description: 'Memories that left recall: merged into a duplicate, or evicted.',
   }),
   id: Type.Optional(ConsolidationId),
   self_check: Type.Optional(

@@ -25,10 +25,10 @@ const consolidationFields = {
   }),
   started_at: Timestamp,
   ended_at: Type.Union([Timestamp, Type.Null()]),
-  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
+  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that promoted or were distilled.' }),
   evicted_count: Type.Integer({
     minimum: 0,
-    description: 'Memories that left recall: merged into a twin, or evicted.',
+    description: 'Memories that left recall: merged into a duplicate, or evicted.',
   }),
   notes: Type.Record(Type.String(), Type.Unknown(), { description: 'What else there is to say of the run.' }),
 };
@@ -53,10 +53,10 @@ export type ConsolidationRequest = Type.Static<typeof ConsolidationRequest>;
 
 /** What a run did to one memory. */
 export const ConsolidationChange = Type.Object({
-  kind: Type.Enum(['settled', 'merged', 'moved', 'gained', 'distilled', 'refreshed', 'corrected', 'evicted'], {
+  kind: Type.Enum(['promoted', 'merged', 'moved', 'gained', 'distilled', 'refreshed', 'corrected', 'evicted'], {
     description:
-      '`settled`: it became episodic. `merged`: it left recall for its twin `merged_into`. `moved`: merged before, it ' +
-      'followed its twin into another. `gained`: it got tags, importance or uses of its twins. `distilled`: it was made of others. ' +
+      '`promoted`: it became episodic. `merged`: it left recall for its duplicate `merged_into`. `moved`: merged before, it ' +
+      'followed its duplicate into another. `gained`: it got tags, importance or uses of its duplicates. `distilled`: it was made of others. ' +
       '`refreshed`: it was made anew, of others than before or of what they say now. `corrected`: it came to rank ' +
       'below the memory that corrects it. `evicted`: it left recall.',
   }),

@@ -74,7 +74,7 @@ export const ExportedMemory = Type.Object(
     evicted_at: timestampOrNull('When it went to the archive.'),
     supersedes: link('The memory that this one corrects.'),
     superseded_by: link('The memory that corrects this one.'),
-    merged_into: link('The twin with the same text that stands for it.'),
+    merged_into: link('The duplicate with the same text that stands for it.'),
     derived_from: Type.Array(ExportedId, {
       description: 'The memories that a semantic memory was distilled from; one of them at least comes before it.',
       'x-must': 'be an array of ids of memories',

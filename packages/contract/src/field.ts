@@ -122,11 +122,11 @@ export function memoryId(description: string) {
 }
 
 /**
- * The three tiers. `working`: just stored. `episodic`: settled, verbatim. `semantic`: knowledge distilled from
+ * The three tiers. `working`: just stored. `episodic`: promoted, verbatim. `semantic`: knowledge distilled from
  * several episodes, in no session.
  */
 export const Tier = Type.Enum(['working', 'episodic', 'semantic'], {
-  description: 'Where the memory stands: just stored, settled, or distilled.',
+  description: 'Where the memory stands: just stored, promoted, or distilled.',
   'x-must': 'be one of working, episodic, semantic',
 });
 export type Tier = Type.Static<typeof Tier>;

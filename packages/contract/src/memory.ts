@@ -30,7 +30,7 @@ export const Memory = Type.Object({
   supersedes: Type.Union([MemoryId, Type.Null()], { description: 'The memory that this one corrects.' }),
   superseded_by: Type.Union([MemoryId, Type.Null()], { description: 'The memory that corrects this one.' }),
   merged_into: Type.Union([MemoryId, Type.Null()], {
-    description: 'The live twin with the same text, where consolidation merged this memory into it.',
+    description: 'The live duplicate with the same text, where consolidation merged this memory into it.',
   }),
   derived_from: Type.Array(MemoryId, {
     description: 'The memories that a semantic memory was distilled from, oldest first; empty in other tiers.',

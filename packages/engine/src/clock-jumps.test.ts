@@ -26,7 +26,7 @@ beforeAll(async () => {
     ...ENGINE_DEFAULTS,
     dbPath: join(folder, 'memory.db'),
     embedder: 'none',
-    sleepIntervalSeconds: 0,
+    consolidationIntervalSeconds: 0,
     workingAgeSeconds: 0,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
@@ -93,7 +93,7 @@ describe('a clock that is set forward or back', () => {
     expect((await api.memory(id)).tier).toBe('episodic');
   });
 
-  it('settles at a call everything that is stored, by whatever clock', async () => {
+  it('promotes at a call everything that is stored, by whatever clock', async () => {
     for (const jump of [YEAR_MS, -2 * YEAR_MS, YEAR_MS]) {
       now += jump;
       await api.store({ content: `stored after ${jump}` });

@@ -6,7 +6,7 @@ export { eachHost, isPostgresAddress } from './postgres-address.ts';
 export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',
-  sleepIntervalSeconds: 3600,
+  consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,
   archiveDays: 30,
   workingMax: 10_000,
@@ -24,7 +24,7 @@ export const ENGINE_DEFAULTS = {
 
 /** The settings of an engine that are whole numbers, with the least and the most that each may be. */
 export const ENGINE_RANGES = {
-  sleepIntervalSeconds: [0, 1_209_600],
+  consolidationIntervalSeconds: [0, 1_209_600],
   workingAgeSeconds: [0, 315_360_000],
   archiveDays: [0, 3650],
   workingMax: [4, 100_000_000],
@@ -82,7 +82,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   llmModel: true,
   llmApiKey: true,
   redact: true,
-  sleepIntervalSeconds: true,
+  consolidationIntervalSeconds: true,
   workingAgeSeconds: true,
   archiveDays: true,
   workingMax: true,

@@ -12,7 +12,7 @@ const OPTIONS = {
   dbPath: join(tmpdir(), 'memoryd-never-made', 'memory.db'),
   embedder: 'none',
   embeddingUrl: '',
-  sleepIntervalSeconds: 0,
+  consolidationIntervalSeconds: 0,
   workingAgeSeconds: 0,
   workingMax: 100,
   episodicMax: 0,
@@ -32,7 +32,7 @@ it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel:
 it.each([
   ['archiveDays', Number.NaN],
   ['archiveDays', 3651],
-  ['sleepIntervalSeconds', -1],
+  ['consolidationIntervalSeconds', -1],
   ['workingMax', 'many'],
   ['workingMax', 3],
   ['episodicMax', 1.5],

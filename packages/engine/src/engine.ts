@@ -57,12 +57,12 @@ export interface EngineSettings {
    */
   redact?: 'on' | 'off';
   /** Seconds between consolidations that run by themselves; 0 turns them off. */
-  sleepIntervalSeconds: number;
-  /** Seconds since storing after which the run by itself settles a working memory. */
+  consolidationIntervalSeconds: number;
+  /** Seconds since storing after which the run by itself promotes a working memory. */
   workingAgeSeconds: number;
   /** Days that evicted memories and records of consolidations are kept, and consolidations can be undone. */
   archiveDays: number;
-  /** Most working memories of a namespace; past three quarters of it the oldest settle at once. */
+  /** Most working memories of a namespace; past three quarters of it the oldest promote at once. */
   workingMax: number;
   /** Most memories of a namespace in these tiers, beyond which a consolidation evicts the least retained; 0 is any number. */
   episodicMax: number;

@@ -756,9 +756,9 @@ export function memoryApiContract(
   });
 
   verb('consolidate', () => {
-    it('settles what was stored, and says how much', async () => {
+    it('promotes what was stored, and says how much', async () => {
       await memory.consolidate();
-      const id = await getId(memory.store({ content: 'to be settled' }));
+      const id = await getId(memory.store({ content: 'to be promoted' }));
       expect(await memory.consolidate()).toMatchObject({
         status: 'consolidated',
         consolidated_count: expect.toSatisfy((count: number) => count >= 1),
@@ -768,7 +768,7 @@ export function memoryApiContract(
     });
 
     it('leaves what is younger than asked', async () => {
-      const id = await getId(memory.store({ content: 'too young to settle' }));
+      const id = await getId(memory.store({ content: 'too young to promote' }));
       await memory.consolidate({ min_age_seconds: 3600 });
       expect((await memory.memory(id)).tier).toBe('working');
     });
@@ -776,8 +776,8 @@ export function memoryApiContract(
     it('says what it would do, and does nothing', async () => {
       const id = await getId(memory.store({ content: 'not yet' }));
       const planned = await memory.consolidate({ dry_run: true });
-      expect(planned).toMatchObject({ status: 'planned', plan: { settle: { total: expect.any(Number) } } });
-      expect(planned.plan?.settle.memories).toContainEqual({ id });
+      expect(planned).toMatchObject({ status: 'planned', plan: { promote: { total: expect.any(Number) } } });
+      expect(planned.plan?.promote.memories).toContainEqual({ id });
       expect((await memory.memory(id)).tier).toBe('working');
     });
 
@@ -816,7 +816,7 @@ export function memoryApiContract(
       const run = await memory.consolidation({ id });
       expect(run).toMatchObject({ id, status: 'completed' });
       expect(run.total).toBe(run.changes.length);
-      for (const memory_id of ids) expect(run.changes).toContainEqual({ kind: 'settled', memory_id });
+      for (const memory_id of ids) expect(run.changes).toContainEqual({ kind: 'promoted', memory_id });
       const paged = await inPages(
         (page) => memory.consolidation({ id, ...page }),
         (page) => page.changes,
@@ -836,18 +836,18 @@ export function memoryApiContract(
   verb('undo', () => {
     it('takes a run back, once', async () => {
       await memory.consolidate();
-      const settled = await getId(memory.store({ content: 'to be unsettled' }));
+      const promoted = await getId(memory.store({ content: 'to be put back' }));
       const { id } = (await memory.consolidate()) as { id: string };
       expect(await memory.undo(id)).toEqual({ status: 'undone', id });
-      expect((await memory.memory(settled)).tier).toBe('working');
+      expect((await memory.memory(promoted)).tier).toBe('working');
       expect((await memory.consolidation({ id })).status).toBe('undone');
       await refused(memory.undo(id), 'CONFLICT');
     });
 
     it('refuses a run before a newer one', async () => {
-      await memory.store({ content: 'settled by the first run' });
+      await memory.store({ content: 'promoted by the first run' });
       const { id } = (await memory.consolidate()) as { id: string };
-      await memory.store({ content: 'settled by the second run' });
+      await memory.store({ content: 'promoted by the second run' });
       await memory.consolidate();
       await refused(memory.undo(id), 'CONFLICT');
     });

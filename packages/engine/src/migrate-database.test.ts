@@ -68,7 +68,7 @@ describe('a migration', () => {
       ...ENGINE_DEFAULTS,
       ...to,
       embedder: 'none',
-      sleepIntervalSeconds: 0,
+      consolidationIntervalSeconds: 0,
       telemetry: { report: () => {} },
     };
     await expect(openEngine(engine)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -26,7 +26,7 @@ export interface Migrated {
   keys: number;
 }
 
-/** Nothing of a database is to settle, be refused or be indexed while it is read or filled. */
+/** Nothing of a database is to promote, be refused or be indexed while it is read or filled. */
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 
 /**

@@ -31,7 +31,7 @@ async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse
   const engine: Engine = await openEngine({
     ...ENGINE_DEFAULTS,
     dbPath: join(folder, 'memory.db'),
-    sleepIntervalSeconds: 0,
+    consolidationIntervalSeconds: 0,
     workingAgeSeconds: 0,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
@@ -74,7 +74,7 @@ describe('the name of a namespace', () => {
       ...ENGINE_DEFAULTS,
       dbPath: join(folder, 'memory.db'),
       embedder: 'none',
-      sleepIntervalSeconds: 0,
+      consolidationIntervalSeconds: 0,
       telemetry: { report: () => {} },
     });
   });

@@ -52,7 +52,7 @@ interface Kept {
   id: string;
   content: string;
   session: string;
-  /** The twin that stays live. */
+  /** The duplicate that stays live. */
   mergedInto: string | null;
 }
 
@@ -77,7 +77,7 @@ class Model {
     this.#noteHolder(id, content);
   }
 
-  // A new text sets a hidden twin free. The hidden twins of a visible memory stay what they are.
+  // A new text sets a hidden duplicate free. The hidden duplicates of a visible memory stay what they are.
   update(memory: Kept, content: string): void {
     if (memory.content === content) return;
     memory.content = content;
@@ -86,7 +86,7 @@ class Model {
   }
 
   forget(memory: Kept): void {
-    for (const gone of [memory, ...this.#getTwins(memory)]) {
+    for (const gone of [memory, ...this.#getDuplicates(memory)]) {
       this.kept.splice(this.kept.indexOf(gone), 1);
       this.forgotten.push(gone);
     }
@@ -95,11 +95,11 @@ class Model {
   consolidate(id: string): void {
     const merges: Run['merges'] = [];
     for (const memory of this.kept) {
-      const twin = this.live.find((other) => other === memory || isTwin(other, memory));
-      if (!twin || twin === memory || memory.mergedInto !== null) continue;
-      for (const merged of [memory, ...this.#getTwins(memory)]) {
-        merges.push({ memory: merged, before: merged.mergedInto, into: twin.id });
-        merged.mergedInto = twin.id;
+      const duplicate = this.live.find((other) => other === memory || isDuplicate(other, memory));
+      if (!duplicate || duplicate === memory || memory.mergedInto !== null) continue;
+      for (const merged of [memory, ...this.#getDuplicates(memory)]) {
+        merges.push({ memory: merged, before: merged.mergedInto, into: duplicate.id });
+        merged.mergedInto = duplicate.id;
       }
     }
     this.runs.push({ id, merges });
@@ -109,8 +109,8 @@ class Model {
   undo(): void {
     for (const { memory, before, into } of this.runs.pop()?.merges ?? []) {
       if (memory.mergedInto !== into) continue;
-      const twin = this.kept.find(({ id }) => id === before);
-      memory.mergedInto = twin && isTwin(twin, memory) ? twin.id : null;
+      const duplicate = this.kept.find(({ id }) => id === before);
+      memory.mergedInto = duplicate && isDuplicate(duplicate, memory) ? duplicate.id : null;
     }
   }
 
@@ -131,12 +131,12 @@ class Model {
     for (const [mark, holders] of this.#holders) if (content.includes(mark)) holders.add(id);
   }
 
-  #getTwins({ id }: Kept): Kept[] {
+  #getDuplicates({ id }: Kept): Kept[] {
     return this.kept.filter(({ mergedInto }) => mergedInto === id);
   }
 }
 
-function isTwin(one: Kept, other: Kept): boolean {
+function isDuplicate(one: Kept, other: Kept): boolean {
   const canonical = ({ content }: Kept) => content.normalize('NFC').trim();
   return one.session === other.session && canonical(one) === canonical(other);
 }
@@ -294,7 +294,7 @@ function openAt(dbPath: string, options: Partial<EngineSettings> = {}): Promise<
     ...ENGINE_DEFAULTS,
     dbPath,
     embedder: 'none',
-    sleepIntervalSeconds: 0,
+    consolidationIntervalSeconds: 0,
     workingAgeSeconds: 0,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },

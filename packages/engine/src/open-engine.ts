@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
 import { explainOldNode } from '@memoryd/engine/node-version';
 import { AccessLog } from './core/access-log.ts';
+import { Consolidator } from './core/consolidation/consolidator.ts';
+import { ConsolidationSchedule } from './core/consolidation/schedule.ts';
+import { recalledBy } from './core/consolidation/self-check.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
@@ -11,9 +14,6 @@ import { memoryApi } from './core/memory-api.ts';
 import { assertKeepableNamespace, getNamespaces } from './core/namespaces.ts';
 import { onlyModelInUse } from './core/only-model-in-use.ts';
 import { findTimeZone } from './core/ranking/time-zone.ts';
-import { SleepSchedule } from './core/sleep/schedule.ts';
-import { recalledBy } from './core/sleep/self-check.ts';
-import { Sleeper } from './core/sleep/sleeper.ts';
 import { ArrivalClock } from './core/time.ts';
 import { DatabaseHealth, watchedBy } from './database-health.ts';
 import { extractive } from './distilling/extractive.ts';
@@ -99,20 +99,20 @@ async function open(options: EngineOptions): Promise<Engine> {
   const parts = await openParts({ ...options, clock });
   const { storage, health, embedding, events, keys } = parts;
   const core = createCore({ ...options, clock }, parts);
-  const schedule = new SleepSchedule({
+  const schedule = new ConsolidationSchedule({
     storage,
-    sleeper: core.sleeper,
+    consolidator: core.consolidator,
     clock,
     telemetry: options.telemetry,
-    intervalMs: core.sleepIntervalMs,
+    intervalMs: core.consolidationIntervalMs,
     workingAgeMs: options.workingAgeSeconds * 1000,
     alwaysNamespace: DEFAULTS.namespace,
   });
-  if (core.sleepIntervalMs > 0) schedule.start();
+  if (core.consolidationIntervalMs > 0) schedule.start();
   async function close(): Promise<void> {
     events.close();
     const looked = schedule.stop();
-    await core.sleeper.stop();
+    await core.consolidator.stop();
     await looked;
     await embedding?.stop();
     await core.accesses.flush();
@@ -195,7 +195,7 @@ async function openParts(options: Timed): Promise<OpenParts> {
 function createCore(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
-  const sleeper = new Sleeper({
+  const consolidator = new Consolidator({
     ...recalling,
     lease,
     ids,
@@ -213,13 +213,13 @@ function createCore(options: Timed, { storage, lease, distiller, embedding, even
     ids,
     telemetry,
     accesses: new AccessLog(storage, telemetry),
-    sleeper,
+    consolidator,
     events,
     seal: syntheticIvSeal(secret),
     distiller,
     thesaurus: english,
     ...(options.redact === 'on' && { redactor: knownFormats }),
-    sleepIntervalMs: options.sleepIntervalSeconds * 1000,
+    consolidationIntervalMs: options.consolidationIntervalSeconds * 1000,
     timezone: getTimezone(options),
     maxAnswerBytes: options.maxAnswerBytes,
   };

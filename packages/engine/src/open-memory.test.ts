@@ -11,7 +11,7 @@ import { memoryApiContract } from './memory-api.contract.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
 import type { Telemetry } from './ports/runtime.ts';
 
-const QUIET = { embedder: 'none', sleepIntervalSeconds: 0 } satisfies OpenMemoryOptions;
+const QUIET = { embedder: 'none', consolidationIntervalSeconds: 0 } satisfies OpenMemoryOptions;
 
 function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'memoryd-open-'));
@@ -151,12 +151,12 @@ describe('a memory that is open in the process', () => {
     await first.close();
     const reported: (string | undefined)[] = [];
     const telemetry: Telemetry = { report: ({ error }) => reported.push((error as Error | undefined)?.message) };
-    const second = await openMemory(path, { keepModel: true, sleepIntervalSeconds: 0, telemetry });
+    const second = await openMemory(path, { keepModel: true, consolidationIntervalSeconds: 0, telemetry });
     expect((await second.recall({ query: 'peanuts' })).total).toBe(1);
     expect((await second.stats()).embedding).toEqual(embedding);
     await second.close();
     expect(reported).toContain(`the database has vectors of ${embedding?.model}, and is not embedded anew`);
-    const third = await openMemory(newPath(), { keepModel: true, sleepIntervalSeconds: 0 });
+    const third = await openMemory(newPath(), { keepModel: true, consolidationIntervalSeconds: 0 });
     await third.store({ content: 'the first memory' });
     expect((await third.stats()).embedding).toMatchObject({ model: expect.stringMatching(/^minilm/), embedded: 1 });
     await third.close();

@@ -85,9 +85,9 @@ export {
   BEFORE_THE_LAST,
   DISTILLABLE,
   hasOwners,
-  hasSettled,
   holders,
   IN_TIER,
+  isPromoted,
   liveAndPassing,
 } from './storage/sql/filters.ts';
 export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';

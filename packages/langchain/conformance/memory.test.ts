@@ -200,7 +200,7 @@ function suite(getMemory: () => MemoryApi): void {
       const forgetting = {
         session: (request: SessionRequest) => memory.session(request),
         memories: (request: MemoriesRequest) => memory.memories(request),
-        // The twin is asked for by its id alone: it is forgotten just before.
+        // The duplicate is asked for by its id alone: it is forgotten just before.
         memory: async (id: string) => {
           await memory.forget(id);
           return memory.memory(id);
@@ -226,7 +226,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('keeps its order, one message at a time, and twins that consolidation merges', async () => {
+    it('keeps its order, one message at a time, and duplicates that consolidation merges', async () => {
       const history = newHistory();
       const said = ['Yes?', 'yes', 'Sure?', 'yes'];
       for (const content of said) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
@@ -368,7 +368,7 @@ describe('a chain with memory in the process', () => {
   let memory: OpenMemory;
   const folder = temporaryFolder();
   beforeAll(async () => {
-    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', sleepIntervalSeconds: 0 });
+    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', consolidationIntervalSeconds: 0 });
   });
   afterAll(async () => {
     await memory.close();

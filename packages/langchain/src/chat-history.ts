@@ -38,7 +38,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     const kept = await this.#metadata();
     const messages: BaseMessage[] = [];
     for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
-      // A twin that consolidation merged is in the transcript, but in no list.
+      // A duplicate that consolidation merged is in the transcript, but in no list.
       const metadata = kept.get(id) ?? (await this.#getMetadata(id));
       const message = metadata && toMessage({ content, tags, metadata });
       if (message) messages.push(message);

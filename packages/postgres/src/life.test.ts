@@ -32,7 +32,7 @@ async function known({ storage }: StorageUnderTest, namespace: string, now: numb
     changes: await Promise.all(runs.items.map(async ({ no }) => bySeq(await storage.changes(namespace, no, ALL)))),
     counts: [working_count, episodic_count, semantic_count],
     plans: [
-      await storage.planSettle(namespace, { settledUntil: now, now }, 100),
+      await storage.planPromotion(namespace, { promotedUntil: now, now }, 100),
       await storage.planMerge(namespace, now, 100),
       await storage.planEvict(namespace, now, 100),
     ],
@@ -40,7 +40,7 @@ async function known({ storage }: StorageUnderTest, namespace: string, now: numb
   };
 }
 
-// Twins that go on to another memory together do so in any order.
+// Duplicates that go on to another memory together do so in any order.
 function bySeq({ items, total }: Awaited<ReturnType<StorageUnderTest['storage']['changes']>>) {
   const told = items.map(({ seq, ...change }) => JSON.stringify(change)).sort();
   return { told, total };

@@ -28,7 +28,7 @@ describe('while a process consolidates', () => {
   });
 
   it('another loses nothing that it writes, and recall stays what the memories say', async () => {
-    const [sleeper, { storage }] = databases;
+    const [consolidator, { storage }] = databases;
     const client = new Life(NAMESPACE);
     const left = new Map<string, string>();
     let isWriting = true;
@@ -62,14 +62,14 @@ describe('while a process consolidates', () => {
       const life = new Life(NAMESPACE);
       for (let round = 0; isWriting; round++) {
         life.time += 1000;
-        const run = await life.sleep(sleeper, async (ref) => {
-          await sleeper.storage.settle(ref, { settledUntil: life.time, now: life.time }, 5);
-          await sleeper.storage.mergeTwins(ref, 7);
+        const run = await life.consolidate(consolidator, async (ref) => {
+          await consolidator.storage.promote(ref, { promotedUntil: life.time, now: life.time }, 5);
+          await consolidator.storage.mergeDuplicates(ref, 7);
         });
         if (round % 3 > 0) continue;
-        const undo = await sleeper.storage.beginUndo(NAMESPACE, run.id, { fence: run.fence, endedAfter: 0 });
+        const undo = await consolidator.storage.beginUndo(NAMESPACE, run.id, { fence: run.fence, endedAfter: 0 });
         if (undo.outcome !== 'begun') continue;
-        for (let more = true; more; ) more = (await sleeper.storage.undoSome(undo.ref, life.time, 3)).more;
+        for (let more = true; more; ) more = (await consolidator.storage.undoSome(undo.ref, life.time, 3)).more;
       }
     }
 

@@ -10,7 +10,7 @@ describe('a memory in a PostgreSQL database that is open in the process', () => 
     const engine = await openEngine({
       ...ENGINE_DEFAULTS,
       embedder: 'none',
-      sleepIntervalSeconds: 0,
+      consolidationIntervalSeconds: 0,
       telemetry: { report: () => {} },
       databaseUrl: url,
       databaseConnections: TEST_CONNECTIONS,

@@ -198,24 +198,24 @@ export const MIGRATIONS: readonly SchemaStep[] = [
 
   -- Runs of consolidation. ended_at is null until the run has done all its work; counts: changes by kind, as they were
   -- then. Of a run that is being undone, undone_from is the last change that has been taken back.
-  CREATE SEQUENCE sleep_run_no;
-  CREATE TABLE sleep_run (
+  CREATE SEQUENCE consolidation_run_no;
+  CREATE TABLE consolidation_run (
     namespace text COLLATE "C" NOT NULL,
-    no bigint NOT NULL DEFAULT nextval('sleep_run_no'),
+    no bigint NOT NULL DEFAULT nextval('consolidation_run_no'),
     id text COLLATE "C" NOT NULL,
     state text NOT NULL CHECK (state IN ('running', 'completed', 'undoing', 'undone', 'reverted')),
     started_at bigint NOT NULL,
     ended_at bigint,
-    settled_until bigint NOT NULL,
+    promoted_until bigint NOT NULL,
     undone_from bigint,
     counts text NOT NULL DEFAULT '{}',
     notes text NOT NULL DEFAULT '{}',
     PRIMARY KEY (namespace, no)
   );
-  CREATE UNIQUE INDEX sleep_run_by_id ON sleep_run (namespace, id);
+  CREATE UNIQUE INDEX consolidation_run_by_id ON consolidation_run (namespace, id);
   -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
   -- memory has none.
-  CREATE TABLE sleep_change (
+  CREATE TABLE consolidation_change (
     namespace text COLLATE "C" NOT NULL,
     run bigint NOT NULL,
     seq bigint NOT NULL,
@@ -224,7 +224,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     detail text NOT NULL,
     PRIMARY KEY (namespace, run, seq)
   );
-  CREATE INDEX sleep_change_by_memory ON sleep_change (namespace, ordinal);
+  CREATE INDEX consolidation_change_by_memory ON consolidation_change (namespace, ordinal);
 
   -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
   CREATE TABLE memory_source (

@@ -216,12 +216,12 @@ describe('commands on memories of a service', () => {
   });
 
   it('consolidate, say what was done, and take it back', async () => {
-    for (const content of ['the same', 'the same']) await ask('store', content, '--session-id', 'twins');
+    for (const content of ['the same', 'the same']) await ask('store', content, '--session-id', 'duplicates');
     const before = await ask<StatsResponse>('stats');
     const planned = await ask<ConsolidateResponse>('consolidate', '--dry-run');
     expect(planned).toMatchObject({ status: 'planned', plan: { merge: { total: 1 } } });
     expect(await told('consolidate', '--dry-run')).toMatch(
-      /^WHAT(.|\n)*\nmerge .* into (.|\n)*would settle \d+, merge 1, /,
+      /^WHAT(.|\n)*\nmerge .* into (.|\n)*would promote \d+, merge 1, /,
     );
     expect(await ask<StatsResponse>('stats')).toMatchObject({
       working_count: before.working_count,
@@ -271,7 +271,7 @@ describe('commands on memories of a service', () => {
     expect((await runHere(['backup', copy, ...place], { env })).code).toBe(4);
   });
 
-  it('forget all that are there of many, twins at once, and name those that are not', async () => {
+  it('forget all that are there of many, duplicates at once, and name those that are not', async () => {
     const ids: string[] = [];
     for (const text of ['said twice', 'said twice', 'said once']) {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'forgotten')).id);
@@ -330,7 +330,7 @@ describe('commands on a database file', () => {
 
   it('end a consolidation in order that is interrupted, so that another need not wait for it', async () => {
     const dbPath = newPath();
-    const memory = await openMemory(dbPath, { embedder: 'none', sleepIntervalSeconds: 0 });
+    const memory = await openMemory(dbPath, { embedder: 'none', consolidationIntervalSeconds: 0 });
     for (let batch = 0; batch < 8; batch++) {
       await memory.storeBatch(Array.from({ length: 1000 }, () => ({ content: 'the heart beats' })));
     }

@@ -6,7 +6,7 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 const memoryd = useServer({ env: WORDS_ONLY });
 
 /** Consolidates and answers the id of the run. */
-async function slept(client: Client = memoryd): Promise<string> {
+async function runConsolidation(client: Client = memoryd): Promise<string> {
   const { id } = await client.consolidate();
   expect(id).toMatch(/\S/);
   return id ?? '';
@@ -18,7 +18,7 @@ describe('POST /consolidate?dry_run=true', () => {
   it('answers what would happen, changes nothing, and is what then happens', async () => {
     await memoryd.consolidate();
     const expired = await memoryd.store({ content: 'gone', session_id: 'plan', expires_at: PAST });
-    const [kept = '', twin = '', other = ''] = await memoryd.storeInOrder(
+    const [kept = '', duplicate = '', other = ''] = await memoryd.storeInOrder(
       ['planned', ' planned', 'another'].map((content) => ({ content, session_id: 'plan' })),
     );
     // What is written behind the callers' backs, such as statistics of a server, takes room too.
@@ -30,8 +30,8 @@ describe('POST /consolidate?dry_run=true', () => {
       consolidated_count: 4,
       evicted_count: 2,
       plan: {
-        settle: { total: 4, memories: [expired, kept, twin, other].map((id) => ({ id })) },
-        merge: { total: 1, memories: [{ id: twin, merged_into: kept }] },
+        promote: { total: 4, memories: [expired, kept, duplicate, other].map((id) => ({ id })) },
+        merge: { total: 1, memories: [{ id: duplicate, merged_into: kept }] },
         distil: { total: 0, memories: [] },
         evict: { total: 1, memories: [{ id: expired, reason: 'expired' }] },
       },
@@ -47,8 +47,8 @@ describe('POST /consolidate?dry_run=true', () => {
   it('plans by min_age_seconds too', async () => {
     await memoryd.consolidate();
     await memoryd.store({ content: 'young' });
-    expect((await memoryd.consolidate('dry_run=true&min_age_seconds=60')).plan?.settle.total).toBe(0);
-    expect((await memoryd.consolidate('dry_run=true')).plan?.settle.total).toBe(1);
+    expect((await memoryd.consolidate('dry_run=true&min_age_seconds=60')).plan?.promote.total).toBe(0);
+    expect((await memoryd.consolidate('dry_run=true')).plan?.promote.total).toBe(1);
   });
 
   it('names at most 1,000 memories of a kind and counts them all', async () => {
@@ -59,7 +59,7 @@ describe('POST /consolidate?dry_run=true', () => {
       json: Array.from({ length: 1100 }, (_, n) => ({ content: `many ${n}` })),
     });
     const { plan } = await memoryd.consolidate('dry_run=true');
-    expect([plan?.settle.total, plan?.settle.memories.length]).toEqual([1100, 1000]);
+    expect([plan?.promote.total, plan?.promote.memories.length]).toEqual([1100, 1000]);
   });
 
   it.each(['yes', '1', ''])('is refused as "%s"', async (value) => {
@@ -69,9 +69,9 @@ describe('POST /consolidate?dry_run=true', () => {
 
 describe('GET /consolidations', () => {
   it('lists runs newest first, with their times and counts', async () => {
-    const first = await slept();
+    const first = await runConsolidation();
     await memoryd.storeAll([{ content: 'listed' }, { content: 'listed' }]);
-    const second = await slept();
+    const second = await runConsolidation();
     const { consolidations, total } = await memoryd.consolidations();
     expect(consolidations.slice(0, 2).map(({ id }) => id)).toEqual([second, first]);
     expect(consolidations[0]).toEqual({
@@ -87,7 +87,7 @@ describe('GET /consolidations', () => {
   });
 
   it('is read a page at a time', async () => {
-    for (let i = 0; i < 3; i++) await slept();
+    for (let i = 0; i < 3; i++) await runConsolidation();
     const all = (await memoryd.consolidations()).consolidations;
     const pages = [];
     let cursor: string | undefined = '';
@@ -108,7 +108,7 @@ describe('GET /consolidations', () => {
     ['cursor', '-1.5'],
     ['colour', 'red'],
   ])('refuses %s=%s', async (field, value) => {
-    for (const path of ['/consolidations', `/consolidations/${await slept()}`]) {
+    for (const path of ['/consolidations', `/consolidations/${await runConsolidation()}`]) {
       expectRefusal(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
     }
   });
@@ -116,17 +116,17 @@ describe('GET /consolidations', () => {
 
 describe('GET /consolidations/{id}', () => {
   it('tells what a run did to each memory, a page at a time', async () => {
-    await slept();
-    const [kept = '', twin = ''] = await memoryd.storeInOrder([
+    await runConsolidation();
+    const [kept = '', duplicate = ''] = await memoryd.storeInOrder([
       { content: 'told', session_id: 'told', tags: ['a'] },
       { content: 'told', session_id: 'told', tags: ['b'], importance: 1 },
     ]);
-    const id = await slept();
+    const id = await runConsolidation();
     const changes = [
-      { kind: 'settled', memory_id: kept },
-      { kind: 'settled', memory_id: twin },
+      { kind: 'promoted', memory_id: kept },
+      { kind: 'promoted', memory_id: duplicate },
       { kind: 'gained', memory_id: kept, before: { tags: ['a'], importance: 0.5 } },
-      { kind: 'merged', memory_id: twin, merged_into: kept },
+      { kind: 'merged', memory_id: duplicate, merged_into: kept },
     ];
     expect(await memoryd.consolidation(id)).toMatchObject({ id, status: 'completed', changes, total: 4 });
     const page = await memoryd.consolidation(id, 'limit=3');
@@ -137,7 +137,7 @@ describe('GET /consolidations/{id}', () => {
 
   it('tells nothing of what has been forgotten since', async () => {
     const id = await memoryd.store({ content: 'told and forgotten' });
-    const run = await slept();
+    const run = await runConsolidation();
     await memoryd.forget(id);
     expect(await memoryd.consolidation(run)).toMatchObject({ consolidated_count: 1, changes: [], total: 0 });
   });
@@ -163,7 +163,7 @@ describe('POST /consolidations/{id}/undo', () => {
     );
     const read = () => Promise.all(ids.map((id) => memoryd.memory(id)));
     const before = await read();
-    const run = await slept();
+    const run = await runConsolidation();
     expect((await memoryd.recalled('oriole')).length).toBe(1);
     const answer = await memoryd.undo(run);
     expect([answer.status, answer.body]).toEqual([200, { status: 'undone', id: run }]);
@@ -176,9 +176,9 @@ describe('POST /consolidations/{id}/undo', () => {
 
   it('is refused while a newer run stands, which it names', async () => {
     await memoryd.store({ content: 'older run' });
-    const older = await slept();
+    const older = await runConsolidation();
     await memoryd.store({ content: 'newer run' });
-    const newer = await slept();
+    const newer = await runConsolidation();
     const refused = await memoryd.undo(older);
     expectRefusal(refused, { code: 'CONFLICT' });
     expect((refused.body as ErrorResponse).error.message).toContain(newer);
@@ -190,7 +190,7 @@ describe('POST /consolidations/{id}/undo', () => {
     const [visible = '', hidden = ''] = await memoryd.storeInOrder(
       [0, 1].map(() => ({ content: 'the undone alarm code 7788', session_id: 'written since' })),
     );
-    const run = await slept();
+    const run = await runConsolidation();
     await memoryd.update(visible, { content: 'the undone alarm code 1234' });
     expect((await memoryd.undo(run)).status).toBe(200);
     expect(await memoryd.memory(visible)).toMatchObject({ content: 'the undone alarm code 1234' });
@@ -199,7 +199,7 @@ describe('POST /consolidations/{id}/undo', () => {
   });
 
   it('takes no body and no parameters', async () => {
-    const path = `/consolidations/${await slept()}/undo`;
+    const path = `/consolidations/${await runConsolidation()}/undo`;
     expectRefusal(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
     expectRefusal(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
   });
@@ -209,7 +209,7 @@ describe('the archive', () => {
   it('keeps nothing and lets nothing be undone where its age is 0 days', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ARCHIVE_DAYS: '0' } });
     const id = await client.store({ content: 'archived for no time at all', expires_at: PAST });
-    const run = await slept(client);
+    const run = await runConsolidation(client);
     expectRefusal(await client.undo(run), { code: 'CONFLICT' });
     await client.consolidate();
     const answer = await client.send({ method: 'DELETE', path: `/forget/${id}` });

@@ -42,7 +42,7 @@ function importing(client: Client, body: string, type = 'application/x-ndjson') 
 async function live(client: Client): Promise<void> {
   await client.storeInOrder([
     { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['pet'] },
-    { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['twin'] },
+    { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['duplicate'] },
     { content: 'a\u2028b 文字 😀 \\ "quoted"', metadata: { '\u2029': [1e-21, null] } },
     { content: 'over', expires_at: '2001-01-01T00:00:00Z' },
   ]);
@@ -165,7 +165,7 @@ describe('GET /export and POST /import', () => {
     const again = (await importing(other, lines, 'text/plain')).body;
     expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
     expect(await exported(other)).toBe(lines);
-    // No run comes along that could be undone, and the next finds what was settled as it is.
+    // No run comes along that could be undone, and the next finds what was promoted as it is.
     const [run] = (await memoryd.consolidations()).consolidations;
     expect((await other.consolidations()).total).toBe(0);
     expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });

@@ -8,7 +8,7 @@ import { eventually } from './process.ts';
 import { Client, useServer } from './under-test.ts';
 
 /** Nothing sleeps by itself, and memories have vectors. */
-const STILL = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const STILL = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 const PURGE_TIMEOUT_MS = 5_000;
 
 /** What was said of one greenhouse over some weeks; among other things, which have nothing to do with it. */
@@ -140,7 +140,7 @@ describe('a run that distils', () => {
 });
 
 describe('a plan', () => {
-  it('takes no twins that would be merged for sources', async () => {
+  it('takes no duplicates that would be merged for sources', async () => {
     const memoryd = newNamespace();
     await memoryd.storeInOrder(OTHERS.map((content) => ({ content })));
     await memoryd.storeInOrder(Array.from({ length: 3 }, () => ({ content: GREENHOUSE[0] ?? '' })));
@@ -152,7 +152,7 @@ describe('a plan', () => {
     expect(consolidated_count).toBe(planned.consolidated_count);
   });
 
-  it('refreshes nothing for a twin of a source', async () => {
+  it('refreshes nothing for a duplicate of a source', async () => {
     const { client: memoryd } = await distilled(newNamespace());
     await memoryd.storeInOrder([{ content: GREENHOUSE[1] ?? '' }]);
     await memoryd.embedded();

@@ -10,16 +10,18 @@ import { type Client, expectCleanEnd, startClient, startProcessClient, useServer
 describe('a restart', () => {
   it('keeps memories, history of writes, tiers, sessions and recall', async () => {
     const first = await startClient({ env: WORDS_ONLY });
-    const settled = await first.store({ content: 'the settled cuttlefish', tags: ['a'], metadata: { k: 1 } });
-    const twins = await first.storeAll([0, 1].map(() => ({ content: 'twin cuttlefish', session_id: 'twins' })));
+    const promoted = await first.store({ content: 'the promoted cuttlefish', tags: ['a'], metadata: { k: 1 } });
+    const duplicates = await first.storeAll(
+      [0, 1].map(() => ({ content: 'duplicate cuttlefish', session_id: 'duplicates' })),
+    );
     await first.consolidate();
-    const working = await first.store({ content: 'a working cuttlefish', session_id: 's', supersedes: settled });
+    const working = await first.store({ content: 'a working cuttlefish', session_id: 's', supersedes: promoted });
     await first.update(working, { importance: 0.9 });
-    const ids = [settled, ...twins, working];
+    const ids = [promoted, ...duplicates, working];
     const read = async (client: typeof first) => ({
       memories: await Promise.all(ids.map((id) => client.memory(id))),
       etags: await Promise.all(ids.map((id) => client.etag(id))),
-      transcript: await client.session('twins'),
+      transcript: await client.session('duplicates'),
       sleep: (await client.stats()).last_sleep_at,
       recall: await client.recall('cuttlefish', 'tag=a'),
     });

@@ -25,7 +25,7 @@ beforeEach(() => {
 afterAll(() => remote.close());
 
 const environment = (more: Record<string, string> = {}) => ({
-  SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+  SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0',
   SERVICE_EMBEDDER: `openai:${remote.model}`,
   SERVICE_EMBEDDING_URL: remote.url,
   ...more,

@@ -76,7 +76,7 @@ describe('GET /events', () => {
 
   it('tells of a consolidation from its start to its end, and that it was undone', async () => {
     const reader = await follow('type=consolidation');
-    await memoryd.store({ content: 'to be settled' });
+    await memoryd.store({ content: 'to be promoted' });
     const { id, consolidated_count, evicted_count } = await memoryd.ok<ConsolidateResponse & { id: string }>({
       method: 'POST',
       path: '/consolidate',

@@ -73,15 +73,15 @@ describe('DELETE /forget/{memory_id}', () => {
 
   it('forgets the hidden duplicates of a visible memory too, and names them', async () => {
     const ids = await memoryd.storeAll(
-      Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'twins' })),
+      Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'duplicates' })),
     );
     await memoryd.consolidate();
     const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
     const survivor = memories.find((memory) => memory.merged_into === null)?.id ?? '';
-    const twins = ids.filter((id) => id !== survivor).sort();
-    expect((await memoryd.forget(survivor)).also_forgotten?.sort()).toEqual(twins);
+    const duplicates = ids.filter((id) => id !== survivor).sort();
+    expect((await memoryd.forget(survivor)).also_forgotten?.sort()).toEqual(duplicates);
     for (const id of ids) expect(await memoryd.getStatus(id)).toBe(404);
-    expect((await memoryd.session('twins')).total).toBe(0);
+    expect((await memoryd.session('duplicates')).total).toBe(0);
   });
 
   it('forgets a hidden duplicate alone, and names the memories that still have its text', async () => {
@@ -180,7 +180,7 @@ describe('DELETE /memories', () => {
     expect(await memoryd.getStatus(id)).toBe(200);
   });
 
-  it('forgets merged twins and expired memories of a session', async () => {
+  it('forgets merged duplicates and expired memories of a session', async () => {
     const session_id = 'everything';
     await memoryd.storeAll([
       { content: 'same', session_id },
@@ -242,17 +242,17 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'its text after it settled',
+      row: 'its text after it promoted',
       plant: async (client, word) => {
-        const id = await client.store({ content: `settled ${word}` });
+        const id = await client.store({ content: `promoted ${word}` });
         await client.consolidate();
         return () => client.forget(id);
       },
     },
     {
-      row: 'its merged twins',
+      row: 'its merged duplicates',
       plant: async (client, word) => {
-        const ids = await client.storeAll([0, 1].map(() => ({ content: `twin ${word}`, session_id: word })));
+        const ids = await client.storeAll([0, 1].map(() => ({ content: `duplicate ${word}`, session_id: word })));
         await client.consolidate();
         const memories = await Promise.all(ids.map((id) => client.memory(id)));
         const survivor = memories.find((memory) => memory.merged_into === null)?.id ?? '';

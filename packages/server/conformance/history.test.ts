@@ -67,14 +67,14 @@ describe('GET /memories/{id}/history', () => {
     expect([...first.texts, ...second.texts]).toEqual((await history(id)).texts);
   });
 
-  it('of a merged twin is its own', async () => {
-    const session_id = 'twins';
+  it('of a merged duplicate is its own', async () => {
+    const session_id = 'duplicates';
     const survivor = await memoryd.store({ content: 'same', session_id });
-    const twin = await memoryd.store({ content: 'other', session_id });
-    await memoryd.update(twin, { content: 'same' });
+    const duplicate = await memoryd.store({ content: 'other', session_id });
+    await memoryd.update(duplicate, { content: 'same' });
     await memoryd.consolidate();
-    expect((await memoryd.memory(twin)).merged_into).toBe(survivor);
-    expect((await history(twin)).texts.map(({ content }) => content)).toEqual(['other', 'same']);
+    expect((await memoryd.memory(duplicate)).merged_into).toBe(survivor);
+    expect((await history(duplicate)).texts.map(({ content }) => content)).toEqual(['other', 'same']);
     expect((await history(survivor)).texts.map(({ content }) => content)).toEqual(['same']);
   });
 

@@ -13,7 +13,7 @@ const fixture = new URL('../../engine/src/core/text/fixtures/languages.json', im
 const languages = JSON.parse(readFileSync(fixture, 'utf8')) as LanguageSet[];
 
 describe('many languages in one namespace, by words and meaning', () => {
-  const memoryd = useServer({ env: { SERVICE_SLEEP_INTERVAL_SECONDS: '0' } });
+  const memoryd = useServer({ env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' } });
   const ids = new Map<string, string>();
   let foundInAll = 0;
 

@@ -76,8 +76,8 @@ describe('GET /memories', () => {
   it('leaves out what was merged, expired or forgotten', async () => {
     const session_id = 'left out';
     const stored = await memoryd.storeInOrder([
-      { content: 'twin', session_id },
-      { content: 'twin', session_id },
+      { content: 'duplicate', session_id },
+      { content: 'duplicate', session_id },
       { content: 'expired', session_id, expires_at: '2001-01-01T00:00:00Z' },
       { content: 'forgotten', session_id },
     ]);

@@ -336,7 +336,7 @@ it('answers nothing to what was cancelled, and everything else, and ends in orde
   const dbPath = newFile();
   const bare = new Bare(dbPath);
   await bare.initialize();
-  bare.send(bare.call(1, 'store', { content: 'soon settled' }));
+  bare.send(bare.call(1, 'store', { content: 'soon promoted' }));
   await bare.answerTo(1);
   bare.send(bare.call(2, 'consolidate', {}, { _meta: { progressToken: 'p' } }), {
     method: 'notifications/cancelled',

@@ -167,9 +167,9 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
   });
 
   it('previews a consolidation, and follows one as it goes on', async () => {
-    await agent.store({ content: 'soon settled' });
+    await agent.store({ content: 'soon promoted' });
     const planned = await agent.call<ConsolidateResponse>('consolidate', { dry_run: true });
-    expect(planned).toMatchObject({ status: 'planned', plan: { settle: { total: planned.consolidated_count } } });
+    expect(planned).toMatchObject({ status: 'planned', plan: { promote: { total: planned.consolidated_count } } });
     const told: Progress[] = [];
     const done = await agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, {
       onprogress: (progress) => told.push(progress),

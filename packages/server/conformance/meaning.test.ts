@@ -5,7 +5,7 @@ import { ASKED, EVERYDAY, getWords, unrelated } from './everyday-memories.ts';
 import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
 
 /** The bundled model, without runs by itself. */
-const BY_MEANING = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const BY_MEANING = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 /** Pages of other things, in sentences that the question about them does not touch. */
 function longMemory(lastSentence: string): string {

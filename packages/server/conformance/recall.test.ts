@@ -336,10 +336,10 @@ describe('filters of recall hold before the top k is taken', () => {
   });
 
   it('tier', async () => {
-    const [settled, working] = [await memoryd.store({ content: 'a settled gargoyle' }), 'a gargoyle gargoyle'];
+    const [promoted, working] = [await memoryd.store({ content: 'a promoted gargoyle' }), 'a gargoyle gargoyle'];
     await memoryd.consolidate();
     const fresh = await memoryd.store({ content: working });
-    expect(await memoryd.recalled('gargoyle', 'top_k=1&tier=episodic')).toEqual([settled]);
+    expect(await memoryd.recalled('gargoyle', 'top_k=1&tier=episodic')).toEqual([promoted]);
     expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=working')).toEqual([fresh]);
     expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=semantic')).toEqual([]);
   });

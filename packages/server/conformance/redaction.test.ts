@@ -163,7 +163,7 @@ describe('the log', () => {
     const client = await startClient({
       env: {
         SERVICE_LOG_LEVEL: 'debug',
-        SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+        SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0',
         SERVICE_EMBEDDER: `openai:${remote.model}`,
         SERVICE_EMBEDDING_URL: remote.url,
         SERVICE_LLM_URL: 'http://127.0.0.1:9/v1',

@@ -90,8 +90,8 @@ describe('starting', () => {
     { row: 'a body size that is no number', env: { SERVICE_MAX_BODY_BYTES: 'big' }, says: /SERVICE_MAX_BODY_BYTES/ },
     {
       row: 'a negative interval',
-      env: { SERVICE_SLEEP_INTERVAL_SECONDS: '-1' },
-      says: /SERVICE_SLEEP_INTERVAL_SECONDS/,
+      env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '-1' },
+      says: /SERVICE_CONSOLIDATION_INTERVAL_SECONDS/,
     },
     { row: 'a switch that is neither on nor off', env: { SERVICE_LOG_QUERIES: 'maybe' }, says: /SERVICE_LOG_QUERIES/ },
     { row: 'an origin that is none', env: { SERVICE_CORS_ORIGINS: 'not an origin' }, says: /SERVICE_CORS_ORIGINS/ },

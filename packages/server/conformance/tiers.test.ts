@@ -9,18 +9,18 @@ const FIRST_RUN_TIMEOUT_MS = 70_000;
 const memoryd = useServer({ env: WORDS_ONLY });
 
 // A run by itself may take up to a minute to come: these servers start first, and their test is the last.
-const sleeperDatabase = await newDatabase();
+const consolidatorDatabase = await newDatabase();
 let oldEnough = '';
 let tooYoung = '';
 beforeAll(async () => {
-  const before = await startClient({ env: WORDS_ONLY, database: sleeperDatabase });
+  const before = await startClient({ env: WORDS_ONLY, database: consolidatorDatabase });
   oldEnough = await before.store({ content: 'there before the server started' });
   await expectCleanEnd(before.server);
 });
 const wakeful = useServer({ env: { ...WORDS_ONLY, SERVICE_WORKING_MAX: '20' } });
-const sleeper = useServer({
+const consolidator = useServer({
   env: { SERVICE_EMBEDDER: 'none', SERVICE_WORKING_AGE_SECONDS: '0' },
-  database: sleeperDatabase,
+  database: consolidatorDatabase,
 });
 const young = useServer({ env: { SERVICE_EMBEDDER: 'none' } });
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('POST /consolidate', () => {
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at });
   });
 
-  it('settles every working memory and counts them', async () => {
+  it('promotes every working memory and counts them', async () => {
     const before = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 25 }, (_, n) => ({ content: `event ${n}` })));
     expect(await memoryd.consolidate()).toMatchObject({
@@ -66,8 +66,8 @@ describe('POST /consolidate', () => {
     });
   });
 
-  it('settles nothing twice', async () => {
-    await memoryd.store({ content: 'settles once' });
+  it('promotes nothing twice', async () => {
+    await memoryd.store({ content: 'promotes once' });
     await memoryd.consolidate();
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
   });
@@ -82,11 +82,11 @@ describe('POST /consolidate', () => {
     expect(await memoryd.memory(id)).toEqual({ ...before, tier: 'episodic' });
   });
 
-  it('leaves a settled memory in recall and in its session', async () => {
-    const id = await memoryd.store({ content: 'the settled cormorant', session_id: 'settled' });
+  it('leaves a promoted memory in recall and in its session', async () => {
+    const id = await memoryd.store({ content: 'the promoted cormorant', session_id: 'promoted' });
     await memoryd.consolidate();
     expect(await memoryd.recalled('cormorant')).toEqual([id]);
-    expect((await memoryd.session('settled')).memories.map((memory) => memory.id)).toEqual([id]);
+    expect((await memoryd.session('promoted')).memories.map((memory) => memory.id)).toEqual([id]);
   });
 
   it('lists memories by the tier they are in', async () => {
@@ -115,7 +115,7 @@ describe('min_age_seconds of a consolidation', () => {
     expect((await memoryd.memory(id)).tier).toBe('episodic');
   });
 
-  it('settles what is older', async () => {
+  it('promotes what is older', async () => {
     const old = await memoryd.store({ content: 'stored first' });
     await new Promise((resolve) => setTimeout(resolve, 2100));
     const later = await memoryd.store({ content: 'stored later' });
@@ -149,8 +149,8 @@ describe('exact duplicates in a consolidation', () => {
     const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
     const survivors = memories.filter((memory) => memory.merged_into === null);
     expect(survivors.length).toBe(1);
-    for (const twin of memories.filter((memory) => memory.merged_into !== null)) {
-      expect(twin.merged_into).toBe(survivors[0]?.id);
+    for (const duplicate of memories.filter((memory) => memory.merged_into !== null)) {
+      expect(duplicate.merged_into).toBe(survivors[0]?.id);
     }
     expect(memories.map((memory) => memory.content)).toEqual(texts);
     const { memories: transcript, total } = await memoryd.session(row);
@@ -194,15 +194,15 @@ describe('exact duplicates in a consolidation', () => {
     for (const id of ids) expect((await memoryd.memory(id)).merged_into).toBeNull();
   });
 
-  it('leaves one of two twins in recall and in the counts', async () => {
+  it('leaves one of two duplicates in recall and in the counts', async () => {
     const before = await memoryd.stats();
-    await memoryd.storeAll([0, 1].map(() => ({ content: 'the twin pangolin', session_id: 'pangolins' })));
+    await memoryd.storeAll([0, 1].map(() => ({ content: 'the duplicate pangolin', session_id: 'pangolins' })));
     await memoryd.consolidate();
     expect((await memoryd.recall('pangolin', 'top_k=10')).total).toBe(1);
     expect((await memoryd.stats()).episodic_count).toBe(before.episodic_count + 1);
   });
 
-  it('merges a new memory into one that settled before', async () => {
+  it('merges a new memory into one that promoted before', async () => {
     const first = await memoryd.store({ content: 'told again later', session_id: 'later' });
     await memoryd.consolidate();
     await memoryd.store({ content: 'told again later', session_id: 'later' });
@@ -246,13 +246,13 @@ describe('consolidations at the same time', () => {
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `crowd ${n}` })));
     const answers = await Promise.all(Array.from({ length: 12 }, () => memoryd.consolidate()));
     const counts = answers.map((answer: ConsolidateResponse) => answer.consolidated_count);
-    // The first run settles all; the shared second one finds nothing left.
+    // The first run promotes all; the shared second one finds nothing left.
     expect(counts.filter((count) => count === 60).length).toBeGreaterThanOrEqual(1);
     expect(counts.filter((count) => count !== 60 && count !== 0)).toEqual([]);
     expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: episodic_count + 60 });
   });
 
-  it('settle a memory that was stored while a run was under way', async () => {
+  it('promote a memory that was stored while a run was under way', async () => {
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `before ${n}` })));
     const running = memoryd.consolidate();
     const id = await memoryd.store({ content: 'stored meanwhile' });
@@ -263,7 +263,7 @@ describe('consolidations at the same time', () => {
 });
 
 describe('two servers on one database', () => {
-  it('share runs: every memory settles once', async () => {
+  it('share runs: every memory promotes once', async () => {
     const { episodic_count } = await memoryd.stats();
     const second = await startClient({ env: WORDS_ONLY, database: memoryd.server.database });
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `shared ${n}` })));
@@ -273,9 +273,9 @@ describe('two servers on one database', () => {
       memoryd.consolidate(),
       second.consolidate(),
     ]);
-    const settled = new Set(answers.map((answer) => answer.consolidated_count));
-    expect([...settled].sort((a, b) => b - a)[0]).toBe(60);
-    expect([...settled].every((count) => count === 0 || count === 60)).toBe(true);
+    const promoted = new Set(answers.map((answer) => answer.consolidated_count));
+    expect([...promoted].sort((a, b) => b - a)[0]).toBe(60);
+    expect([...promoted].every((count) => count === 0 || count === 60)).toBe(true);
     for (const client of [memoryd, second]) {
       expect(await client.stats()).toMatchObject({ working_count: 0, episodic_count: episodic_count + 60 });
     }
@@ -305,7 +305,7 @@ describe('the episodic maximum', () => {
 });
 
 describe('the working maximum', () => {
-  it('lets the oldest settle at once past three quarters', async () => {
+  it('lets the oldest promote at once past three quarters', async () => {
     const ids = await wakeful.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
     const stats = await wakeful.stats();
     expect(stats.working_count).toBeLessThanOrEqual(15);
@@ -315,7 +315,7 @@ describe('the working maximum', () => {
     expect((await wakeful.memory(ids[29] ?? '')).tier).toBe('working');
   });
 
-  it('leaves the settled in recall', async () => {
+  it('leaves the promoted in recall', async () => {
     expect((await wakeful.recall('queue', 'top_k=100')).total).toBe(30);
   });
 });
@@ -323,17 +323,17 @@ describe('the working maximum', () => {
 // These wait long for little: side by side they wait together.
 describe.runIf(ON_FILE).concurrent('a run by itself', () => {
   /** Waits for the first run; asks rarely, since it waits long. */
-  const slept = (client: Client) =>
+  const runConsolidation = (client: Client) =>
     expect
       .poll(async () => (await client.stats()).last_sleep_at, { timeout: FIRST_RUN_TIMEOUT_MS, interval: 500 })
       .not.toBeNull();
 
   it(
-    'starts within a minute of start-up and settles what has the working age',
+    'starts within a minute of start-up and promotes what has the working age',
     async () => {
-      await slept(sleeper);
-      expect((await sleeper.memory(oldEnough)).tier).toBe('episodic');
-      const { last_sleep_at, next_sleep_at } = await sleeper.stats();
+      await runConsolidation(consolidator);
+      expect((await consolidator.memory(oldEnough)).tier).toBe('episodic');
+      const { last_sleep_at, next_sleep_at } = await consolidator.stats();
       expect(Date.parse(next_sleep_at ?? '') - Date.parse(last_sleep_at ?? '')).toBe(3_600_000);
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
@@ -342,7 +342,7 @@ describe.runIf(ON_FILE).concurrent('a run by itself', () => {
   it(
     'leaves what was stored less than the working age ago, whatever its created_at',
     async () => {
-      await slept(young);
+      await runConsolidation(young);
       expect((await young.memory(tooYoung)).tier).toBe('working');
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
@@ -351,7 +351,7 @@ describe.runIf(ON_FILE).concurrent('a run by itself', () => {
   it(
     'does not come where the interval is 0',
     async () => {
-      await slept(sleeper);
+      await runConsolidation(consolidator);
       expect(await wakeful.stats()).toMatchObject({ last_sleep_at: null, next_sleep_at: null });
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,

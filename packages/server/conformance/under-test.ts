@@ -18,7 +18,7 @@ import { eventually, type ProcessOptions, type ServerProcess, startProcess } fro
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 /** Environment of a server that recalls by words alone and never consolidates by itself: quick and still. */
-export const WORDS_ONLY = { SERVICE_EMBEDDER: 'none', SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+export const WORDS_ONLY = { SERVICE_EMBEDDER: 'none', SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 /** The verbs of the service for tests that expect them to succeed; `send` is for all others. */
 export class Client<Server extends RunningServer = RunningServer> {

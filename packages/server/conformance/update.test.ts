@@ -74,9 +74,9 @@ describe('PUT /update/{memory_id}', () => {
   });
 
   it('keeps the memory in its tier and session', async () => {
-    const id = await memoryd.store({ content: 'settled', session_id: 'stays' });
+    const id = await memoryd.store({ content: 'promoted', session_id: 'stays' });
     await memoryd.consolidate();
-    await memoryd.update(id, { content: 'settled anew' });
+    await memoryd.update(id, { content: 'promoted anew' });
     expect(await memoryd.memory(id)).toMatchObject({ tier: 'episodic', session_id: 'stays' });
   });
 
@@ -131,7 +131,7 @@ describe('ETag of GET /memories/{id}', () => {
   const reads: { row: string; act: (id: string) => Promise<unknown> }[] = [
     { row: 'a recall that finds it', act: () => memoryd.recall('the unchanging obelisk') },
     { row: 'a read of it', act: (id) => memoryd.memory(id) },
-    { row: 'a consolidation that settles it', act: () => memoryd.consolidate() },
+    { row: 'a consolidation that promotes it', act: () => memoryd.consolidate() },
     {
       row: 'an update that is refused',
       act: (id) => memoryd.send({ method: 'PUT', path: `/update/${id}`, json: { importance: 7 } }),

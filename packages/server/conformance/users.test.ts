@@ -91,7 +91,7 @@ describe('one person who leaves', () => {
     });
     await client.update(id, { content: `${later} then` });
     // Two of one text are merged, so that one is in the archive.
-    await client.storeInOrder([0, 1].map(() => ({ user_id, content: `${text} twice`, session_id: 'twins' })));
+    await client.storeInOrder([0, 1].map(() => ({ user_id, content: `${text} twice`, session_id: 'duplicates' })));
     await client.consolidate();
     const lines = (await client.send({ path: `/export?user_id=${user_id}` })).text.trim().split('\n').slice(1);
     expect(lines).toHaveLength(3);

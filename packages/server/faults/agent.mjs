@@ -8,7 +8,7 @@ const engine = await openEngine({
   dbPath: process.argv[2],
   embedder: 'none',
   embeddingUrl: '',
-  sleepIntervalSeconds: 0,
+  consolidationIntervalSeconds: 0,
   workingAgeSeconds: 0,
   workingMax: 10_000,
   episodicMax: 0,

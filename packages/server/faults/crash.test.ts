@@ -18,7 +18,7 @@ const MIN_WRITES = 20;
 const MAX_WRITES = 170;
 const MAX_WORK_MS = 5000;
 
-const ENV = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const ENV = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 /** Consolidates, and now and then takes back what that did, until the server does not answer any more. */
 async function consolidate(port: number, random: Random): Promise<void> {

@@ -29,7 +29,11 @@ async function writeInTurn(client: Client): Promise<void> {
     const [kept, updated, forgotten] = await client.storeInOrder(
       ['kept', 'updated', 'forgotten'].map((content) => ({ content: `${content} ${round}` })),
     );
-    await client.ok({ method: 'POST', path: '/store/batch', json: [{ content: 'twin' }, { content: 'twin' }] });
+    await client.ok({
+      method: 'POST',
+      path: '/store/batch',
+      json: [{ content: 'duplicate' }, { content: 'duplicate' }],
+    });
     await client.update(updated ?? '', { content: `changed ${round}` });
     await client.update(kept ?? '', { importance: 0.9 });
     await client.forget(forgotten ?? '');

@@ -193,8 +193,8 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
       const first = await startProcessClient({ env: roomy, database: await newDatabase() });
       for (let from = 0; from < count; from += 2000) await storeBatch(first, numbered(2000, `cut off ${from}`));
       const run = send(first.server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
-      const settledSome = async () => (await first.stats()).episodic_count;
-      await expect.poll(settledSome, { interval: 0 }).toBeGreaterThan(0);
+      const promotedSome = async () => (await first.stats()).episodic_count;
+      await expect.poll(promotedSome, { interval: 0 }).toBeGreaterThan(0);
       await first.server.kill();
       await run;
       const second = await startClient({ env: roomy, database: first.server.database });
@@ -228,7 +228,7 @@ describe('a model that is new to the database', () => {
     onTestFinished(() => remote.close());
     const database = join(temporaryFolder(), 'memory.db');
     const environment = () => ({
-      SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+      SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0',
       SERVICE_EMBEDDER: `openai:${remote.model}`,
       SERVICE_EMBEDDING_URL: remote.url,
     });

@@ -90,8 +90,8 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('consolidate one at a time: calls at one moment share runs, and each memory settles once', async () => {
-    await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be settled by somebody: ${n}` })));
+  it('consolidate one at a time: calls at one moment share runs, and each memory promotes once', async () => {
+    await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be promoted by somebody: ${n}` })));
     const before = (await first.stats()).episodic_count;
     const answers = await Promise.all(
       servers.map((server) => server.ok<ConsolidateResponse>({ method: 'POST', path: '/consolidate' })),
@@ -170,7 +170,7 @@ describe('servers with a new model', () => {
       startProcessClient({
         database,
         env: {
-          SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+          SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0',
           SERVICE_EMBEDDER: `openai:${embeddings.model}`,
           SERVICE_EMBEDDING_URL: embeddings.url,
           SERVICE_EMBEDDING_API_KEY: key,

@@ -105,7 +105,7 @@ export class Writer {
     return { kind: count > 1 ? 'batch' : 'store', key: `${this.#session} ${this.#keys++}`, memories };
   }
 
-  // One in five says what another says already, so that consolidation has twins to merge.
+  // One in five says what another says already, so that consolidation has duplicates to merge.
   #newOrKnownText(): string {
     const known = this.#random.pick([...this.#kept.values()]);
     return known !== undefined && this.#random.below(5) === 0 ? known : this.#text();
@@ -178,7 +178,7 @@ export class Writer {
     const { memories, total } = await client.session(this.#session, 'limit=10000');
     const there = new Map(memories.map(({ id, content }) => [id, content]));
     if (there.size !== total) this.#tally.duplicated.push(`${total} memories with ${there.size} ids`);
-    this.#settleForget(write, there);
+    this.#promoteForget(write, there);
     for (const [id, content] of this.#kept) this.#compareOne(id, content, there.get(id), write);
     for (const id of there.keys()) if (this.#forgotten.has(id)) this.#tally.returned.push(id);
     this.#adopt(write, there);
@@ -186,7 +186,7 @@ export class Writer {
 
   // A forget without a response removed the memory with all its hidden duplicates, or nothing. A duplicate has a text that
   // the memory has, or had before.
-  #settleForget(write: Write | undefined, there: ReadonlyMap<string, string>): void {
+  #promoteForget(write: Write | undefined, there: ReadonlyMap<string, string>): void {
     if (write?.kind !== 'forget' || there.has(write.id)) return;
     for (const id of this.#getGroup(write.id)) if (this.#kept.has(id) && !there.has(id)) this.#forget(id);
   }

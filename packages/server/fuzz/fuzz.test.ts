@@ -170,7 +170,7 @@ describe('whatever is sent', () => {
   it(
     'as text or query is embedded by the bundled model, and keeps no other from being embedded',
     async () => {
-      const model = await startProcess({ env: { SERVICE_SLEEP_INTERVAL_SECONDS: '0' } });
+      const model = await startProcess({ env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' } });
       const embedding = new Session(() => model.port);
       const embedded = operations.filter(({ name }) => EMBEDDED.includes(name));
       expect(embedded.length).toBe(EMBEDDED.length);

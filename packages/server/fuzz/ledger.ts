@@ -25,7 +25,7 @@ interface Entry {
   id: string;
   stored: Write;
   updates: Write[];
-  /** Answered as forgotten by its id, or named as a twin of one that was. */
+  /** Answered as forgotten by its id, or named as a duplicate of one that was. */
   isForgotten: boolean;
 }
 

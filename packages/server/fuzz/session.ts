@@ -164,7 +164,7 @@ export class Session {
     const complaints = [...held].flatMap(([id, memory]) => this.ledger.complaints(id, memory));
     for (const id of this.ledger.ids) {
       if (held.has(id)) continue;
-      // A list leaves merged twins out.
+      // A list leaves merged duplicates out.
       const answer = await send<Memory>(this.#port(), { path: `/memories/${id}` });
       complaints.push(...this.ledger.complaints(id, answer.status === 200 ? answer.body : undefined));
     }

@@ -9,7 +9,10 @@ import { httpPage } from '../dist/reference-pages/http.js';
 import { readSettings } from '../dist/settings/read.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-page-'));
-const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', dbPath: join(folder, 'memory.db') }, {});
+const settings = readSettings(
+  { embedder: 'none', consolidationIntervalSeconds: '0', dbPath: join(folder, 'memory.db') },
+  {},
+);
 const telemetry = { report: () => {} };
 const engine = await openDatabase(settings, telemetry);
 const app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });

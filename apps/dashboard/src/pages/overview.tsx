@@ -53,7 +53,7 @@ function Light() {
 
 const TIER_MEANINGS: Readonly<Record<Tier, string>> = {
   working: 'just stored',
-  episodic: 'settled, word for word',
+  episodic: 'promoted, word for word',
   semantic: 'distilled from several',
 };
 
@@ -77,7 +77,7 @@ function Figures({ stats }: { stats: StatsResponse }) {
         {stats.embedding?.model ?? 'recall goes by words'}
       </Figure>
       <Figure name="last sleep" value={stats.last_sleep_at === null ? 'not yet' : <When at={stats.last_sleep_at} />}>
-        <NextSleep at={stats.next_sleep_at} />
+        <NextConsolidation at={stats.next_sleep_at} />
         {shownFor !== '' && ', for all users'}
       </Figure>
     </dl>
@@ -114,7 +114,7 @@ function Change({ by }: { by: number }) {
   );
 }
 
-function NextSleep({ at }: { at: string | null | undefined }) {
+function NextConsolidation({ at }: { at: string | null | undefined }) {
   if (at === null || at === undefined) return 'sleeps only when it is told to';
   return new Date(at).getTime() <= Date.now() ? 'next within a minute' : `next ${distance(at)}`;
 }

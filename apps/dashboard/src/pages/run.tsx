@@ -96,7 +96,7 @@ function Changes({ runId }: { runId: string }) {
   );
 }
 
-/** What settled, as most memories of a run did, stands last; what is told of first is new or gone. */
+/** What promoted, as most memories of a run did, stands last; what is told of first is new or gone. */
 const TELLING: readonly Kind[] = [
   'distilled',
   'refreshed',
@@ -105,7 +105,7 @@ const TELLING: readonly Kind[] = [
   'corrected',
   'gained',
   'moved',
-  'settled',
+  'promoted',
 ];
 
 function tellingFirst(changes: readonly ConsolidationChange[]): ConsolidationChange[] {

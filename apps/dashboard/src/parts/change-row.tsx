@@ -6,10 +6,10 @@ import { MemoryLink } from './labels.tsx';
 
 /** What a change does, in words, and whether something comes, goes or only moves. */
 const KINDS: Readonly<Record<ConsolidationChange['kind'], { says: string; sign: '+' | '−' | '~' }>> = {
-  settled: { says: 'settled: working → episodic', sign: '~' },
-  merged: { says: 'merged: left recall for its twin', sign: '−' },
-  moved: { says: 'moved: followed its twin', sign: '~' },
-  gained: { says: 'gained from its twins', sign: '~' },
+  promoted: { says: 'promoted: working → episodic', sign: '~' },
+  merged: { says: 'merged: left recall for its duplicate', sign: '−' },
+  moved: { says: 'moved: followed its duplicate', sign: '~' },
+  gained: { says: 'gained from its duplicates', sign: '~' },
   distilled: { says: 'distilled: a new semantic memory', sign: '+' },
   refreshed: { says: 'refreshed: distilled anew', sign: '~' },
   corrected: { says: 'corrected: ranks below what corrects it', sign: '~' },
@@ -26,7 +26,7 @@ export function ChangeRow({ change }: { change: ConsolidationChange }) {
       id={change.memory_id}
     >
       {change.before && <Gained id={change.memory_id} before={change.before} />}
-      <ToOther says="twin" id={change.merged_into} />
+      <ToOther says="duplicate" id={change.merged_into} />
       <ToOther says="corrected by" id={change.superseded_by} />
       {change.derived_from && <Sources ids={change.derived_from} />}
     </ChangeLine>

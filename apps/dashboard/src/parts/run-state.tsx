@@ -5,6 +5,6 @@ export function RunState({ run: { status } }: { run: Pick<Consolidation, 'status
 }
 
 /** What a run came to, in a line. */
-export function getSummary({ consolidated_count: settled, evicted_count: left }: Consolidation): string {
-  return `${settled} settled or distilled, ${left} left recall`;
+export function getSummary({ consolidated_count: promoted, evicted_count: left }: Consolidation): string {
+  return `${promoted} promoted or distilled, ${left} left recall`;
 }

@@ -28,7 +28,7 @@ export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
   };
   return (
     <Dialog title="Take this run back?" onClose={onClose}>
-      <p>What it settled, merged, distilled and evicted is as it was before. The next run may do the same again.</p>
+      <p>What it promoted, merged, distilled and evicted is as it was before. The next run may do the same again.</p>
       {error !== undefined && <Failure error={error} />}
       <div className="actions">
         <button type="button" onClick={onClose}>

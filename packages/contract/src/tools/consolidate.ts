@@ -4,7 +4,7 @@ import { counted } from '../counted.ts';
 import { firstThatFit } from './bounded.ts';
 import { type Progress, tool } from './tool.ts';
 
-const DESCRIPTION = `Lets the memories settle now: what was just stored becomes episodic, exact duplicates are merged,
+const DESCRIPTION = `Lets the memories promote now: what was just stored becomes episodic, exact duplicates are merged,
 related memories are distilled into semantic ones, and what has expired leaves recall. It happens by itself every hour,
 so call it only when the user asks for it, or after storing very much. It loses no text. With \`dry_run\` it says what
 would happen and changes nothing.`;
@@ -39,8 +39,8 @@ export const consolidate = tool({
     if (self_check === 'failed') return 'The run took itself back: what it touched was not recalled as before.';
     const memories = counted(consolidated_count, 'memory', 'memories');
     return status === 'planned'
-      ? `Nothing was changed. ${memories} would settle or be distilled, ${evicted_count} would leave recall.`
-      : `${memories} settled or ${consolidated_count === 1 ? 'was' : 'were'} distilled, ${evicted_count} left recall.`;
+      ? `Nothing was changed. ${memories} would promote or be distilled, ${evicted_count} would leave recall.`
+      : `${memories} promoted or ${consolidated_count === 1 ? 'was' : 'were'} distilled, ${evicted_count} left recall.`;
   },
 });
 
@@ -62,8 +62,8 @@ async function tell(api: MemoryApi, progress: Progress, signal: AbortSignal): Pr
   }
 }
 
-function boundedPlan({ settle, merge, distil, evict }: ConsolidationPlan): ConsolidationPlan {
-  return { settle: bounded(settle), merge: bounded(merge), distil: bounded(distil), evict: bounded(evict) };
+function boundedPlan({ promote, merge, distil, evict }: ConsolidationPlan): ConsolidationPlan {
+  return { promote: bounded(promote), merge: bounded(merge), distil: bounded(distil), evict: bounded(evict) };
 }
 
 /** A part of a plan with as many memories named as fit; its total counts the others. */

@@ -6,7 +6,7 @@ export const stats = tool({
   name: 'stats',
   title: 'Count memories',
   description:
-    'How many memories there are in each tier (working: just stored; episodic: settled; semantic: distilled), how large ' +
+    'How many memories there are in each tier (working: just stored; episodic: promoted; semantic: distilled), how large ' +
     'the database is, when it was last consolidated, and how many memories wait to be found by meaning too.',
   scope: 'read',
   hints: { readOnly: true, destructive: false, idempotent: true },

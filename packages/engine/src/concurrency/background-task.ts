@@ -136,8 +136,8 @@ interface Next {
 
 function newNext(): Next {
   let resolve = (_isDone: boolean) => {};
-  const promise = new Promise<boolean>((settle) => {
-    resolve = settle;
+  const promise = new Promise<boolean>((promote) => {
+    resolve = promote;
   });
   return { promise, resolve, isUrgent: false };
 }

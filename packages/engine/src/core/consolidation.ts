@@ -14,10 +14,10 @@ import {
   MemoryError,
   type UndoResponse,
 } from '@memoryd/contract';
-import type { Planned, RunChange, SleepRun, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type { ConsolidationRun, Planned, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
+import { toCounts } from './consolidation/steps.ts';
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest } from './cursor.ts';
-import { toCounts } from './sleep/steps.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 
 const checkConsolidate = createCheck(ConsolidateRequest, 'request');
@@ -26,7 +26,7 @@ const checkOne = createCheck(ConsolidationRequest, 'request', ['id']);
 const runCursors = numberCursors('consolidations');
 const changeCursors = numberCursors('changes');
 
-/** See `MemoryApi.consolidate`. Whoever calls means now: without an age, every working memory settles. */
+/** See `MemoryApi.consolidate`. Whoever calls means now: without an age, every working memory promotes. */
 export async function consolidate(
   core: Core,
   namespace: string,
@@ -35,15 +35,15 @@ export async function consolidate(
   assertValid(checkConsolidate, request);
   const minAgeMs = (request.min_age_seconds ?? 0) * 1000;
   if (request.dry_run) return plan(core, namespace, minAgeMs);
-  const run = await core.sleeper.sleep(namespace, minAgeMs);
+  const run = await core.consolidator.consolidate(namespace, minAgeMs);
   const selfCheck = run.state === 'reverted' ? 'failed' : 'passed';
   return { status: 'consolidated', ...toCounts(run), id: run.id, self_check: selfCheck };
 }
 
 async function plan(core: Core, namespace: string, minAgeMs: number): Promise<ConsolidateResponse> {
-  const { settle, merge, distil, evict } = await core.sleeper.plan(namespace, minAgeMs);
+  const { promote, merge, distil, evict } = await core.consolidator.plan(namespace, minAgeMs);
   const plan: ConsolidationPlan = {
-    settle: toPlanned(settle, ({ id }) => ({ id })),
+    promote: toPlanned(promote, ({ id }) => ({ id })),
     merge: toPlanned(merge, ({ id, mergedInto }) => ({ id, merged_into: mergedInto })),
     distil: toPlanned(distil, ({ sources, content, refreshes }) => ({
       content,
@@ -53,7 +53,7 @@ async function plan(core: Core, namespace: string, minAgeMs: number): Promise<Co
     evict: toPlanned(evict, ({ id, reason }) => ({ id, reason })),
   };
   const made = distil.items.filter(({ refreshes }) => refreshes === undefined).length;
-  const counts = { settled: settle.total, distilled: made, merged: merge.total, evicted: evict.total };
+  const counts = { promoted: promote.total, distilled: made, merged: merge.total, evicted: evict.total };
   return { status: 'planned', ...toCounts({ counts }), plan };
 }
 
@@ -94,7 +94,7 @@ export async function consolidation(
 /** See `MemoryApi.undo`. */
 export async function undo(core: Core, namespace: string, consolidationId: string): Promise<UndoResponse> {
   assertConsolidationId(consolidationId);
-  const undone = await core.sleeper.undo(namespace, consolidationId);
+  const undone = await core.consolidator.undo(namespace, consolidationId);
   if (undone.outcome !== 'begun') throw refusal(undone);
   return { status: 'undone', id: consolidationId };
 }
@@ -125,7 +125,7 @@ function consolidationNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'consolidation not found');
 }
 
-function toConsolidation(run: SleepRun): Consolidation {
+function toConsolidation(run: ConsolidationRun): Consolidation {
   return {
     id: run.id,
     status: run.state,

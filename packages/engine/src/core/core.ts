@@ -3,10 +3,10 @@ import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { AccessLog } from './access-log.ts';
+import type { Consolidator } from './consolidation/consolidator.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { EventLog } from './event-log.ts';
 import type { Thesaurus } from './ranking/query-terms.ts';
-import type { Sleeper } from './sleep/sleeper.ts';
 
 /** What the verbs work with; composed in one place when an engine opens. */
 export interface Core {
@@ -17,7 +17,7 @@ export interface Core {
   ids: IdSource;
   telemetry: Telemetry;
   accesses: AccessLog;
-  sleeper: Sleeper;
+  consolidator: Consolidator;
   events: EventLog;
   seal: Seal;
   /** Makes semantic memories; never fails where its group says something. */
@@ -28,7 +28,7 @@ export interface Core {
   /** Absent where texts are kept with the secrets in them. */
   redactor?: Redactor;
   /** Time between runs of consolidation that come by themselves; 0 where none do. */
-  sleepIntervalMs: number;
+  consolidationIntervalMs: number;
   /** Most bytes of JSON that one answer may hold. */
   /** The time zone of dates in queries that name none. */
   timezone: string;

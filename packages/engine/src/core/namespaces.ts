@@ -99,7 +99,7 @@ export async function stats(
   const kept = await core.storage.stats(namespace, now, of);
   return {
     ...toStats(kept, !isLimited(of) && scope === 'operate' ? kept.sizeBytes : kept.textBytes),
-    next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.sleepIntervalMs, now)),
+    next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.consolidationIntervalMs, now)),
   };
 }
 

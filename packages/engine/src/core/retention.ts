@@ -40,7 +40,7 @@ export interface Retainable {
  */
 export function getRetention({ importance, storedAt, accessCount, accessedAt }: Retainable, now: number): number {
   const lifetime = ageDays(storedAt, now);
-  // A twin that was merged into this memory may have been asked for before this one was stored.
+  // A duplicate that was merged into this memory may have been asked for before this one was stored.
   const last = Math.min(lifetime, ageDays(accessedAt ?? storedAt, now));
   const strength = 1 / Math.sqrt(last) + (2 * accessCount) / (Math.sqrt(lifetime) + Math.sqrt(last));
   const activation = Math.log(strength) + IMPORTANCE_SPAN * (importance - 0.5);

@@ -1,5 +1,5 @@
 /** The lease under which memories are consolidated. */
-export const SLEEP_LEASE = 'consolidation';
+export const CONSOLIDATION_LEASE = 'consolidation';
 
 /**
  * One holder at a time over all processes that share a database. A lease ends by itself when its holder stops

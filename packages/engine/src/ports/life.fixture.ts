@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { SLEEP_LEASE } from './coordination.ts';
+import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { RunRef, SeenMemory } from './storage-consolidation.ts';
@@ -12,7 +12,7 @@ type Deed =
   | { do: 'forget'; which: number }
   | { do: 'use'; which: number }
   | {
-      do: 'sleep';
+      do: 'consolidate';
       distil: number[];
       more: number[];
       correct: [number, number] | null;
@@ -62,7 +62,7 @@ export const deeds: fc.Arbitrary<Deed[]> = fc.array(
     {
       weight: 4,
       arbitrary: fc.record({
-        do: fc.constant('sleep' as const),
+        do: fc.constant('consolidate' as const),
         distil: some,
         more: some,
         correct: rarely(fc.tuple(which, which)),
@@ -99,10 +99,10 @@ export class Life {
   }
 
   /** A run of consolidation that does this work. */
-  async sleep({ storage, lease }: StorageUnderTest, work: (run: RunRef) => Promise<void>): Promise<RunRef> {
-    const fence = (await lease.acquire(SLEEP_LEASE, 'a test', this.time, 1e9)) ?? 0;
+  async consolidate({ storage, lease }: StorageUnderTest, work: (run: RunRef) => Promise<void>): Promise<RunRef> {
+    const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'a test', this.time, 1e9)) ?? 0;
     const startedAt = ++this.time;
-    const begin = { id: `run ${startedAt}`, startedAt, settledUntil: startedAt, fence };
+    const begin = { id: `run ${startedAt}`, startedAt, promotedUntil: startedAt, fence };
     const { ref } = await storage.beginRun(this.#namespace, begin);
     await work(ref);
     await storage.endRun(ref, this.time);
@@ -116,7 +116,7 @@ export class Life {
       const present = await this.seen(database);
       const pick = (n: number) => (present.length > 0 ? present[n % present.length] : undefined);
       if (deed.do === 'store') await this.#store(database, deed, pick);
-      else if (deed.do === 'sleep') await this.#sleep(database, deed);
+      else if (deed.do === 'consolidate') await this.#consolidate(database, deed);
       else {
         const target = pick(deed.which);
         if (target) await this.#write(database, deed, target);
@@ -157,11 +157,11 @@ export class Life {
     }
   }
 
-  async #sleep(database: StorageUnderTest, deed: Did<'sleep'>): Promise<void> {
+  async #consolidate(database: StorageUnderTest, deed: Did<'consolidate'>): Promise<void> {
     const { storage } = database;
-    const run = await this.sleep(database, async (run) => {
-      await storage.settle(run, { settledUntil: this.time, now: this.time }, 20);
-      await storage.mergeTwins(run, 20);
+    const run = await this.consolidate(database, async (run) => {
+      await storage.promote(run, { promotedUntil: this.time, now: this.time }, 20);
+      await storage.mergeDuplicates(run, 20);
       const present = await this.seen(database);
       const chosen = (numbers: readonly number[]) => [
         ...new Set(numbers.flatMap((n) => present[n % Math.max(1, present.length)] ?? [])),

@@ -14,12 +14,12 @@ export type RunState = 'running' | 'completed' | 'undoing' | 'undone' | 'reverte
  */
 export interface ChangeDetails {
   /** It went from the working to the episodic tier. */
-  settled: Record<string, never>;
-  /** It left recall for its twin `into`. */
+  promoted: Record<string, never>;
+  /** It left recall for its duplicate `into`. */
   merged: { into: number };
   /** Merged into `from` before, it followed that memory into `into`. */
   moved: { from: number; into: number };
-  /** Before twins were merged into it, it had these; from them it gained so many uses, the last of them `lastUse`. */
+  /** Before duplicates were merged into it, it had these; from them it gained so many uses, the last of them `lastUse`. */
   gained: {
     version: number;
     tags: string[];
@@ -40,12 +40,12 @@ export interface ChangeDetails {
 
 export type ChangeKind = keyof ChangeDetails;
 
-/** A run that is about to begin. `fence` is the one of the lease `SLEEP_LEASE`. */
+/** A run that is about to begin. `fence` is the one of the lease `CONSOLIDATION_LEASE`. */
 export interface NewRun {
   id: string;
   startedAt: number;
-  /** Working memories stored until then settle. */
-  settledUntil: number;
+  /** Working memories stored until then promote. */
+  promotedUntil: number;
   fence: number;
 }
 
@@ -58,16 +58,16 @@ export interface RunRef {
 }
 
 /**
- * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to, unless the
+ * `resumed`: an earlier run had been left unfinished and goes on; it promotes what either of the two was to, unless the
  * clock has been set back since.
  * `undoing`: an undo had been left unfinished and has to be finished first.
  */
 export type BegunRun =
-  | { outcome: 'begun' | 'resumed'; ref: RunRef; settledUntil: number }
+  | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
   | { outcome: 'undoing'; ref: RunRef };
 
 /** A run as it is kept. `counts` is changes by kind, as they were when it ended. */
-export interface SleepRun {
+export interface ConsolidationRun {
   no: number;
   id: string;
   state: RunState;
@@ -84,7 +84,7 @@ export interface RunChange {
   id: string;
   mergedInto?: string | null;
   reason?: ChangeDetails['evicted']['reason'];
-  /** What a memory had before it gained from twins. */
+  /** What a memory had before it gained from duplicates. */
   before?: { tags: string[]; importance: number };
   /** What it was distilled from: when it was made, or before it was made anew. */
   derivedFrom?: string[];
@@ -111,10 +111,10 @@ export interface RunStorage {
   /** Begins a run of consolidation, or takes up the namespace's unfinished one. UNAVAILABLE for a fence that has passed. */
   beginRun(namespace: string, begin: NewRun): Promise<BegunRun>;
   /** Notes that a run has done all its work, with whatever notes, and answers what it came to. */
-  endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<SleepRun>;
+  endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<ConsolidationRun>;
   /** Runs, newest first; a place is a run's `no`. */
-  runs(namespace: string, page: PageRequest<number>): Promise<Page<SleepRun, number>>;
-  run(namespace: string, id: string): Promise<SleepRun | undefined>;
+  runs(namespace: string, page: PageRequest<number>): Promise<Page<ConsolidationRun, number>>;
+  run(namespace: string, id: string): Promise<ConsolidationRun | undefined>;
   /** What a run did, in order, to memories that have not been forgotten since; a place is a change's `seq`. */
   changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
@@ -132,11 +132,11 @@ export interface RunStorage {
 }
 
 /**
- * Which working memories are old enough to settle: those stored until a time. Those that lie ahead of `now` by as much
+ * Which working memories are old enough to promote: those stored until a time. Those that lie ahead of `now` by as much
  * were stored before the clock was set back, nobody knows when, and are old enough too.
  */
-export interface Settling {
-  settledUntil: number;
+export interface Promotion {
+  promotedUntil: number;
   now: number;
 }
 
@@ -154,11 +154,11 @@ export interface RetainedMemory {
 }
 
 /** The steps of a run but for distilling, and what they would do. */
-export interface SleepStorage {
+export interface ConsolidationStorage {
   /** Moves working memories that are old enough to the episodic tier, oldest first. */
-  settle(run: RunRef, settling: Settling, limit: number): Promise<StepResult>;
-  /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
-  mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
+  promote(run: RunRef, promotion: Promotion, limit: number): Promise<StepResult>;
+  /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the duplicates merged. */
+  mergeDuplicates(run: RunRef, limit: number): Promise<StepResult>;
   /** Takes expired memories out of the tiers; their rows stay. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
@@ -177,9 +177,9 @@ export interface SleepStorage {
   clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
   /** Drops idempotency keys used before a time. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
-  /** What `settle` would settle, oldest first; at most `most` items. */
-  planSettle(namespace: string, settling: Settling, most: number): Promise<Planned<{ id: string }>>;
-  /** What `mergeTwins` would merge of what does not expire until `now`. */
+  /** What `promote` would promote, oldest first; at most `most` items. */
+  planPromotion(namespace: string, promotion: Promotion, most: number): Promise<Planned<{ id: string }>>;
+  /** What `mergeDuplicates` would merge of what does not expire until `now`. */
   planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
   /** What `evictExpired` would evict. */
   planEvict(
@@ -201,8 +201,8 @@ interface GroupSoFar {
   sourceCount: number;
 }
 
-/** Working memories that are old enough count as settled. */
-export interface DistilCandidatesRequest extends Settling {
+/** Working memories that are old enough count as promoted. */
+export interface DistilCandidatesRequest extends Promotion {
   namespace: string;
   /** Where the call before stopped. */
   after?: number;
@@ -232,7 +232,7 @@ export interface DistilCandidates {
 }
 
 /** Which memories belong together: the sources of a semantic memory, others, or both. */
-export interface GroupRequest extends Settling {
+export interface GroupRequest extends Promotion {
   namespace: string;
   semantic?: number;
   joining: number[];
@@ -274,7 +274,7 @@ export interface SeenCorrection {
 export interface DistilStorage {
   /**
    * Memories that are new, have changed or whose semantic memory has to change, each with its nearest neighbours; those
-   * that have not settled, or wait for their vectors, are passed over.
+   * that have not promoted, or wait for their vectors, are passed over.
    */
   distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
   /** Candidates that one such call is best asked for: few where recall waits for it. */

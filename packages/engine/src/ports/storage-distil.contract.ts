@@ -1,6 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SLEEP_LEASE } from './coordination.ts';
+import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { RunRef, SeenMemory, StepResult } from './storage-consolidation.ts';
@@ -53,17 +53,17 @@ export function distilStorageContract(tested: TestedStorage): void {
     while ((await work()).more);
   }
 
-  /** Does something in a run of its own, after everything has settled. */
+  /** Does something in a run of its own, after everything has promoted. */
   async function inRun<T>(work: (run: RunRef) => Promise<T>, id = nextRunId()): Promise<T> {
     const run = await tested.begin({ id });
-    await all(() => tested.storage.settle(run, oldEnough(NOW * 2), 100));
+    await all(() => tested.storage.promote(run, oldEnough(NOW * 2), 100));
     const result = await work(run);
     await tested.storage.endRun(run, NOW);
     return result;
   }
 
   async function undo(id: string): Promise<void> {
-    const fence = (await tested.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
+    const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'this process', NOW, 1000)) as number;
     const begun = await tested.storage.beginUndo('default', id, { fence, endedAfter: 0 });
     if (begun.outcome !== 'begun') throw new Error(begun.outcome);
     await all(() => tested.storage.undoSome(begun.ref, NOW, 3));
@@ -77,8 +77,8 @@ export function distilStorageContract(tested: TestedStorage): void {
 
   const semantic = (id = 'semantic') => tested.storage.memory('default', id, NOW);
 
-  async function candidates(settledUntil = NOW * 2, limit = 100) {
-    return tested.storage.distilCandidates({ namespace: 'default', ...oldEnough(settledUntil), limit });
+  async function candidates(promotedUntil = NOW * 2, limit = 100) {
+    return tested.storage.distilCandidates({ namespace: 'default', ...oldEnough(promotedUntil), limit });
   }
 
   async function waiting(): Promise<number[]> {
@@ -125,7 +125,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(second.next).toBeUndefined();
     });
 
-    it('are passed over until they have settled and have vectors', async () => {
+    it('are passed over until they have promoted and have vectors', async () => {
       const [old, young] = [await keep('old', 1), await keep('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
@@ -295,11 +295,11 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 
-    it('keeps its sources when one of them is merged into an older twin', async () => {
+    it('keeps its sources when one of them is merged into an older duplicate', async () => {
       const kept = await keepAll(CATS);
       await distil(kept, 'Mimi is a cat.');
       const older = await keep(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
-      await inRun((run) => all(() => tested.storage.mergeTwins(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
       expect((await semantic())?.derivedFrom).toEqual([older.id, ...getIds(kept.slice(1))]);
     });
   });
@@ -354,7 +354,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await tested.storage.forget('default', c.id);
       await tested.storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
       await tested.storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
-      expect(await inRun((run) => tested.storage.mergeTwins(run, 10))).toMatchObject({ count: 1 });
+      expect(await inRun((run) => tested.storage.mergeDuplicates(run, 10))).toMatchObject({ count: 1 });
       expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
       expect((await tested.storage.forget('default', a.id)) as object).toMatchObject({
         alsoForgotten: [d.id, 'other'],
@@ -417,11 +417,11 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
 
-    it('goes with its twin, what corrects another and what was distilled, all at once', async () => {
+    it('goes with its duplicate, what corrects another and what was distilled, all at once', async () => {
       const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
       const [d] = (await keepAll(['Mimi is a cat.'])) as [Kept];
       await keep(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
-      await inRun((run) => all(() => tested.storage.mergeTwins(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
       await distil([a, b], 'Mimi sleeps.');
       await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
       await keep('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
@@ -508,7 +508,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil([a, b], 'Mimi eats. Mimi runs.', 'one');
       const two = await distil([c, d], 'Mimi eats. Mimi is old.', 'two');
       await inRun(async (run) => {
-        await all(() => tested.storage.mergeTwins(run, 10));
+        await all(() => tested.storage.mergeDuplicates(run, 10));
         await tested.storage.refresh(run, { semantic: two, content: 'Mimi is old.', sources: [d], at: NOW });
       }, 'merging');
       await undo('merging');

@@ -57,12 +57,12 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
   type Line = Record<string, unknown> & { id: string };
   const parsed = (lines: readonly string[]) => lines.slice(1).map((line) => JSON.parse(line) as Line);
 
-  /** A store of twins, a correction, a distilled memory with a history, and one in the archive. */
+  /** A store of duplicates, a correction, a distilled memory with a history, and one in the archive. */
   async function keepSome(): Promise<void> {
     const { storage } = database;
     for (const [id, content, fields] of [
       ['cat', 'Mimi sleeps on Ada’s sofa.', {}],
-      ['twin', 'Mimi sleeps on Ada’s sofa.', { createdAt: 5 }],
+      ['duplicate', 'Mimi sleeps on Ada’s sofa.', { createdAt: 5 }],
       ['fish', 'Mimi eats fish.', {}],
       ['wrong', 'Ada lives in Oslo.', {}],
       ['right', 'Ada lives in Rome.', { supersedes: 'wrong' }],
@@ -72,11 +72,11 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
     }
     await storage.update({ namespace, id: 'fish', at: NOW + 20, content: 'Mimi eats salmon.' });
     life.time = NOW + 100;
-    await life.sleep(database, async (run) => {
-      await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
-      await storage.mergeTwins(run, 20);
+    await life.consolidate(database, async (run) => {
+      await storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
+      await storage.mergeDuplicates(run, 20);
       await storage.evictExpired(run, life.time, 20);
-      const sources = (await life.seen(database)).filter(({ id }) => id === 'twin' || id === 'fish');
+      const sources = (await life.seen(database)).filter(({ id }) => id === 'duplicate' || id === 'fish');
       await storage.distil(run, { id: 'semantic', content: 'Mimi sleeps and eats.', sources, at: life.time });
       await storage.dropCandidates(run, await life.seen(database));
     });
@@ -143,20 +143,20 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(lines[0]).toBe('{"format":"memoryd","version":1,"lines":7}');
       expect(lines[3]).toBe(JSON.stringify(GOLDEN));
       const all = parsed(lines);
-      expect(all.map(({ id }) => id)).toEqual(['cat', 'twin', 'fish', 'wrong', 'right', 'over', 'semantic']);
-      expect(all[0]).toMatchObject({ merged_into: 'twin' });
+      expect(all.map(({ id }) => id)).toEqual(['cat', 'duplicate', 'fish', 'wrong', 'right', 'over', 'semantic']);
+      expect(all[0]).toMatchObject({ merged_into: 'duplicate' });
       expect(all[3]).toMatchObject({ superseded_by: 'right' });
       expect(all[4]).toMatchObject({ supersedes: 'wrong' });
       expect(all[5]).toMatchObject({ evicted_at: '2026-01-01T00:00:00.101Z' });
-      expect(all[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['twin', 'fish'] });
+      expect(all[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
     });
 
     it('tells a semantic memory after the first of its sources, whenever it was made', async () => {
       await keepSome();
       const { storage } = database;
       await storage.store(life.newMemory('late', 'Mimi purrs.'));
-      await life.sleep(database, async (run) => {
-        await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
+      await life.consolidate(database, async (run) => {
+        await storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
         const all = await life.seen(database);
         const semantic = all.find(({ id }) => id === 'semantic')?.ordinal ?? 0;
         const sources = all.filter(({ id }) => id === 'late');
@@ -239,7 +239,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
 
     it('leaves out links to what does not come, and hides nothing by them', async () => {
       await keepSome();
-      const without = (await exported(database)).filter((line) => !/^\{"id":"(twin|right)"/.test(line)).slice(1);
+      const without = (await exported(database)).filter((line) => !/^\{"id":"(duplicate|right)"/.test(line)).slice(1);
       const answer = await imported(other, [header(), ...without]);
       expect(answer).toMatchObject({ imported_count: 5, refused_count: 0, unlinked_count: 3 });
       const left = new Map(parsed(await exported(other)).map((line) => [line.id, line]));
@@ -249,10 +249,10 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
     });
 
-    it('again links what had been refused, and lets a twin be merged that came before the other', async () => {
+    it('again links what had been refused, and lets a duplicate be merged that came before the other', async () => {
       await keepSome();
       const lines = await exported(database);
-      const without = lines.filter((line) => !line.startsWith('{"id":"twin"')).slice(1);
+      const without = lines.filter((line) => !line.startsWith('{"id":"duplicate"')).slice(1);
       expect(await imported(other, [header(), ...without])).toMatchObject({ imported_count: 6, unlinked_count: 2 });
       const survivorFirst = [lines[0], lines[2], lines[1], ...lines.slice(3)] as string[];
       expect(await imported(other, survivorFirst)).toMatchObject({
@@ -261,21 +261,21 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         unlinked_count: 0,
       });
       const semantic = () => other.storage.memory(namespace, 'semantic', life.time);
-      expect(new Set((await semantic())?.derivedFrom)).toEqual(new Set(['twin', 'fish']));
-      await life.sleep(other, async (run) => {
-        await other.storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
-        expect(await other.storage.mergeTwins(run, 20)).toMatchObject({ count: 1 });
+      expect(new Set((await semantic())?.derivedFrom)).toEqual(new Set(['duplicate', 'fish']));
+      await life.consolidate(other, async (run) => {
+        await other.storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
+        expect(await other.storage.mergeDuplicates(run, 20)).toMatchObject({ count: 1 });
       });
-      await other.storage.forget(namespace, 'twin');
+      await other.storage.forget(namespace, 'duplicate');
       expect((await semantic())?.content).not.toContain('sleeps');
     });
 
     it('refuses what was distilled from memories of which another was distilled meanwhile', async () => {
       await keepSome();
       const lines = await exported(database);
-      const sources = lines.filter((line) => /^\{"id":"(twin|fish)"/.test(line));
+      const sources = lines.filter((line) => /^\{"id":"(duplicate|fish)"/.test(line));
       await imported(other, [header(), ...sources]);
-      await life.sleep(other, async (run) => {
+      await life.consolidate(other, async (run) => {
         const fish = (await life.seen(other)).filter(({ id }) => id === 'fish');
         await other.storage.distil(run, { id: 'own', content: 'Mimi eats salmon.', sources: fish, at: life.time });
       });
@@ -424,10 +424,10 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(pendingEmbeddings).toBe((await life.seen(other)).length);
     });
 
-    it('brings twins and sources along, so that forgetting one takes its words from all of them', async () => {
+    it('brings duplicates and sources along, so that forgetting one takes its words from all of them', async () => {
       await keepSome();
       await imported(other, await exported(database));
-      const forgotten = await other.storage.forget(namespace, 'twin');
+      const forgotten = await other.storage.forget(namespace, 'duplicate');
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: ['cat'] });
       const semantic = parsed(await exported(other)).find(({ id }) => id === 'semantic');
       expect(semantic).toMatchObject({ derived_from: ['fish'], content: 'Mimi eats salmon.', history: [] });
@@ -450,11 +450,11 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       await keepSome();
       await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));
       await imported(other, await exported(database));
-      await life.sleep(other, async (run) => {
-        expect((await other.storage.settle(run, { settledUntil: life.time, now: life.time }, 20)).count).toBe(1);
+      await life.consolidate(other, async (run) => {
+        expect((await other.storage.promote(run, { promotedUntil: life.time, now: life.time }, 20)).count).toBe(1);
         const waiting = parsed(await exported(other)).filter(({ awaits }) => (awaits as string[]).length > 0);
         expect(waiting.map(({ id }) => id)).toEqual(['new']);
-        expect((await other.storage.mergeTwins(run, 20)).count).toBe(1);
+        expect((await other.storage.mergeDuplicates(run, 20)).count).toBe(1);
       });
     });
 
@@ -465,10 +465,10 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(lines.at(-1)).toMatch(/^\{"declined_group":"[0-9A-F]{64}"\}$/);
       await imported(other, lines);
       const joining = (await life.seen(other))
-        .filter(({ id }) => id === 'twin' || id === 'fish')
+        .filter(({ id }) => id === 'duplicate' || id === 'fish')
         .map(({ ordinal }) => ordinal);
       expect(joining).toHaveLength(2);
-      const group = await other.storage.readGroup({ namespace, joining, settledUntil: life.time, now: life.time });
+      const group = await other.storage.readGroup({ namespace, joining, promotedUntil: life.time, now: life.time });
       expect(group.isClosed).toBe(true);
     });
   });

@@ -136,12 +136,12 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const [first, broken, ...beside] = await Promise.allSettled(
         [[nextMemory()], ...stores].map((memories) => tested.storage.storeMany(memories)),
       );
-      expect([first, ...beside].map((settled) => settled?.status)).toEqual(Array(5).fill('fulfilled'));
+      expect([first, ...beside].map((promoted) => promoted?.status)).toEqual(Array(5).fill('fulfilled'));
       expect(broken?.status).toBe('rejected');
       expect(await counts()).toEqual([5, 0, 0]);
     });
 
-    it('lets the oldest of many settle past three quarters of the maximum, in each namespace', async () => {
+    it('lets the oldest of many promote past three quarters of the maximum, in each namespace', async () => {
       const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
       await tested.storage.storeMany(many.flat());
       expect(await counts()).toEqual([30, 10, 0]);
@@ -149,7 +149,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect([working_count, episodic_count]).toEqual([30, 10]);
     });
 
-    it('lets the oldest working memories settle past three quarters of the maximum', async () => {
+    it('lets the oldest working memories promote past three quarters of the maximum', async () => {
       const kept: number[] = [];
       for (let i = 0; i < WORKING_MAX; i++) kept.push((await keep()).ordinal);
       expect(await counts()).toEqual([30, 10, 0]);
@@ -308,15 +308,15 @@ export function memoryStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('keeps the texts of a merged twin apart from those of the memory that it was merged into', async () => {
+    it('keeps the texts of a merged duplicate apart from those of the memory that it was merged into', async () => {
       const survivor = await keep({ content: 'same' });
-      const twin = await keep({ content: 'other' });
-      await change(twin.id, twin.storedAt + 1, 'same');
-      await tested.storage.mergeTwins(await begin(), 10);
+      const duplicate = await keep({ content: 'other' });
+      await change(duplicate.id, duplicate.storedAt + 1, 'same');
+      await tested.storage.mergeDuplicates(await begin(), 10);
       const texts = async (id: string) =>
         (await tested.storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
       expect(await texts(survivor.id)).toEqual(['same']);
-      expect(await texts(twin.id)).toEqual(['other', 'same']);
+      expect(await texts(duplicate.id)).toEqual(['other', 'same']);
     });
   });
 
@@ -449,7 +449,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
     it('counts each tier up to each moment, the moment included, and passes by as lists do', async () => {
       await keep({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
       await keep({ createdAt: NOW - 5, storedAt: NOW - 1000 });
-      await tested.storage.settle(await begin(), { settledUntil: NOW - 1000, now: NOW }, 10);
+      await tested.storage.promote(await begin(), { promotedUntil: NOW - 1000, now: NOW }, 10);
       await keep({ createdAt: NOW, source: 'mail' });
       await keep({ createdAt: NOW - 9, source: 'mail', expiresAt: NOW + 1 });
       await keep({ createdAt: NOW - 5, source: 'mail', namespace: 'other' });

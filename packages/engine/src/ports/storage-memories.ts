@@ -203,7 +203,7 @@ export interface UserRow {
 export interface MemoryStorage {
   /**
    * Keeps a memory, unless a quota of its namespace would be exceeded, whoever else writes. Past three quarters of the
-   * working maximum the namespace's oldest settle.
+   * working maximum the namespace's oldest promote.
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
@@ -239,7 +239,7 @@ export interface MemoryStorage {
     selection: ForgetSelection,
     onForgotten?: OnForgotten,
   ): Promise<{ count: number } & Forgetting>;
-  /** One memory that has not expired; merged twins are found too. */
+  /** One memory that has not expired; merged duplicates are found too. */
   memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
   /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
   history(
@@ -260,7 +260,7 @@ export interface MemoryStorage {
   ): Promise<Page<StoredMemory, Position>>;
   /** Returns how many live memories that pass each tier holds up to each moment, which is included, by `createdAt`. */
   growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
-  /** A session's memories, merged twins and what a maximum has evicted too, oldest first. */
+  /** A session's memories, merged duplicates and what a maximum has evicted too, oldest first. */
   session(
     namespace: string,
     sessionId: string,

@@ -76,14 +76,14 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     });
 
     it('holds what is merged, has expired or was evicted, until it is erased', async () => {
-      await keep({ content: 'twin' });
-      await keep({ content: 'twin' });
+      await keep({ content: 'duplicate' });
+      await keep({ content: 'duplicate' });
       await keep({ content: 'brief', expiresAt: NOW + 1 });
       const run = await tested.begin({ namespace: 'a' });
-      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
-      await tested.storage.mergeTwins(run, 10);
+      await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
+      await tested.storage.mergeDuplicates(run, 10);
       await tested.storage.evictExpired(run, NOW + 1, 10);
-      expect(await usedBy('a')).toEqual({ memories: 3, bytes: 13 });
+      expect(await usedBy('a')).toEqual({ memories: 3, bytes: 23 });
       await tested.storage.clearArchive(run, NOW + 2, 10);
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 8 });
     });
@@ -91,7 +91,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     it('holds of semantic memories only the texts that clients gave them', async () => {
       const sources = [await keep({ content: 'one' }), await keep({ content: 'two' })];
       const run = await tested.begin({ namespace: 'a' });
-      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
       const seen = await Promise.all(
         sources.map(async (id) => ({ ordinal: (await tested.storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
       );
@@ -269,7 +269,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await keep({ namespace: 'b', content: 'gone', expiresAt: NOW });
       expect(await tested.storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
       const run = await tested.begin({ namespace: 'b' });
-      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
       await tested.storage.endRun(run, NOW + 5);
       const { working_count, episodic_count, lastSleepAt } = await tested.storage.totals(NOW);
       expect({ working_count, episodic_count, lastSleepAt }).toEqual({
@@ -335,7 +335,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
 
   describe('deleting a namespace', () => {
     async function fill(namespace: string): Promise<void> {
-      for (const content of ['one', 'two', 'twin', 'twin'])
+      for (const content of ['one', 'two', 'duplicate', 'duplicate'])
         await keep({ namespace, id: `${content}-${++arrivals}`, content });
       await keep({ namespace, id: 'same', content: 'before', tags: ['t'], metadata: { k: 1 } });
       await tested.storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
@@ -352,8 +352,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       };
       await tested.keys.add({ ...key, createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null });
       const run = await tested.begin({ namespace });
-      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
-      await tested.storage.mergeTwins(run, 100);
+      await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 100);
+      await tested.storage.mergeDuplicates(run, 100);
       const { items } = await tested.storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
       const sources = items.filter(({ content }) => ['one', 'two'].includes(content));
       expect(await tested.storage.distil(run, { id: 'distilled', content: 'both', sources, at: NOW })).toBeDefined();

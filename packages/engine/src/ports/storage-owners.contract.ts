@@ -130,7 +130,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       const owners = [ANN, ANN, BEN, BEN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }];
       const kept = [];
       for (const owner of owners) kept.push(await keep({ ...owner, content: 'I like tea.' }));
-      expect((await tested.mergeTwins(100)).count).toBe(2);
+      expect((await tested.mergeDuplicates(100)).count).toBe(2);
       const merged = await Promise.all(kept.map(({ id }) => tested.storage.memory('default', id, NOW * 2)));
       const [first, , third] = kept;
       expect(merged.map((memory) => memory?.mergedInto)).toEqual([null, first?.id, null, third?.id, null, null]);
@@ -159,7 +159,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
     it('distils, refreshes and corrects nothing with a memory of another user or agent', async () => {
       const kept = [];
       for (const owner of [ANN, ANN, BEN, { userId: 'ann', agentId: 'cook' }]) kept.push(await keep(owner));
-      await tested.settle(NOW * 2, 100);
+      await tested.promote(NOW * 2, 100);
       const [a, b, other, agents] = kept.map(({ ordinal }) => ({ ordinal, version: 1 }));
       const run = await begin();
       const distil = (id: string, sources: (typeof a)[]) =>
@@ -182,7 +182,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       for (const owner of [ANN, BEN]) {
         const kept = [];
         for (let i = 0; i < 4; i++) kept.push(await keep({ ...owner, idempotency: { key: `k${i}`, digest: 'd' } }));
-        await tested.settle(NOW * 2, 100);
+        await tested.promote(NOW * 2, 100);
         const run = await begin();
         const sources = kept.slice(0, 2).map(({ ordinal }) => ({ ordinal, version: 1 }));
         await tested.storage.distil(run, { id: `of ${owner.userId}`, content: 'both', sources, at: NOW });

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { SLEEP_LEASE } from './coordination.ts';
+import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { RunRef, SleepRun, StepResult, UndoOutcome } from './storage-consolidation.ts';
+import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from './storage-consolidation.ts';
 
 /** What every adapter of the `RunStorage` port does. */
 export function runStorageContract(tested: TestedStorage): void {
-  const { keep, found, counts, begin, mergeTwins, evictExpired } = tested;
+  const { keep, found, counts, begin, mergeDuplicates, evictExpired } = tested;
 
   describe('runs of consolidation', () => {
     it('are counted by what they did', async () => {
       for (const content of ['x', 'x', 'y']) await keep({ content });
       await keep({ expiresAt: NOW });
       const run = await begin({ id: 'a run' });
-      await tested.storage.settle(run, oldEnough(NOW * 2), 10);
+      await tested.storage.promote(run, oldEnough(NOW * 2), 10);
       await tested.storage.evictExpired(run, NOW, 10);
-      await tested.storage.mergeTwins(run, 10);
-      expect(await tested.storage.endRun(run, NOW + 7)).toEqual<SleepRun>({
+      await tested.storage.mergeDuplicates(run, 10);
+      expect(await tested.storage.endRun(run, NOW + 7)).toEqual<ConsolidationRun>({
         no: run.no,
         id: 'a run',
         state: 'completed',
         startedAt: NOW,
         endedAt: NOW + 7,
-        counts: { settled: 4, evicted: 1, merged: 1, gained: 1 },
+        counts: { promoted: 4, evicted: 1, merged: 1, gained: 1 },
         notes: {},
       });
     });
@@ -29,30 +29,30 @@ export function runStorageContract(tested: TestedStorage): void {
     it('go on under their id and count on when a crash has left them', async () => {
       for (let i = 0; i < 3; i++) await keep();
       const left = await begin({ id: 'left', at: NOW + 1e6 });
-      await tested.storage.settle(left, oldEnough(NOW * 2), 2);
+      await tested.storage.promote(left, oldEnough(NOW * 2), 2);
       await tested.reopen();
-      const fence = (await tested.lease.acquire(SLEEP_LEASE, 'another process', NOW + 2e6, 1000)) as number;
+      const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'another process', NOW + 2e6, 1000)) as number;
       const begun = await tested.storage.beginRun('default', {
         id: 'new',
         startedAt: NOW + 2e6,
-        settledUntil: NOW,
+        promotedUntil: NOW,
         fence,
       });
       expect(begun).toEqual({
         outcome: 'resumed',
         ref: { namespace: 'default', no: left.no, id: 'left', fence },
-        settledUntil: NOW + 1e6,
+        promotedUntil: NOW + 1e6,
       });
-      expect(await tested.storage.settle(begun.ref, oldEnough(NOW + 1e6), 2)).toEqual({ count: 1, more: false });
-      expect(await tested.storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { settled: 3 } });
+      expect(await tested.storage.promote(begun.ref, oldEnough(NOW + 1e6), 2)).toEqual({ count: 1, more: false });
+      expect(await tested.storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { promoted: 3 } });
     });
 
     it('are apart in each namespace', async () => {
       const [one, other] = [await begin(), await begin({ namespace: 'other' })];
       expect(one.no).not.toBe(other.no);
       await keep();
-      expect(await tested.storage.settle(other, oldEnough(NOW * 2), 10)).toEqual({ count: 0, more: false });
-      expect(await tested.storage.settle(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
+      expect(await tested.storage.promote(other, oldEnough(NOW * 2), 10)).toEqual({ count: 0, more: false });
+      expect(await tested.storage.promote(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
     it('write nothing any more when another process has taken the lease', async () => {
@@ -61,23 +61,23 @@ export function runStorageContract(tested: TestedStorage): void {
       const slow = await begin();
       const quick = await begin({ holder: 'another process', at: NOW + 1000 });
       const refused = { code: 'UNAVAILABLE' };
-      await expect(tested.storage.settle(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
-      await expect(tested.storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
+      await expect(tested.storage.promote(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
+      await expect(tested.storage.mergeDuplicates(slow, 10)).rejects.toMatchObject(refused);
       await expect(tested.storage.dropCandidates(slow, [])).rejects.toMatchObject(refused);
       await expect(tested.storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(tested.storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
       const { fence } = slow;
-      const late = { id: 'late', startedAt: NOW, settledUntil: NOW, fence };
+      const late = { id: 'late', startedAt: NOW, promotedUntil: NOW, fence };
       await expect(tested.storage.beginRun('default', late)).rejects.toMatchObject(refused);
       expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
-      expect((await tested.storage.settle(quick, oldEnough(NOW * 2), 10)).count).toBe(2);
+      expect((await tested.storage.promote(quick, oldEnough(NOW * 2), 10)).count).toBe(2);
     });
 
-    async function sleepOnce(id = nextRunId(), now = NOW): Promise<RunRef> {
+    async function consolidateOnce(id = nextRunId(), now = NOW): Promise<RunRef> {
       const run = await begin({ id, at: now });
-      await all(() => tested.storage.settle(run, oldEnough(NOW + 1e6), 10));
+      await all(() => tested.storage.promote(run, oldEnough(NOW + 1e6), 10));
       await all(() => tested.storage.evictExpired(run, now, 10));
-      await all(() => tested.storage.mergeTwins(run, 10));
+      await all(() => tested.storage.mergeDuplicates(run, 10));
       await tested.storage.endRun(run, now);
       return run;
     }
@@ -88,7 +88,7 @@ export function runStorageContract(tested: TestedStorage): void {
 
     function beginUndo(id: string, endedAfter = 0): Promise<UndoOutcome> {
       return tested.lease
-        .acquire(SLEEP_LEASE, 'this process', NOW, 1000)
+        .acquire(CONSOLIDATION_LEASE, 'this process', NOW, 1000)
         .then((fence) => tested.storage.beginUndo('default', id, { fence: fence ?? 0, endedAfter }));
     }
 
@@ -102,29 +102,32 @@ export function runStorageContract(tested: TestedStorage): void {
       (await tested.storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
     it('are listed newest first, with what they did', async () => {
-      const [survivor, twin] = [await keep({ content: 'x', tags: ['a'] }), await keep({ content: 'x', tags: ['b'] })];
+      const [survivor, duplicate] = [
+        await keep({ content: 'x', tags: ['a'] }),
+        await keep({ content: 'x', tags: ['b'] }),
+      ];
       const expired = await keep({ expiresAt: NOW });
-      const first = await sleepOnce('first');
-      await sleepOnce('second');
+      const first = await consolidateOnce('first');
+      await consolidateOnce('second');
       const { items, total } = await tested.storage.runs('default', ALL);
       expect([items.map((run) => run.id), total]).toEqual([['second', 'first'], 2]);
       expect(await tested.storage.run('default', 'first')).toEqual(items[1]);
       expect(await tested.storage.run('other', 'first')).toBeUndefined();
       expect((await tested.storage.runs('other', ALL)).total).toBe(0);
       expect(await getChanges(first)).toEqual([
-        { kind: 'settled', id: survivor.id },
-        { kind: 'settled', id: twin.id },
-        { kind: 'settled', id: expired.id },
+        { kind: 'promoted', id: survivor.id },
+        { kind: 'promoted', id: duplicate.id },
+        { kind: 'promoted', id: expired.id },
         { kind: 'evicted', id: expired.id, reason: 'expired' },
         { kind: 'gained', id: survivor.id, before: { tags: ['a'], importance: 0.5 } },
-        { kind: 'merged', id: twin.id, mergedInto: survivor.id },
+        { kind: 'merged', id: duplicate.id, mergedInto: survivor.id },
       ]);
     });
 
     it('are read a page at a time, and so is what they did', async () => {
       for (let i = 0; i < 3; i++) await keep();
-      const run = await sleepOnce('a');
-      await sleepOnce('b');
+      const run = await consolidateOnce('a');
+      await consolidateOnce('b');
       const [newest] = (await tested.storage.runs('default', { ...ALL, limit: 1 })).items;
       const rest = await tested.storage.runs('default', { ...ALL, limit: 1, after: newest?.no ?? 0 });
       expect([newest?.id, rest.items.map(({ id }) => id), rest.next]).toEqual(['b', ['a'], undefined]);
@@ -136,63 +139,64 @@ export function runStorageContract(tested: TestedStorage): void {
     });
 
     it('no longer tell of a memory that has been forgotten', async () => {
-      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      const run = await sleepOnce();
-      await tested.storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'y' });
+      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      const run = await consolidateOnce();
+      await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'y' });
       await tested.storage.forget('default', survivor.id);
       expect(await getChanges(run)).toEqual([
-        { kind: 'settled', id: twin.id },
-        { kind: 'merged', id: twin.id, mergedInto: null },
+        { kind: 'promoted', id: duplicate.id },
+        { kind: 'merged', id: duplicate.id, mergedInto: null },
       ]);
-      expect((await tested.storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ settled: 2 });
+      expect((await tested.storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ promoted: 2 });
     });
 
-    it('are taken back whole: tiers, twins, what survivors gained, and what was evicted', async () => {
+    it('are taken back whole: tiers, duplicates, what survivors gained, and what was evicted', async () => {
       const survivor = await keep({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
-      const twin = await keep({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
+      const duplicate = await keep({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
       const evicted = await keep({ content: 'gone', expiresAt: NOW + 10 });
       await tested.storage.recordAccess([
         { namespace: 'default', ordinal: survivor.ordinal, count: 2, at: NOW },
-        { namespace: 'default', ordinal: twin.ordinal, count: 3, at: NOW + 5 },
+        { namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 },
       ]);
       const read = () =>
-        Promise.all([survivor, twin, evicted].map(({ id }) => tested.storage.memory('default', id, NOW)));
+        Promise.all([survivor, duplicate, evicted].map(({ id }) => tested.storage.memory('default', id, NOW)));
       const before = await read();
-      await sleepOnce('a run', NOW + 10);
+      await consolidateOnce('a run', NOW + 10);
       expect(await counts(NOW)).toEqual([0, 1, 0]);
       await undo('a run', 1);
       expect(await read()).toEqual(before);
       expect(await counts(NOW)).toEqual([3, 0, 0]);
-      expect(await found('x')).toEqual([survivor.ordinal, twin.ordinal]);
-      expect(await found('x', { tags: ['b'] })).toEqual([twin.ordinal]);
+      expect(await found('x')).toEqual([survivor.ordinal, duplicate.ordinal]);
+      expect(await found('x', { tags: ['b'] })).toEqual([duplicate.ordinal]);
       expect(await found('gone', {}, NOW)).toEqual([evicted.ordinal]);
       expect(await tested.storage.run('default', 'a run')).toMatchObject({ state: 'undone', counts: { merged: 1 } });
     });
 
-    it('bring back the twins that were evicted with a memory', async () => {
-      const [survivor, twin] = [await keep({ content: 'said twice' }), await keep({ content: 'said twice' })];
-      await mergeTwins(10);
+    it('bring back the duplicates that were evicted with a memory', async () => {
+      const [survivor, duplicate] = [await keep({ content: 'said twice' }), await keep({ content: 'said twice' })];
+      await mergeDuplicates(10);
       const run = await begin();
       expect(await tested.storage.evictExcess(run, 'working', [survivor.ordinal], NOW)).toBe(1);
       expect((await tested.storage.endRun(run, NOW)).counts).toMatchObject({ evicted: 1 });
-      for (const { id } of [survivor, twin]) expect(await tested.storage.memory('default', id, NOW)).toBeUndefined();
+      for (const { id } of [survivor, duplicate])
+        expect(await tested.storage.memory('default', id, NOW)).toBeUndefined();
       await undo(run.id);
       expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({ mergedInto: null });
-      expect(await tested.storage.memory('default', twin.id, NOW)).toMatchObject({ mergedInto: survivor.id });
+      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({ mergedInto: survivor.id });
       expect(await found('said twice')).toEqual([survivor.ordinal]);
     });
 
     it('taken back leave uses that came since', async () => {
-      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await tested.storage.recordAccess([{ namespace: 'default', ordinal: twin.ordinal, count: 3, at: NOW + 5 }]);
-      await sleepOnce('a run');
+      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 }]);
+      await consolidateOnce('a run');
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
       await undo('a run');
       expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({
         accessCount: 1,
         accessedAt: NOW + 7,
       });
-      expect(await tested.storage.memory('default', twin.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({
         accessCount: 3,
         accessedAt: NOW + 5,
       });
@@ -200,23 +204,23 @@ export function runStorageContract(tested: TestedStorage): void {
 
     it('are taken back newest first, past those that changed nothing', async () => {
       const older = await keep({ content: 'x', createdAt: NOW + 1 });
-      const twin = await keep({ content: 'x', createdAt: NOW + 2 });
-      await sleepOnce('first');
+      const duplicate = await keep({ content: 'x', createdAt: NOW + 2 });
+      await consolidateOnce('first');
       const oldest = await keep({ content: 'x', createdAt: NOW });
-      await sleepOnce('second');
-      await sleepOnce('idle');
+      await consolidateOnce('second');
+      await consolidateOnce('idle');
       const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
-      expect([await getMergedInto(older.id), await getMergedInto(twin.id)]).toEqual([oldest.id, oldest.id]);
+      expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([oldest.id, oldest.id]);
       expect(await beginUndo('first')).toEqual({ outcome: 'newer', id: 'second' });
       await undo('second');
-      expect([await getMergedInto(older.id), await getMergedInto(twin.id), await getMergedInto(oldest.id)]).toEqual([
-        null,
-        older.id,
-        null,
-      ]);
+      expect([
+        await getMergedInto(older.id),
+        await getMergedInto(duplicate.id),
+        await getMergedInto(oldest.id),
+      ]).toEqual([null, older.id, null]);
       await undo('first');
-      expect([await getMergedInto(older.id), await getMergedInto(twin.id)]).toEqual([null, null]);
-      expect(await found('x')).toEqual([older.ordinal, twin.ordinal, oldest.ordinal].sort((a, b) => a - b));
+      expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([null, null]);
+      expect(await found('x')).toEqual([older.ordinal, duplicate.ordinal, oldest.ordinal].sort((a, b) => a - b));
     });
 
     it.each(['changed', 'forgotten'] as const)(
@@ -224,9 +228,9 @@ export function runStorageContract(tested: TestedStorage): void {
       async (since) => {
         const older = await keep({ content: 'x', createdAt: NOW + 1 });
         const hidden = await keep({ content: 'x', createdAt: NOW + 2 });
-        await sleepOnce('first');
+        await consolidateOnce('first');
         await keep({ content: 'x', createdAt: NOW });
-        await sleepOnce('second');
+        await consolidateOnce('second');
         if (since === 'forgotten') await tested.storage.forget('default', older.id);
         else await tested.storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
         await undo('second');
@@ -242,7 +246,7 @@ export function runStorageContract(tested: TestedStorage): void {
         await keep({ content: 'x' }),
         await keep({ content: 'x', tags: ['gained'] }),
       ];
-      await sleepOnce('a run');
+      await consolidateOnce('a run');
       await tested.storage.forget('default', forgotten.id);
       const expiresAt = NOW * 2;
       await tested.storage.update({ namespace: 'default', id: visible.id, at: NOW, content: 'y', expiresAt });
@@ -256,8 +260,8 @@ export function runStorageContract(tested: TestedStorage): void {
     });
 
     it('taken back leave what a client writes meanwhile', async () => {
-      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x', tags: ['a'] })];
-      await sleepOnce('a run');
+      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x', tags: ['a'] })];
+      await consolidateOnce('a run');
       const begun = await beginUndo('a run');
       if (begun.outcome !== 'begun') throw new Error(begun.outcome);
       await tested.storage.update({ namespace: 'default', id: survivor.id, at: NOW, tags: ['mine'] });
@@ -266,34 +270,37 @@ export function runStorageContract(tested: TestedStorage): void {
         tags: ['mine'],
         tier: 'working',
       });
-      expect(await tested.storage.memory('default', twin.id, NOW)).toMatchObject({ tags: ['a'], mergedInto: null });
+      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({
+        tags: ['a'],
+        mergedInto: null,
+      });
     });
 
     it('taken back leave forgotten what was forgotten since', async () => {
       const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep()];
-      await sleepOnce('a run');
+      await consolidateOnce('a run');
       await tested.storage.forget('default', kept[0]?.id ?? '');
       await undo('a run');
       expect(await counts()).toEqual([1, 0, 0]);
     });
 
-    it('taken back take back a correction that came only by way of a twin', async () => {
-      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await sleepOnce('a run');
-      const correction = await keep({ content: 'y', supersedes: twin.id });
+    it('taken back take back a correction that came only by way of a duplicate', async () => {
+      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await consolidateOnce('a run');
+      const correction = await keep({ content: 'y', supersedes: duplicate.id });
       await undo('a run');
       expect((await tested.storage.memory('default', survivor.id, NOW))?.supersededBy).toBeNull();
-      expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
+      expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBe(correction.id);
     });
 
-    it('taken back take a correction of a twin back to the memory that it was merged into before', async () => {
+    it('taken back take a correction of a duplicate back to the memory that it was merged into before', async () => {
       const later = [
         await keep({ content: 'x', createdAt: NOW + 5 }),
         await keep({ content: 'x', createdAt: NOW + 6 }),
       ];
-      await sleepOnce();
+      await consolidateOnce();
       const oldest = await keep({ content: 'x', createdAt: NOW });
-      await sleepOnce('a run');
+      await consolidateOnce('a run');
       const correction = await keep({ content: 'y', supersedes: later[1]?.id ?? '' });
       const corrected = async () =>
         Promise.all(
@@ -311,7 +318,7 @@ export function runStorageContract(tested: TestedStorage): void {
       await keep();
       await begin({ id: 'a run' });
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'running' });
-      await sleepOnce();
+      await consolidateOnce();
       expect(await beginUndo('a run', NOW)).toEqual({ outcome: 'too-old' });
       await undo('a run');
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'undone' });
@@ -319,13 +326,13 @@ export function runStorageContract(tested: TestedStorage): void {
 
     it('go on being taken back where a crash stopped that', async () => {
       for (let i = 0; i < 5; i++) await keep();
-      await sleepOnce('a run');
+      await consolidateOnce('a run');
       const begun = await beginUndo('a run');
       if (begun.outcome !== 'begun') throw new Error(begun.outcome);
       expect(await tested.storage.undoSome(begun.ref, NOW, 2)).toEqual({ count: 2, more: true });
       await tested.reopen();
-      const fence = (await tested.lease.acquire(SLEEP_LEASE, 'another process', NOW + 1e6, 1000)) as number;
-      const next = { id: 'next', startedAt: NOW, settledUntil: NOW, fence };
+      const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'another process', NOW + 1e6, 1000)) as number;
+      const next = { id: 'next', startedAt: NOW, promotedUntil: NOW, fence };
       const left = await tested.storage.beginRun('default', next);
       expect(left).toEqual({ outcome: 'undoing', ref: { ...begun.ref, fence } });
       expect(await tested.storage.undoSome(left.ref, NOW, 10)).toEqual({ count: 3, more: false });
@@ -337,15 +344,17 @@ export function runStorageContract(tested: TestedStorage): void {
     it('take themselves back before they have ended', async () => {
       for (const content of ['x', 'x']) await keep({ content });
       const run = await begin({ id: 'a run' });
-      await tested.storage.settle(run, oldEnough(NOW + 1e6), 10);
-      await tested.storage.mergeTwins(run, 10);
+      await tested.storage.promote(run, oldEnough(NOW + 1e6), 10);
+      await tested.storage.mergeDuplicates(run, 10);
       await tested.storage.beginRevert(run, { why: 'recall fell' });
-      await expect(tested.storage.settle(run, oldEnough(NOW + 1e6), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(tested.storage.promote(run, oldEnough(NOW + 1e6), 10)).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+      });
       await all(() => tested.storage.undoSome(run, NOW + 3, 1));
       expect(await tested.storage.run('default', 'a run')).toMatchObject({
         state: 'reverted',
         endedAt: NOW + 3,
-        counts: { settled: 2, merged: 1 },
+        counts: { promoted: 2, merged: 1 },
         notes: { why: 'recall fell' },
       });
       expect(await counts()).toEqual([2, 0, 0]);
@@ -357,7 +366,7 @@ export function runStorageContract(tested: TestedStorage): void {
       await keep({ content: 'x', sessionId: 'other' });
       const expired = [await keep({ content: 'z', expiresAt: NOW }), await keep({ content: 'z', expiresAt: NOW })];
       const [a, b, c] = old.map((memory) => memory.id);
-      expect(await tested.storage.planSettle('default', oldEnough(until), 2)).toEqual({
+      expect(await tested.storage.planPromotion('default', oldEnough(until), 2)).toEqual({
         total: 3,
         items: [{ id: a }, { id: b }],
       });
@@ -370,11 +379,11 @@ export function runStorageContract(tested: TestedStorage): void {
         items: expired.map(({ id }) => ({ id, reason: 'expired' })),
       });
       const run = await begin();
-      expect(await tested.storage.settle(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
+      expect(await tested.storage.promote(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
       expect(await tested.storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
-      expect(await tested.storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
+      expect(await tested.storage.mergeDuplicates(run, 10)).toMatchObject({ count: 1 });
       const nothing = { total: 0, items: [] };
-      expect(await tested.storage.planSettle('default', oldEnough(until), 10)).toEqual(nothing);
+      expect(await tested.storage.planPromotion('default', oldEnough(until), 10)).toEqual(nothing);
       expect(await tested.storage.planMerge('default', NOW, 10)).toEqual(nothing);
       expect(await tested.storage.planEvict('default', NOW, 10)).toEqual(nothing);
       await keep({ id: 'late', content: 'y' });
@@ -392,17 +401,17 @@ export function runStorageContract(tested: TestedStorage): void {
     });
 
     it('erase what was evicted long ago, and records as old but the newest', async () => {
-      const [old, twin] = [
+      const [old, duplicate] = [
         await keep({ content: 'long gone', expiresAt: NOW }),
         await keep({ content: 'long gone', expiresAt: NOW }),
       ];
-      await all(async () => mergeTwins(10));
+      await all(async () => mergeDuplicates(10));
       const late = await keep({ content: 'lately gone', expiresAt: NOW + 5 });
-      await sleepOnce('old');
-      await sleepOnce('late', NOW + 5);
+      await consolidateOnce('old');
+      await consolidateOnce('late', NOW + 5);
       const run = await begin({ id: 'now', at: NOW + 10 });
       await all(() => tested.storage.clearArchive(run, NOW + 1, 1));
-      for (const { id } of [old, twin])
+      for (const { id } of [old, duplicate])
         expect(await tested.storage.forget('default', id)).toEqual({ outcome: 'unknown' });
       expect((await tested.storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now', 'late']);
       expect(await tested.storage.forget('default', late.id)).toMatchObject({ outcome: 'forgotten' });
@@ -424,7 +433,7 @@ export function runStorageContract(tested: TestedStorage): void {
     it('write nothing any more when they have ended', async () => {
       const run = await begin();
       await tested.storage.endRun(run, NOW);
-      await expect(tested.storage.settle(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(tested.storage.promote(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await expect(tested.storage.endRun(run, NOW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     });
   });

@@ -7,7 +7,7 @@ import { NO_ROW, NO_SESSION } from './storage-search.ts';
 
 /** What every adapter of the `SearchStorage` port does. */
 export function searchStorageContract(tested: TestedStorage): void {
-  const { keep, found, search, admitted, speaking, giveVector, mergeTwins, evictExpired } = tested;
+  const { keep, found, search, admitted, speaking, giveVector, mergeDuplicates, evictExpired } = tested;
 
   describe('searching', () => {
     it('finds by any word of the query and says how often each occurs', async () => {
@@ -132,9 +132,9 @@ export function searchStorageContract(tested: TestedStorage): void {
 
     it('reads only what is live', async () => {
       const expired = await keep({ expiresAt: NOW });
-      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
-      const ordinals = [expired.ordinal, first.ordinal, twin.ordinal];
+      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeDuplicates(10);
+      const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
       expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
         first.ordinal,
       ]);

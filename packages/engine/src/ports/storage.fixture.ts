@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import type { KeyStore } from './administration.ts';
-import { type Lease, SLEEP_LEASE } from './coordination.ts';
+import { CONSOLIDATION_LEASE, type Lease } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type { Storage } from './storage.ts';
 import type { RunRef, StepResult } from './storage-consolidation.ts';
@@ -45,7 +45,7 @@ export async function openForTest(
   };
 }
 
-/** Past three quarters of it, the oldest working memories settle. */
+/** Past three quarters of it, the oldest working memories promote. */
 export const WORKING_MAX = 40;
 
 export const NOW = Date.UTC(2026, 0, 1);
@@ -62,8 +62,8 @@ export const RED_HERON: SearchRequest = {
   tailSize: 0,
 };
 
-/** Working memories stored until a time settle; none lies ahead of the clock. */
-export const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
+/** Working memories stored until a time promote; none lies ahead of the clock. */
+export const oldEnough = (promotedUntil: number) => ({ promotedUntil, now: NOW * 2 });
 
 let arrivals = 0;
 
@@ -235,10 +235,10 @@ export class TestedStorage {
     fields: { id?: string; at?: number; holder?: string; namespace?: string } = {},
   ): Promise<RunRef> => {
     const { at = NOW, holder = 'this process', namespace = 'default' } = fields;
-    const fence = await this.lease.acquire(SLEEP_LEASE, holder, at, 1000);
+    const fence = await this.lease.acquire(CONSOLIDATION_LEASE, holder, at, 1000);
     if (fence === null) throw new Error('another process has the lease');
     const id = fields.id ?? nextRunId();
-    return (await this.storage.beginRun(namespace, { id, startedAt: at, settledUntil: at, fence })).ref;
+    return (await this.storage.beginRun(namespace, { id, startedAt: at, promotedUntil: at, fence })).ref;
   };
 
   /** One step of a run of its own. */
@@ -249,9 +249,9 @@ export class TestedStorage {
     return result;
   };
 
-  readonly settle = (until: number, limit: number) =>
-    this.#step((run) => this.storage.settle(run, oldEnough(until), limit));
-  readonly mergeTwins = (limit: number) => this.#step((run) => this.storage.mergeTwins(run, limit));
+  readonly promote = (until: number, limit: number) =>
+    this.#step((run) => this.storage.promote(run, oldEnough(until), limit));
+  readonly mergeDuplicates = (limit: number) => this.#step((run) => this.storage.mergeDuplicates(run, limit));
   readonly evictExpired = (now: number, limit: number) =>
     this.#step((run) => this.storage.evictExpired(run, now, limit));
 }

@@ -1,6 +1,6 @@
 import type { KeyStore } from './administration.ts';
 import type { Lease, Notices } from './coordination.ts';
-import type { DistilStorage, RunStorage, SleepStorage } from './storage-consolidation.ts';
+import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
 import type { KeptStorage } from './storage-kept.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { NamespaceStorage } from './storage-namespaces.ts';
@@ -19,7 +19,7 @@ export interface Storage
     VectorStorage,
     NamespaceStorage,
     RunStorage,
-    SleepStorage,
+    ConsolidationStorage,
     DistilStorage,
     KeptStorage {
   /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */

@@ -70,7 +70,7 @@ export async function openAt(
     dbPath,
     embedder: 'minilm',
     embeddingUrl: '',
-    sleepIntervalSeconds: 0,
+    consolidationIntervalSeconds: 0,
     workingAgeSeconds: 3600,
     archiveDays: 30,
     workingMax: 10_000,

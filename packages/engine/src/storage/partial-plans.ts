@@ -2,14 +2,14 @@ import { getRetention, type Retainable } from '../core/retention.ts';
 import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
-/** A twin that would be merged, and what into. */
-export interface PlannedTwin {
+/** A duplicate that would be merged, and what into. */
+export interface PlannedDuplicate {
   id: string;
   mergedInto: string;
 }
 
 /** What one reading of the memories that wait tells; `next` is after which to go on, absent behind the last. */
-export interface PlannedMerge extends Planned<PlannedTwin> {
+export interface PlannedMerge extends Planned<PlannedDuplicate> {
   next?: number;
 }
 
@@ -17,8 +17,8 @@ export interface PlannedMerge extends Planned<PlannedTwin> {
 export async function planMerge(
   planAfter: (after: number, most: number) => Promise<PlannedMerge>,
   most: number,
-): Promise<Planned<PlannedTwin>> {
-  const plan: Planned<PlannedTwin> = { total: 0, items: [] };
+): Promise<Planned<PlannedDuplicate>> {
+  const plan: Planned<PlannedDuplicate> = { total: 0, items: [] };
   for (let after: number | undefined = 0; after !== undefined; ) {
     const some: PlannedMerge = await planAfter(after, most - plan.items.length);
     plan.total += some.total;
@@ -28,8 +28,8 @@ export async function planMerge(
   return plan;
 }
 
-/** The twins of a group that would be merged into its first. */
-export function mergedIntoFirst([survivor, ...others]: readonly string[]): PlannedTwin[] {
+/** The duplicates of a group that would be merged into its first. */
+export function mergedIntoFirst([survivor, ...others]: readonly string[]): PlannedDuplicate[] {
   return survivor === undefined ? [] : others.map((id) => ({ id, mergedInto: survivor }));
 }
 

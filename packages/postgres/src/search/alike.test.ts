@@ -252,7 +252,7 @@ describe('searching PostgreSQL', () => {
 
   it('tells the same candidates to distil, their nearest and the rare words that both hold', async () => {
     let [shared, all] = [0, 0];
-    const asked = { namespace: 'default', settledUntil: NOW + DAY_MS, now: NOW, limit: 30 };
+    const asked = { namespace: 'default', promotedUntil: NOW + DAY_MS, now: NOW, limit: 30 };
     const [ours, theirs] = await Promise.all([postgres.distilCandidates(asked), sqlite.distilCandidates(asked)]);
     expect(ours.next).toBe(theirs.next);
     expect(ours.candidates.map(withoutNeighbours)).toEqual(theirs.candidates.map(withoutNeighbours));

@@ -7,7 +7,7 @@ import {
   type DistilNeighbour,
   groupedByOwner,
   hasOwners,
-  hasSettled,
+  isPromoted,
   MAX_VECTORS,
   mostMemoriesOfRareWord,
   NEAREST,
@@ -92,7 +92,7 @@ function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-/** Of those that wait, the next that have settled, and have vectors where others could be distilled with them. */
+/** Of those that wait, the next that have promoted, and have vectors where others could be distilled with them. */
 function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
   const { namespace, after = 0, limit } = request;
   return queries.rows<Member>(sql`
@@ -102,7 +102,7 @@ function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
     CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)} ${WITH_MEMBERSHIP}
     CROSS JOIN LATERAL (
       SELECT model FROM recall_entry WHERE namespace = m.namespace AND ordinal = m.ordinal OFFSET 0) AS e
-    WHERE ${hasSettled(request)} AND (NOT (${FIT}) OR e.model = ${model.number})
+    WHERE ${isPromoted(request)} AND (NOT (${FIT}) OR e.model = ${model.number})
     ORDER BY waiting.ordinal LIMIT ${limit}`);
 }
 
@@ -150,7 +150,7 @@ async function nearMembers(look: Look, candidates: readonly number[]): Promise<N
         ON v.namespace = m.namespace AND v.ordinal = m.ordinal WHERE looking.ordinal = near.candidate) AS cosine
     FROM near CROSS JOIN ${memoriesBy('m', sql`namespace = ${scope.namespace} AND ordinal = near.ordinal`)}
     ${WITH_MEMBERSHIP}
-    WHERE ${FIT} AND ${hasSettled(request)}
+    WHERE ${FIT} AND ${isPromoted(request)}
     ORDER BY near.candidate, cosine DESC, m.ordinal DESC`);
 }
 

@@ -23,7 +23,7 @@ const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds
 export const consolidateCommand: AddCommand = (program, env) => {
   const command = program
     .command('consolidate')
-    .description('Settle, merge, distil and expire now. Each run is recorded, and can be taken back.')
+    .description('Promote, merge, distil and expire now. Each run is recorded, and can be taken back.')
     .enablePositionalOptions();
   withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
   withMemoryOptions(command).action((flags: AnswerFlags) => consolidate(flags, env));
@@ -82,14 +82,14 @@ async function told(answer: ConsolidateResponse): Promise<string> {
 }
 
 /** What would happen, a memory a line; what is more than a plan names is counted. */
-async function planned({ settle, merge, distil, evict }: ConsolidationPlan): Promise<string> {
+async function planned({ promote, merge, distil, evict }: ConsolidationPlan): Promise<string> {
   const rows = [
-    ...settle.memories.map(({ id }) => ['settle', id, '']),
+    ...promote.memories.map(({ id }) => ['promote', id, '']),
     ...merge.memories.map(({ id, merged_into }) => ['merge', id, `into ${merged_into}`]),
     ...distil.memories.map(({ content, derived_from }) => ['distil', derived_from.join(' '), content]),
     ...evict.memories.map(({ id, reason }) => ['evict', id, reason]),
   ];
-  const totals = `would settle ${settle.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
+  const totals = `would promote ${promote.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
   return rows.length === 0 ? totals : (await tableFor(['WHAT', 'MEMORY', ''], rows)) + totals;
 }
 

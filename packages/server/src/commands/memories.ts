@@ -150,7 +150,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
       ...settings.database,
       keepModel: true,
       // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
-      sleepIntervalSeconds: 0,
+      consolidationIntervalSeconds: 0,
       telemetry: warnings(),
     });
   } catch (cause) {

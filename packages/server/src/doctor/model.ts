@@ -37,7 +37,7 @@ async function checkHealth(settings: Settings, dbPath: string): Promise<Embedder
   const engine = await openEngine({
     ...engineSettings(settings),
     dbPath,
-    sleepIntervalSeconds: 0,
+    consolidationIntervalSeconds: 0,
     telemetry: { report: () => {} },
   });
   try {

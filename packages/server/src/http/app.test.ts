@@ -20,7 +20,7 @@ import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-app-'));
-const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
+const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0' }, {});
 const telemetry = { report: () => {} };
 let engine: Engine;
 let app: App;

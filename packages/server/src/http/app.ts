@@ -122,7 +122,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'apiKey'
     | 'rateLimit'
     | 'workingMax'
-    | 'sleepIntervalSeconds'
+    | 'consolidationIntervalSeconds'
     | 'accessLog'
     | 'dbSizeAlertMb'
     | 'maxConnections'

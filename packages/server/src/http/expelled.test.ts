@@ -19,7 +19,7 @@ let app: App;
 
 beforeAll(async () => {
   const telemetry = { report: () => {} };
-  const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
+  const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0' }, {});
   engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -282,7 +282,7 @@ class World {
         return state.namespace === 'theirs' ? `theirs${made}` : `m${made - 1}`;
       },
     };
-    const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', rateLimit: '0' }, {});
+    const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0', rateLimit: '0' }, {});
     const dbPath = join(folder, `${name}.db`);
     const engine = await openEngine({
       ...engineSettings(settings),

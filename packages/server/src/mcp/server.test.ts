@@ -17,7 +17,7 @@ let engine: Engine;
 let api: MemoryApi;
 
 beforeAll(async () => {
-  const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
+  const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0' }, {});
   engine = await openEngine({
     ...engineSettings(settings),
     dbPath: join(folder, 'memory.db'),

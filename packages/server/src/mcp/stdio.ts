@@ -77,17 +77,17 @@ class AnsweringTransport extends StdioServerTransport {
 
   override async send(message: JSONRPCMessage): Promise<void> {
     await super.send(message);
-    if (!('method' in message) && message.id !== undefined) this.#settle(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#promote(message.id);
   }
 
   #note(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.#open.add(message.id);
     if (this.#open.size >= MAX_OPEN) this.#input.pause();
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
-    if (cancelled !== undefined) this.#settle(cancelled);
+    if (cancelled !== undefined) this.#promote(cancelled);
   }
 
-  #settle(id: RequestId): void {
+  #promote(id: RequestId): void {
     this.#open.delete(id);
     if (this.#open.size < MAX_OPEN && this.#input.isPaused()) this.#input.resume();
     if (this.#open.size === 0) this.#onAnswered?.();

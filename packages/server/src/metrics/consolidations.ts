@@ -25,7 +25,7 @@ export function consolidationMetrics(registers: Registers): (event: TelemetryEve
     registers,
   });
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const consolidated = counter('service_consolidated_memories_total', 'Memories that settled or were distilled.');
+  const consolidated = counter('service_consolidated_memories_total', 'Memories that promoted or were distilled.');
   const evicted = counter('service_evicted_memories_total', 'Memories that consolidation took out of recall.');
   return ({ event, facts = {} }) => {
     const outcome = getOutcome(event);

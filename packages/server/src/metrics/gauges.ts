@@ -14,7 +14,7 @@ export interface Readings {
   embedder: EmbedderState;
   isHealthy: boolean;
   condition: StorageCondition;
-  settings: Pick<Settings, 'workingMax' | 'sleepIntervalSeconds' | 'dbSizeAlertMb'>;
+  settings: Pick<Settings, 'workingMax' | 'consolidationIntervalSeconds' | 'dbSizeAlertMb'>;
   load: Load;
 }
 
@@ -60,7 +60,7 @@ const FURTHER_GAUGES = [
   [
     'service_consolidation_interval_seconds',
     'Time between consolidations that run by themselves; 0 where none do.',
-    ({ settings }) => settings.sleepIntervalSeconds,
+    ({ settings }) => settings.consolidationIntervalSeconds,
   ],
   ['service_pending_embeddings', 'Memories that wait for their vectors.', ({ stats }) => stats.pending_embeddings],
   [

@@ -20,7 +20,7 @@ const READINGS: Readings = {
   embedder: 'unavailable',
   isHealthy: true,
   condition: { diskFreeBytes: 7e9, diskSizeBytes: 9e9, backedUpAt: 1_700_000_000_000 },
-  settings: { workingMax: 10_000, sleepIntervalSeconds: 3600, dbSizeAlertMb: 5000 },
+  settings: { workingMax: 10_000, consolidationIntervalSeconds: 3600, dbSizeAlertMb: 5000 },
   load: {
     requestsUnderWay: 5,
     heavyWork: { copy: { taken: 2, waiting: 7 } },

@@ -43,7 +43,7 @@ interface Schema {
   'x-must'?: string;
 }
 
-/** Fields of fields are named as far as this, such as `plan.settle.memories[].id`. */
+/** Fields of fields are named as far as this, such as `plan.promote.memories[].id`. */
 const DEEPEST = 4;
 
 const JSON_TYPE = 'application/json';

@@ -25,7 +25,7 @@ describe('settings', () => {
       port: 8090,
       embedder: 'minilm',
       embeddingUrl: 'https://api.openai.com/v1',
-      sleepIntervalSeconds: 3600,
+      consolidationIntervalSeconds: 3600,
       workingAgeSeconds: 3600,
       archiveDays: 30,
       workingMax: 10_000,
@@ -52,9 +52,9 @@ describe('settings', () => {
   });
 
   it('each have a flag and a variable', () => {
-    expect(SETTING_NAMES.find(({ key }) => key === 'sleepIntervalSeconds')).toMatchObject({
-      flag: '--sleep-interval-seconds',
-      env: 'SERVICE_SLEEP_INTERVAL_SECONDS',
+    expect(SETTING_NAMES.find(({ key }) => key === 'consolidationIntervalSeconds')).toMatchObject({
+      flag: '--consolidation-interval-seconds',
+      env: 'SERVICE_CONSOLIDATION_INTERVAL_SECONDS',
     });
   });
 

@@ -253,14 +253,14 @@ export const SettingsSchema = Type.Object(
       }),
       isTimeZone,
     ),
-    sleepIntervalSeconds: engineNumber(
-      'sleepIntervalSeconds',
+    consolidationIntervalSeconds: engineNumber(
+      'consolidationIntervalSeconds',
       'Seconds between consolidations that run by themselves; 0 turns them off.',
       'seconds',
     ),
     workingAgeSeconds: engineNumber(
       'workingAgeSeconds',
-      'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
+      'Seconds since storing after which a consolidation that runs by itself promotes a working memory.',
       'seconds',
     ),
     archiveDays: engineNumber(
@@ -270,7 +270,7 @@ export const SettingsSchema = Type.Object(
     ),
     workingMax: engineNumber(
       'workingMax',
-      'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
+      'Most working memories of a namespace; past three quarters of it the oldest promote at once.',
     ),
     episodicMax: tierMax('episodic'),
     semanticMax: tierMax('semantic'),

@@ -309,8 +309,8 @@ export class EmbeddingQueue {
       this.#fresh = this.#fresh.filter(({ ordinal }) => !read.has(ordinal));
       const embedding = () => this.#embedAll(embedder, memories);
       // A text by consolidation can wait; where the model has changed, recall has the less to go by the longer it takes.
-      const isOfSleep = anew && !this.#reembedding;
-      await (isOfSleep ? paced(embedding) : embedding());
+      const isOfConsolidation = anew && !this.#reembedding;
+      await (isOfConsolidation ? paced(embedding) : embedding());
       if (anew) this.#reembedding?.advance(memories.length);
     } else this.#endReembedding();
     return memories.length;

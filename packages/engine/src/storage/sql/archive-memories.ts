@@ -58,7 +58,7 @@ async function evict(
   );
 }
 
-/** Notes when memories were evicted, or that they are not, and their twins with them, which they stand for. */
+/** Notes when memories were evicted, or that they are not, and their duplicates with them, which they stand for. */
 export async function setEvicted(
   transaction: Transaction,
   namespace: string,
@@ -120,16 +120,18 @@ async function dropRecords(
   let count = 0;
   while (count < limit) {
     const oldest = await transaction.row<{ no: number }>(sql`
-      SELECT no FROM sleep_run
+      SELECT no FROM consolidation_run
       WHERE namespace = ${namespace} AND no < ${no} AND ended_at <= ${until} AND state <> 'undoing'
       ORDER BY no LIMIT 1`);
     if (!oldest) break;
     const changes = sql`namespace = ${namespace} AND run = ${oldest.no}`;
     count += await transaction.run(sql`
-      DELETE FROM sleep_change WHERE ${changes} AND seq <= (
-        SELECT max(seq) FROM (SELECT seq FROM sleep_change WHERE ${changes} ORDER BY seq LIMIT ${limit - count}) AS first)`);
+      DELETE FROM consolidation_change WHERE ${changes} AND seq <= (
+        SELECT max(seq) FROM (SELECT seq FROM consolidation_change WHERE ${changes} ORDER BY seq LIMIT ${limit - count}) AS first)`);
     if (count < limit) {
-      count += await transaction.run(sql`DELETE FROM sleep_run WHERE namespace = ${namespace} AND no = ${oldest.no}`);
+      count += await transaction.run(
+        sql`DELETE FROM consolidation_run WHERE namespace = ${namespace} AND no = ${oldest.no}`,
+      );
     }
   }
   return count;

@@ -18,7 +18,7 @@ const ADD_TIERS = sql`ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = 
 
 /**
  * Adds to the kept counts of tiers. To be called by whatever lets memories into a tier or takes them out: storing,
- * forgetting, settling, merging, setting free, evicting, and taking these back.
+ * forgetting, promotion, merging, setting free, evicting, and taking these back.
  */
 export async function countTiers(queries: Queries, changes: readonly TierChange[]): Promise<void> {
   const sums = new Map<string, TierChange>();

@@ -113,7 +113,7 @@ export function endMigration(queries: Queries): Promise<void> {
   return deleteProperty(queries, MIGRATING_FROM);
 }
 
-const TABLES = ['memory', 'sleep_run', 'declined_group', 'quota', 'api_key'];
+const TABLES = ['memory', 'consolidation_run', 'declined_group', 'quota', 'api_key'];
 
 async function keepsAnything(queries: Queries): Promise<boolean> {
   const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');

@@ -1,4 +1,4 @@
-import type { Settling } from '../../ports/storage-consolidation.ts';
+import type { Promotion } from '../../ports/storage-consolidation.ts';
 import type { MemoryFilter } from '../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { attributeKey, filteredAttributes } from '../attributes.ts';
@@ -88,14 +88,14 @@ export function holders(namespace: string, name: string, value: string): Sql {
     WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)} AND a.value = ${attributeKey(value)}`;
 }
 
-/** Returns a condition on `memory m`: a working memory is old enough to settle. See `Settling`. */
-export function oldEnough(settling: Settling): Sql {
-  return sql`(m.stored_at <= ${settling.settledUntil} OR m.stored_at >= ${aheadFrom(settling)})`;
+/** Returns a condition on `memory m`: a working memory is old enough to promote. See `Promotion`. */
+export function oldEnough(promotion: Promotion): Sql {
+  return sql`(m.stored_at <= ${promotion.promotedUntil} OR m.stored_at >= ${aheadFrom(promotion)})`;
 }
 
-/** Returns a condition on `memory m`: it has settled, or is old enough to. */
-export function hasSettled(settling: Settling): Sql {
-  return sql`(m.tier <> 'working' OR ${oldEnough(settling)})`;
+/** Returns a condition on `memory m`: it has promoted, or is old enough to. */
+export function isPromoted(promotion: Promotion): Sql {
+  return sql`(m.tier <> 'working' OR ${oldEnough(promotion)})`;
 }
 
 /** Returns the columns of a memory that callers see (`MemoryRow`), of `memory m` joined by `WITH_ACCESS`. */
@@ -122,7 +122,7 @@ export function notExpired(now: number): Sql {
   return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
 }
 
-/** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
+/** In a tier: neither merged into a duplicate nor evicted. Expiry is apart, for it depends on the time. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 
 /** In the working tier. */
@@ -138,7 +138,7 @@ export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND
 export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
 /**
- * What makes two rows of `memory` in one session of a user twins, but for equal digests of unequal texts. Those that expire at
+ * What makes two rows of `memory` in one session of a user duplicates, but for equal digests of unequal texts. Those that expire at
  * different times, or that a filter by source or metadata tells apart, are none: merging them would hide a text earlier
  * than its client said, or from who looks for it by its labels.
  */
@@ -154,7 +154,7 @@ export function alike(one: string, other: string): string {
  */
 export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING');
 
-/** From when on a memory lies so far ahead of the clock that it is old enough to settle. See `Settling`. */
-export function aheadFrom({ settledUntil, now }: Settling): number {
-  return 2 * now - settledUntil;
+/** From when on a memory lies so far ahead of the clock that it is old enough to promote. See `Promotion`. */
+export function aheadFrom({ promotedUntil, now }: Promotion): number {
+  return 2 * now - promotedUntil;
 }

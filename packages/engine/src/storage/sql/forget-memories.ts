@@ -88,7 +88,7 @@ export async function lastOrdinal(queries: Queries, namespace: string): Promise<
 }
 
 /**
- * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their twins and what
+ * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their duplicates and what
  * was distilled from them alone. Returns how many went.
  */
 export async function forgetSome(
@@ -146,7 +146,7 @@ function selected(dialect: Dialect, namespace: string, selection: ForgetSelectio
 const TABLES = [
   ['memory_history', 'ordinal'],
   ['memory_access', 'ordinal'],
-  ['sleep_change', 'ordinal'],
+  ['consolidation_change', 'ordinal'],
   ['memory_source', 'semantic'],
   ['former_source', 'semantic'],
   ['memory', 'ordinal'],
@@ -194,12 +194,12 @@ async function passOnCorrections(
   }
 }
 
-type MergedTwin = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
+type MergedDuplicate = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
 
-/** Makes a merged twin a memory of its own, in recall unless it was evicted; what corrects it corrects it alone. */
+/** Makes a merged duplicate a memory of its own, in recall unless it was evicted; what corrects it corrects it alone. */
 export async function setFree(
   transaction: Transaction,
-  { namespace, ordinal, tier, mergedInto, evictedAt }: MergedTwin,
+  { namespace, ordinal, tier, mergedInto, evictedAt }: MergedDuplicate,
 ): Promise<void> {
   const freed = await transaction.row<{ correctedBy: string | null }>(sql`
     UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
@@ -213,7 +213,7 @@ export async function setFree(
 /** Memories that one transaction erases, so that other writers get their turn. */
 const ERASED_AT_ONCE = 100;
 
-/** Erases some of a namespace's memories that arrived up to an ordinal, with their twins; answers how many went. */
+/** Erases some of a namespace's memories that arrived up to an ordinal, with their duplicates; answers how many went. */
 export async function eraseSome(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
   // Without the semantic memories, none has to be distilled again from what is left.
   const semantic = await getFirst(
@@ -242,15 +242,15 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 
-const LEFT_BEHIND = ['sleep_run', 'idempotency_key', 'declined_group', 'quota'];
+const LEFT_BEHIND = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
 const COUNTERS = ['tier_count', 'usage'];
 
 /** Deletes what else is kept of a namespace; counters stay where memories have been stored meanwhile. */
 export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {
   await deleteKeys(transaction, namespace);
   await transaction.run(sql`
-    DELETE FROM sleep_change
-    WHERE namespace = ${namespace} AND run IN (SELECT no FROM sleep_run WHERE namespace = ${namespace})`);
+    DELETE FROM consolidation_change
+    WHERE namespace = ${namespace} AND run IN (SELECT no FROM consolidation_run WHERE namespace = ${namespace})`);
   for (const table of LEFT_BEHIND) {
     await transaction.run(sql`DELETE FROM ${raw(table)} WHERE namespace = ${namespace}`);
   }

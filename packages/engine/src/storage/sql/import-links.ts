@@ -61,7 +61,7 @@ async function addSources(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Merges twins into others, one after the other, since whether two may be depends on those before. */
+/** Merges duplicates into others, one after the other, since whether two may be depends on those before. */
 async function mergeAll(transaction: Transaction, namespace: string, links: readonly FoundLink[]): Promise<void> {
   const merged: { ordinal: number; tier: Tier; evictedAt: number | null }[] = [];
   for (const link of links) merged.push(...(await mergeInto(transaction, namespace, link)));

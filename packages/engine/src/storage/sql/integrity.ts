@@ -47,11 +47,11 @@ export const PROBLEMS: readonly string[] = [
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
   `SELECT 'memory ' || a.ordinal || ' has been given out and does not exist' FROM memory_access a
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
-  `SELECT 'a change is recorded of run ' || c.run || ', which does not exist' FROM sleep_change c
-   LEFT JOIN sleep_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
-  `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which does not exist' FROM sleep_change c
+  `SELECT 'a change is recorded of run ' || c.run || ', which does not exist' FROM consolidation_change c
+   LEFT JOIN consolidation_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
+  `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which does not exist' FROM consolidation_change c
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
-  `SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM sleep_run
+  `SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM consolidation_run
    WHERE state IN ('running', 'undoing') GROUP BY namespace HAVING count(*) > 1`,
   `SELECT 'memory ' || l.semantic || ' cannot have been distilled from memory ' || l.source FROM memory_source l
    LEFT JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic AND m.tier = 'semantic'

@@ -6,9 +6,9 @@ import { awaitDistilling } from './candidates.ts';
 import { inOrder } from './counters.ts';
 import { selfOrSurvivor } from './find-memory.ts';
 import { insertMemories } from './memory-rows.ts';
+import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { type Rooms, takenByNew } from './quotas.ts';
-import { settleExcess } from './settle-memories.ts';
 import { sql } from './sql.ts';
 
 /**
@@ -36,7 +36,7 @@ export async function storeMany(
   const ordinals = await insertMemories(transaction, kept, 'working');
   for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
   for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
-    await settleExcess(transaction, namespace, workingMax);
+    await promoteExcess(transaction, namespace, workingMax);
   }
   let next = 0;
   return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });

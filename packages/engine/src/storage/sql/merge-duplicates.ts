@@ -9,26 +9,26 @@ import type { Dialect, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Twins that one transaction merges, or about as many, so that other writers get their turn. */
+/** Duplicates that one transaction merges, or about as many, so that other writers get their turn. */
 const MERGED_AT_ONCE = 50;
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
- * the oldest of them; stops after about `limit`. See `Storage.mergeTwins`.
+ * the oldest of them; stops after about `limit`. See `Storage.mergeDuplicates`.
  */
-export async function mergeTwins(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
+export async function mergeDuplicates(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
   await assertRunning(transaction, run);
   const { namespace } = run;
   const most = Math.min(limit, MERGED_AT_ONCE);
   let count = 0;
   for (const ordinal of await dropSingle(transaction, namespace, limit)) {
     if (count >= most) break;
-    const twins = await readTwins(transaction, namespace, ordinal);
+    const duplicates = await readDuplicates(transaction, namespace, ordinal);
     let merged = 0;
-    for (const group of mergeableGroups(twins)) merged += await merge(transaction, run, group);
+    for (const group of mergeableGroups(duplicates)) merged += await merge(transaction, run, group);
     count += merged;
-    // A full reading may have left out twins: it is looked at once more.
-    if (twins.length < TWINS_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
+    // A full reading may have left out duplicates: it is looked at once more.
+    if (duplicates.length < DUPLICATES_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
   }
   const left = await transaction.row(
     sql`SELECT 1 FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT 1`,
@@ -36,17 +36,17 @@ export async function mergeTwins(transaction: Transaction, run: RunRef, limit: n
   return { count, more: left !== undefined };
 }
 
-/** Lets those of the first that wait which have no twin wait no longer, and answers the others. */
+/** Lets those of the first that wait which have no duplicate wait no longer, and answers the others. */
 async function dropSingle(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
   const { dialect } = transaction;
-  const waiting = await transaction.rows<{ ordinal: number; hasTwin: boolean | number }>(sql`
+  const waiting = await transaction.rows<{ ordinal: number; hasDuplicate: boolean | number }>(sql`
     SELECT waiting.ordinal, EXISTS (
       SELECT 1 FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, raw('waiting.ordinal'))}
-      ${joinDuplicates(dialect)} AND m.ordinal <> c.ordinal) AS "hasTwin"
+      ${joinDuplicates(dialect)} AND m.ordinal <> c.ordinal) AS "hasDuplicate"
     FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
     ORDER BY waiting.ordinal`);
-  const getOrdinals = (hasTwin: boolean) =>
-    waiting.filter((memory) => Boolean(memory.hasTwin) === hasTwin).map(({ ordinal }) => ordinal);
+  const getOrdinals = (hasDuplicate: boolean) =>
+    waiting.filter((memory) => Boolean(memory.hasDuplicate) === hasDuplicate).map(({ ordinal }) => ordinal);
   await drop(transaction, namespace, getOrdinals(false));
   return getOrdinals(true);
 }
@@ -57,13 +57,13 @@ async function drop(transaction: Transaction, namespace: string, ordinals: reado
       AND ordinal IN (SELECT ordinal FROM ${transaction.dialect.ordinals('looked_at', ordinals)})`);
 }
 
-function readTwins(transaction: Transaction, namespace: string, ordinal: number): Promise<Twin[]> {
+function readDuplicates(transaction: Transaction, namespace: string, ordinal: number): Promise<Duplicate[]> {
   const { dialect } = transaction;
-  return transaction.rows<Twin>(sql`
+  return transaction.rows<Duplicate>(sql`
     SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
     FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, sql`${ordinal}`)} ${joinDuplicates(dialect)}
     LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
-    ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`);
+    ORDER BY m.created_at, m.ordinal LIMIT ${DUPLICATES_AT_ONCE}`);
 }
 
 /** Returns a join of a memory that waits, as `c`. */
@@ -71,12 +71,12 @@ function joinWaiting({ joinMemory }: Dialect, namespace: string, ordinal: Sql): 
   return joinMemory('c', { namespace: sql`${namespace}`, ordinal });
 }
 
-async function merge(transaction: Transaction, run: RunRef, [survivor, ...others]: Twin[]): Promise<number> {
+async function merge(transaction: Transaction, run: RunRef, [survivor, ...others]: Duplicate[]): Promise<number> {
   if (!survivor || others.length === 0) return 0;
   const { namespace } = run;
   const ordinals = others.map(({ ordinal }) => ordinal);
   await gain(transaction, run, survivor, others);
-  await bringTwins(transaction, run, survivor, others);
+  await bringDuplicates(transaction, run, survivor, others);
   await transaction.recall.remove(namespace, ordinals);
   await takePlaceAsSource(transaction, namespace, survivor.ordinal, ordinals);
   const merged = await transaction.rows<{ tier: 'working' | 'episodic' }>(sql`
@@ -94,7 +94,12 @@ async function merge(transaction: Transaction, run: RunRef, [survivor, ...others
   return others.length;
 }
 
-async function gain(transaction: Transaction, run: RunRef, survivor: Twin, others: readonly Twin[]): Promise<void> {
+async function gain(
+  transaction: Transaction,
+  run: RunRef,
+  survivor: Duplicate,
+  others: readonly Duplicate[],
+): Promise<void> {
   const { namespace } = run;
   const { ordinal } = survivor;
   const { importance, tags, before } = getGain(survivor, others);
@@ -108,47 +113,47 @@ async function gain(transaction: Transaction, run: RunRef, survivor: Twin, other
   await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
 }
 
-/** Those that were merged into a twin now stand with it. */
-async function bringTwins(
+/** Those that were merged into a duplicate now stand with it. */
+async function bringDuplicates(
   transaction: Transaction,
   run: RunRef,
-  survivor: Twin,
-  others: readonly Twin[],
+  survivor: Duplicate,
+  others: readonly Duplicate[],
 ): Promise<void> {
   const { isIn } = transaction.dialect;
   const ordinals = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
   const these = sql`namespace = ${run.namespace} AND ${isIn(raw('merged_into'), [...ordinals.keys()])}`;
-  const brought = await transaction.rows<{ ordinal: number; twin: string }>(
-    sql`SELECT ordinal, merged_into AS twin FROM memory WHERE ${these}`,
+  const brought = await transaction.rows<{ ordinal: number; duplicate: string }>(
+    sql`SELECT ordinal, merged_into AS duplicate FROM memory WHERE ${these}`,
   );
   if (brought.length === 0) return;
   await transaction.run(sql`UPDATE memory SET merged_into = ${survivor.id} WHERE ${these}`);
   await recordChanges(
     transaction,
     run,
-    brought.map(({ ordinal, twin }) => ({
+    brought.map(({ ordinal, duplicate }) => ({
       kind: 'moved',
       ordinal,
-      detail: { from: ordinals.get(twin) as number, into: survivor.ordinal },
+      detail: { from: ordinals.get(duplicate) as number, into: survivor.ordinal },
     })),
   );
 }
 
-// A memory is a source once: where the survivor is one elsewhere, the twin stays what it is.
+// A memory is a source once: where the survivor is one elsewhere, the duplicate stays what it is.
 async function takePlaceAsSource(
   transaction: Transaction,
   namespace: string,
   survivor: number,
-  twins: readonly number[],
+  duplicates: readonly number[],
 ): Promise<void> {
   const links = await transaction.rows<{ source: number; semantic: number }>(sql`
     SELECT source, semantic FROM memory_source
-    WHERE ${transaction.dialect.isMemory('source', namespace, [survivor, ...twins])}`);
+    WHERE ${transaction.dialect.isMemory('source', namespace, [survivor, ...duplicates])}`);
   const semanticBySource = new Map(links.map(({ source, semantic }) => [source, semantic]));
-  for (const twin of twins) {
-    const semantic = semanticBySource.get(twin);
+  for (const duplicate of duplicates) {
+    const semantic = semanticBySource.get(duplicate);
     const survivors = semanticBySource.get(survivor);
-    const link = sql`namespace = ${namespace} AND source = ${twin}`;
+    const link = sql`namespace = ${namespace} AND source = ${duplicate}`;
     if (semantic === undefined) continue;
     if (survivors === undefined) {
       await transaction.run(sql`UPDATE memory_source SET source = ${survivor} WHERE ${link}`);
@@ -159,8 +164,8 @@ async function takePlaceAsSource(
   }
 }
 
-/** A memory that may have twins: others of its session with an equal text. */
-interface Twin {
+/** A memory that may have duplicates: others of its session with an equal text. */
+interface Duplicate {
   ordinal: number;
   id: string;
   content: string;
@@ -173,7 +178,7 @@ interface Twin {
 }
 
 /** A larger group is merged a part at a time; its oldest memory is in each. */
-const TWINS_AT_ONCE = 32;
+const DUPLICATES_AT_ONCE = 32;
 
 /** Memories that wait to be merged, and that a plan looks at in one reading. */
 export const PLANNED_AT_ONCE = 5000;
@@ -182,46 +187,46 @@ export const PLANNED_AT_ONCE = 5000;
  * Groups of memories with equal texts, each to be merged into its first. Equal digests are not yet equal texts; nothing is
  * merged on a digest alone, and nothing whose tags the first has no room for, by which it would no longer be found.
  */
-function* mergeableGroups(twins: readonly Twin[]): Iterable<Twin[]> {
-  for (const group of byExactText(twins)) yield withRoomForTags(group);
+function* mergeableGroups(duplicates: readonly Duplicate[]): Iterable<Duplicate[]> {
+  for (const group of byExactText(duplicates)) yield withRoomForTags(group);
 }
 
-function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
-  const groups = new Map<string, Twin[]>();
-  for (const twin of twins) {
-    const text = canonicalText(twin.content);
+function byExactText(duplicates: readonly Duplicate[]): Iterable<Duplicate[]> {
+  const groups = new Map<string, Duplicate[]>();
+  for (const duplicate of duplicates) {
+    const text = canonicalText(duplicate.content);
     const group = groups.get(text);
-    if (group) group.push(twin);
-    else groups.set(text, [twin]);
+    if (group) group.push(duplicate);
+    else groups.set(text, [duplicate]);
   }
   return groups.values();
 }
 
-function withRoomForTags(group: readonly Twin[]): Twin[] {
+function withRoomForTags(group: readonly Duplicate[]): Duplicate[] {
   let tags = new Set<string>();
-  return group.filter((twin) => {
-    const all = new Set([...tags, ...fromJson<string[]>(twin.tags)]);
+  return group.filter((duplicate) => {
+    const all = new Set([...tags, ...fromJson<string[]>(duplicate.tags)]);
     if (all.size > LIMITS.tags) return false;
     tags = all;
     return true;
   });
 }
 
-/** What a memory gains from twins that are merged into it, and what it had before. */
+/** What a memory gains from duplicates that are merged into it, and what it had before. */
 interface Gain {
   importance: number;
   tags: string[];
   before: ChangeDetails['gained'];
 }
 
-function getGain(survivor: Twin, others: readonly Twin[]): Gain {
+function getGain(survivor: Duplicate, others: readonly Duplicate[]): Gain {
   const all = [survivor, ...others];
-  const used = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  const used = others.reduce((sum, duplicate) => sum + (duplicate.count ?? 0), 0);
   const uses = Math.max(0, Math.min(used, LIMITS.counted - (survivor.count ?? 0)));
-  const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
+  const lastUse = Math.max(...all.map((duplicate) => duplicate.lastAt ?? 0));
   return {
-    importance: Math.max(...all.map((twin) => twin.importance)),
-    tags: [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))],
+    importance: Math.max(...all.map((duplicate) => duplicate.importance)),
+    tags: [...new Set(all.flatMap((duplicate) => fromJson<string[]>(duplicate.tags)))],
     before: {
       version: survivor.version,
       tags: fromJson<string[]>(survivor.tags),

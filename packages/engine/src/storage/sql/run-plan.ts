@@ -1,11 +1,11 @@
 import type { Tier } from '@memoryd/contract';
-import type { ChangeDetails, Planned, Settling } from '../../ports/storage-consolidation.ts';
+import type { ChangeDetails, Planned, Promotion } from '../../ports/storage-consolidation.ts';
 import type { Position } from '../../ports/storage-memories.ts';
 import {
   type LeastRetained,
   mergedIntoFirst,
+  type PlannedDuplicate,
   type PlannedMerge,
-  type PlannedTwin,
   RANKED_AT_ONCE,
   type Rankable,
   rank,
@@ -15,14 +15,14 @@ import { joinDuplicates, PLANNED_AT_ONCE } from './merge-duplicates.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** See `Storage.planSettle`. */
-export function planSettle(
+/** See `Storage.planPromotion`. */
+export function planPromotion(
   queries: Queries,
   namespace: string,
-  settling: Settling,
+  promotion: Promotion,
   most: number,
 ): Promise<Planned<{ id: string }>> {
-  const condition = sql`m.namespace = ${namespace} AND ${raw(WORKING)} AND ${oldEnough(settling)}`;
+  const condition = sql`m.namespace = ${namespace} AND ${raw(WORKING)} AND ${oldEnough(promotion)}`;
   const order = raw('m.stored_at, m.ordinal');
   return planned(queries, { columns: raw('m.id'), index: 'memory_working', condition, order, most });
 }
@@ -67,7 +67,7 @@ export async function planMergeAfter(
   const groups = await groupsAfter(queries, namespace, now, after);
   return {
     total: groups.reduce((sum, { size }) => sum + size - 1, 0),
-    items: await getTwins(queries, namespace, now, groups, most),
+    items: await getDuplicates(queries, namespace, now, groups, most),
     ...(last && { next: last.ordinal }),
   };
 }
@@ -96,13 +96,13 @@ function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number,
     GROUP BY c.ordinal HAVING count(*) > 1 AND min(e.ordinal) = c.ordinal ORDER BY c.ordinal`);
 }
 
-async function getTwins(
+async function getDuplicates(
   queries: Queries,
   namespace: string,
   now: number,
   groups: readonly Group[],
   most: number,
-): Promise<PlannedTwin[]> {
+): Promise<PlannedDuplicate[]> {
   const named: number[] = [];
   let count = 0;
   for (const { ordinal, size } of groups) {

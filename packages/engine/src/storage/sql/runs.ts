@@ -1,14 +1,14 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { SLEEP_LEASE } from '../../ports/coordination.ts';
+import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type {
   BegunRun,
   ChangeDetails,
   ChangeKind,
+  ConsolidationRun,
   NewRun,
   RunChange,
   RunRef,
   RunState,
-  SleepRun,
   UndoOutcome,
 } from '../../ports/storage-consolidation.ts';
 import type { Page, PageRequest } from '../../ports/storage-memories.ts';
@@ -21,31 +21,31 @@ import { raw, type Sql, sql } from './sql.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
 export async function beginRun(queries: Queries, namespace: string, begin: NewRun): Promise<BegunRun> {
-  await assertFence(queries, SLEEP_LEASE, begin.fence);
+  await assertFence(queries, CONSOLIDATION_LEASE, begin.fence);
   const unfinished = await queries.row<{ no: number; id: string; state: 'running' | 'undoing' }>(sql`
-    SELECT no, id, state FROM sleep_run
+    SELECT no, id, state FROM consolidation_run
     WHERE namespace = ${namespace} AND state IN ('running', 'undoing') ORDER BY no DESC LIMIT 1`);
   const no = unfinished?.no ?? (await insertRun(queries, namespace, begin));
   const ref = { namespace, no, id: unfinished?.id ?? begin.id, fence: begin.fence };
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
-  // What an unfinished run was to settle by a clock that has been set back since would be what is new now.
-  const settling = (await queries.row<{ settledUntil: number }>(sql`
-    UPDATE sleep_run SET settled_until = CASE
-        WHEN settled_until > ${begin.startedAt} OR settled_until < ${begin.settledUntil}
-          THEN CAST(${begin.settledUntil} AS bigint)
-        ELSE settled_until END
-    WHERE ${these(ref)} RETURNING settled_until AS "settledUntil"`)) as { settledUntil: number };
-  return { outcome: unfinished ? 'resumed' : 'begun', ref, ...settling };
+  // What an unfinished run was to promote by a clock that has been set back since would be what is new now.
+  const promotion = (await queries.row<{ promotedUntil: number }>(sql`
+    UPDATE consolidation_run SET promoted_until = CASE
+        WHEN promoted_until > ${begin.startedAt} OR promoted_until < ${begin.promotedUntil}
+          THEN CAST(${begin.promotedUntil} AS bigint)
+        ELSE promoted_until END
+    WHERE ${these(ref)} RETURNING promoted_until AS "promotedUntil"`)) as { promotedUntil: number };
+  return { outcome: unfinished ? 'resumed' : 'begun', ref, ...promotion };
 }
 
 async function insertRun(
   queries: Queries,
   namespace: string,
-  { id, startedAt, settledUntil }: NewRun,
+  { id, startedAt, promotedUntil }: NewRun,
 ): Promise<number> {
   const { no } = (await queries.row<{ no: number }>(sql`
-    INSERT INTO sleep_run (namespace, id, state, started_at, settled_until)
-    VALUES (${namespace}, ${id}, 'running', ${startedAt}, ${settledUntil}) RETURNING no`)) as { no: number };
+    INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until)
+    VALUES (${namespace}, ${id}, 'running', ${startedAt}, ${promotedUntil}) RETURNING no`)) as { no: number };
   return no;
 }
 
@@ -60,14 +60,16 @@ export async function endRun(
   run: RunRef,
   endedAt: number,
   notes: Record<string, unknown> = {},
-): Promise<SleepRun> {
+): Promise<ConsolidationRun> {
   await assertRunning(queries, run);
   const { dialect } = queries;
   await queries.run(sql`
-    UPDATE sleep_run AS r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(dialect)},
+    UPDATE consolidation_run AS r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(dialect)},
       notes = ${JSON.stringify(notes)}
     WHERE ${these(run)}`);
-  const ended = await queries.row<RunRow>(sql`SELECT ${runColumns(dialect)} FROM sleep_run r WHERE ${these(run)}`);
+  const ended = await queries.row<RunRow>(
+    sql`SELECT ${runColumns(dialect)} FROM consolidation_run r WHERE ${these(run)}`,
+  );
   return toRun(ended as RunRow);
 }
 
@@ -80,9 +82,11 @@ export function assertRunning(queries: Queries, run: RunRef): Promise<void> {
 }
 
 /** As `assertRunning`, for a run that is in another state. */
-export async function assertState(queries: Queries, run: RunRef, state: SleepRun['state']): Promise<void> {
-  await assertFence(queries, SLEEP_LEASE, run.fence);
-  const present = await queries.row<Pick<SleepRun, 'state'>>(sql`SELECT state FROM sleep_run WHERE ${these(run)}`);
+export async function assertState(queries: Queries, run: RunRef, state: ConsolidationRun['state']): Promise<void> {
+  await assertFence(queries, CONSOLIDATION_LEASE, run.fence);
+  const present = await queries.row<Pick<ConsolidationRun, 'state'>>(
+    sql`SELECT state FROM consolidation_run WHERE ${these(run)}`,
+  );
   if (present?.state !== state) throw new MemoryError('UNAVAILABLE', `the run is ${present?.state ?? 'gone'}`);
 }
 
@@ -100,9 +104,9 @@ export async function recordChanges<Kind extends ChangeKind>(
   );
   const ofRun = sql`namespace = ${namespace} AND run = ${no}`;
   await queries.run(sql`
-    INSERT INTO sleep_change (namespace, run, seq, kind, ordinal, detail)
+    INSERT INTO consolidation_change (namespace, run, seq, kind, ordinal, detail)
     SELECT ${namespace}, CAST(${no} AS bigint),
-      place + coalesce((SELECT max(seq) FROM sleep_change WHERE ${ofRun}), 0), kind, ordinal, detail
+      place + coalesce((SELECT max(seq) FROM consolidation_change WHERE ${ofRun}), 0), kind, ordinal, detail
     FROM ${records}`);
 }
 
@@ -111,18 +115,18 @@ export async function runs(
   queries: Queries,
   namespace: string,
   page: PageRequest<number>,
-): Promise<Page<SleepRun, number>> {
-  const total = await count(queries, sql`sleep_run WHERE namespace = ${namespace}`);
+): Promise<Page<ConsolidationRun, number>> {
+  const total = await count(queries, sql`consolidation_run WHERE namespace = ${namespace}`);
   const rows = await queries.rows<RunRow>(sql`
-    SELECT ${runColumns(queries.dialect)} FROM sleep_run r
+    SELECT ${runColumns(queries.dialect)} FROM consolidation_run r
     WHERE namespace = ${namespace} AND no < ${page.after ?? Number.MAX_SAFE_INTEGER} ORDER BY no DESC LIMIT ${page.limit + 1}`);
   return takeRuns(rows, page, total);
 }
 
 /** See `Storage.run`. */
-export async function run(queries: Queries, namespace: string, id: string): Promise<SleepRun | undefined> {
+export async function run(queries: Queries, namespace: string, id: string): Promise<ConsolidationRun | undefined> {
   const row = await queries.row<RunRow>(
-    sql`SELECT ${runColumns(queries.dialect)} FROM sleep_run r WHERE namespace = ${namespace} AND id = ${id}`,
+    sql`SELECT ${runColumns(queries.dialect)} FROM consolidation_run r WHERE namespace = ${namespace} AND id = ${id}`,
   );
   return row && toRun(row);
 }
@@ -135,11 +139,11 @@ export async function changes(
   page: PageRequest<number>,
 ): Promise<Page<RunChange, number>> {
   const ofIt = sql`c.namespace = ${namespace} AND c.run = ${no}`;
-  const total = await count(queries, sql`sleep_change c WHERE ${ofIt}`);
+  const total = await count(queries, sql`consolidation_change c WHERE ${ofIt}`);
   const rows = await queries.rows<ChangeRow>(sql`
     SELECT seq, kind, id, detail FROM (
       SELECT *, sum(octet_length(detail)) OVER (ORDER BY seq ${BEFORE_THE_LAST}) AS before FROM (
-        SELECT c.seq, c.kind, m.id, c.detail FROM sleep_change c CROSS JOIN memory m
+        SELECT c.seq, c.kind, m.id, c.detail FROM consolidation_change c CROSS JOIN memory m
         WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0}
         ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
@@ -159,14 +163,14 @@ async function getIds(
   return new Map(rows.map(({ ordinal, id }) => [ordinal, id]));
 }
 
-/** Returns the changes of `sleep_run r` by kind, as JSON. */
+/** Returns the changes of `consolidation_run r` by kind, as JSON. */
 export function changeCounts({ jsonObject }: Dialect): Sql {
   return sql`(SELECT ${jsonObject(raw('kind'), raw('count'))} FROM (
-    SELECT kind, count(*) AS count FROM sleep_change c WHERE c.namespace = r.namespace AND c.run = r.no
+    SELECT kind, count(*) AS count FROM consolidation_change c WHERE c.namespace = r.namespace AND c.run = r.no
     GROUP BY kind) AS by_kind)`;
 }
 
-/** Returns the columns of `sleep_run r` (`RunRow`). A run that is under way is counted as far as it has come. */
+/** Returns the columns of `consolidation_run r` (`RunRow`). A run that is under way is counted as far as it has come. */
 function runColumns(dialect: Dialect): Sql {
   return sql`r.no, r.id, r.state, r.started_at, r.ended_at, r.notes,
     CASE WHEN r.ended_at IS NULL THEN ${changeCounts(dialect)} ELSE r.counts END AS counts`;
@@ -183,7 +187,7 @@ interface RunRow {
   counts: string;
 }
 
-function toRun(row: RunRow): SleepRun {
+function toRun(row: RunRow): ConsolidationRun {
   return {
     no: row.no,
     id: row.id,
@@ -199,7 +203,7 @@ function toRun(row: RunRow): SleepRun {
 const FIXED_FIELDS_BYTES = 512;
 
 /** A page of runs. */
-function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, total: number): Page<SleepRun, number> {
+function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, total: number): Page<ConsolidationRun, number> {
   return takePage(rows, request, total, {
     toItem: toRun,
     getBytes: (row) => FIXED_FIELDS_BYTES + row.notes.length,
@@ -277,7 +281,7 @@ function toChange({ seq, kind, id, detail }: ChangeRow, getId: GetId): RunChange
 type Tell<Kind extends ChangeKind> = (detail: ChangeDetails[Kind], getId: GetId) => Partial<RunChange>;
 
 const TELL: { readonly [Kind in ChangeKind]: Tell<Kind> } = {
-  settled: () => ({}),
+  promoted: () => ({}),
   merged: ({ into }, getId) => ({ mergedInto: getId(into) }),
   moved: ({ into }, getId) => ({ mergedInto: getId(into) }),
   gained: ({ tags, importance }) => ({ before: { tags, importance } }),

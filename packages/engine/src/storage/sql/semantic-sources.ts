@@ -4,7 +4,7 @@ import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/stora
 import type { Owner } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import { waitBehindOthers } from './candidates.ts';
-import { DISTILLABLE, hasSettled } from './filters.ts';
+import { DISTILLABLE, isPromoted } from './filters.ts';
 import {
   type Erasable,
   type FoundMemory,
@@ -258,7 +258,7 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
       SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
       UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${semantic ?? null}) AS named
     CROSS JOIN memory m
-    WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal AND m.tier <> 'semantic' AND ${raw(DISTILLABLE)} AND ${hasSettled(request)}
+    WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal AND m.tier <> 'semantic' AND ${raw(DISTILLABLE)} AND ${isPromoted(request)}
     ORDER BY m.created_at, m.ordinal`);
   const ordinals = sources.map((source) => source.ordinal);
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);

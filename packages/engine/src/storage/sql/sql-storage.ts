@@ -113,8 +113,8 @@ export function sqlStorage(runner: SqlRunner) {
     },
 
     beginRun: (namespace, begin) => writeIn(namespace, 'beginRun', [namespace, begin]),
-    settle: (run, ...args) => writeIn(run.namespace, 'settle', [run, ...args]),
-    mergeTwins: (run, limit) => writeIn(run.namespace, 'mergeTwins', [run, limit]),
+    promote: (run, ...args) => writeIn(run.namespace, 'promote', [run, ...args]),
+    mergeDuplicates: (run, limit) => writeIn(run.namespace, 'mergeDuplicates', [run, limit]),
     readGroup: (request) => read('readGroup', request),
     distil: (run, memory) => writeIn(run.namespace, 'distil', [run, memory]),
     refresh: (run, memory) => writeIn(run.namespace, 'refresh', [run, memory]),
@@ -130,7 +130,7 @@ export function sqlStorage(runner: SqlRunner) {
       return cleared;
     },
     endRun: (run, ...args) => writeIn(run.namespace, 'endRun', [run, ...args]),
-    planSettle: (...args) => read('planSettle', ...args),
+    planPromotion: (...args) => read('planPromotion', ...args),
     planMerge: (namespace, now, most) =>
       planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), most),
     planEvict: (...args) => read('planEvict', ...args),

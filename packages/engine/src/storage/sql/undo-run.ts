@@ -1,4 +1,4 @@
-import { SLEEP_LEASE } from '../../ports/coordination.ts';
+import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { setEvicted } from './archive-memories.ts';
@@ -42,9 +42,9 @@ export async function beginUndo(
   id: string,
   { fence, endedAfter }: { fence: number; endedAfter: number },
 ): Promise<UndoOutcome> {
-  await assertFence(transaction, SLEEP_LEASE, fence);
+  await assertFence(transaction, CONSOLIDATION_LEASE, fence);
   const run = await transaction.row<UndoableRun>(
-    sql`SELECT no, state, ended_at AS "endedAt" FROM sleep_run WHERE namespace = ${namespace} AND id = ${id}`,
+    sql`SELECT no, state, ended_at AS "endedAt" FROM consolidation_run WHERE namespace = ${namespace} AND id = ${id}`,
   );
   if (!run) return { outcome: 'unknown' };
   const ref = { namespace, no: run.no, id, fence };
@@ -55,16 +55,16 @@ export async function beginUndo(
   if (newer !== undefined) return { outcome: 'newer', id: newer };
   const ids = await writtenSince(transaction, ref);
   if (ids.length > 0) return { outcome: 'written', ids };
-  await transaction.run(sql`UPDATE sleep_run SET state = 'undoing' WHERE ${these(ref)}`);
+  await transaction.run(sql`UPDATE consolidation_run SET state = 'undoing' WHERE ${these(ref)}`);
   return { outcome: 'begun', ref };
 }
 
 /** The newest run after this one that has changed anything and not been undone. */
 async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<string | undefined> {
   const newer = await queries.row<{ id: string }>(sql`
-    SELECT id FROM sleep_run r WHERE namespace = ${namespace} AND no > ${no}
+    SELECT id FROM consolidation_run r WHERE namespace = ${namespace} AND no > ${no}
       AND (state IN ('running', 'undoing') OR state = 'completed' AND EXISTS (
-        SELECT 1 FROM sleep_change c WHERE c.namespace = r.namespace AND c.run = r.no))
+        SELECT 1 FROM consolidation_change c WHERE c.namespace = r.namespace AND c.run = r.no))
     ORDER BY no DESC LIMIT 1`);
   return newer?.id;
 }
@@ -75,7 +75,7 @@ async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<st
  */
 async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
   const written = await queries.rows<{ id: string }>(sql`
-    SELECT DISTINCT m.id FROM sleep_change c CROSS JOIN memory m
+    SELECT DISTINCT m.id FROM consolidation_change c CROSS JOIN memory m
     WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}' AND c.kind <> 'gained'
       AND m.namespace = c.namespace AND m.ordinal = c.ordinal
       AND CAST(${queries.dialect.jsonField(raw('c.detail'), 'version')} AS integer) <> m.version
@@ -91,7 +91,7 @@ export async function beginRevert(
 ): Promise<void> {
   await assertRunning(transaction, run);
   await transaction.run(
-    sql`UPDATE sleep_run SET state = 'undoing', notes = ${JSON.stringify(notes)} WHERE ${these(run)}`,
+    sql`UPDATE consolidation_run SET state = 'undoing', notes = ${JSON.stringify(notes)} WHERE ${these(run)}`,
   );
 }
 
@@ -101,13 +101,13 @@ export async function undoSome(transaction: Transaction, run: RunRef, at: number
   const { namespace, no } = run;
   const most = Math.min(limit, TAKEN_BACK_AT_ONCE);
   const changes = await transaction.rows<Change>(sql`
-    SELECT seq, kind, ordinal, detail FROM sleep_change
+    SELECT seq, kind, ordinal, detail FROM consolidation_change
     WHERE namespace = ${namespace} AND run = ${no}
-      AND seq < coalesce((SELECT undone_from FROM sleep_run WHERE ${these(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
+      AND seq < coalesce((SELECT undone_from FROM consolidation_run WHERE ${these(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
     ORDER BY seq DESC LIMIT ${most}`);
   for (const change of changes) await takeBack(transaction, namespace, change);
   const last = changes.at(-1);
-  if (last) await transaction.run(sql`UPDATE sleep_run SET undone_from = ${last.seq} WHERE ${these(run)}`);
+  if (last) await transaction.run(sql`UPDATE consolidation_run SET undone_from = ${last.seq} WHERE ${these(run)}`);
   const more = changes.length === most;
   if (!more) await endUndo(transaction, run, at);
   return { count: changes.length, more };
@@ -117,7 +117,7 @@ type Change = Omit<ChangeRow, 'id'> & { ordinal: number };
 
 async function endUndo(transaction: Transaction, run: RunRef, at: number): Promise<void> {
   await transaction.run(sql`
-    UPDATE sleep_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
+    UPDATE consolidation_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
       counts = CASE WHEN ended_at IS NULL THEN ${changeCounts(transaction.dialect)} ELSE counts END, ended_at = coalesce(ended_at, ${at})
     WHERE ${these(run)}`);
 }
@@ -134,7 +134,7 @@ function takeBack(transaction: Transaction, namespace: string, { kind, ordinal, 
 type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Recorded<Kind>) => Promise<void>;
 
 const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
-  settled: unsettle,
+  promoted: demote,
   merged: unmerge,
   moved: moveBack,
   gained: giveBack,
@@ -144,7 +144,7 @@ const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
   evicted: unevict,
 };
 
-async function unsettle(transaction: Transaction, { namespace, ordinal }: Recorded<'settled'>): Promise<void> {
+async function demote(transaction: Transaction, { namespace, ordinal }: Recorded<'promoted'>): Promise<void> {
   const moved = await transaction.row<Pick<FoundMemory, 'mergedInto' | 'evictedAt'>>(sql`
     UPDATE memory SET tier = 'working'
     WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND tier = 'episodic'
@@ -164,33 +164,33 @@ async function unevict(transaction: Transaction, { namespace, ordinal }: Recorde
 }
 
 async function unmerge(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'merged'>): Promise<void> {
-  const twin = await twinIn(transaction, namespace, ordinal, detail.into);
-  if (twin) await setFree(transaction, twin);
+  const duplicate = await duplicateIn(transaction, namespace, ordinal, detail.into);
+  if (duplicate) await setFree(transaction, duplicate);
 }
 
 async function moveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'moved'>): Promise<void> {
-  const twin = await twinIn(transaction, namespace, ordinal, detail.into);
-  if (!twin) return;
+  const duplicate = await duplicateIn(transaction, namespace, ordinal, detail.into);
+  if (!duplicate) return;
   const former = await transaction.row<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
   // The memory that it was merged into before has been forgotten.
-  if (!former) return setFree(transaction, twin);
+  if (!former) return setFree(transaction, duplicate);
   const moved = await transaction.row<{ correctedBy: string | null }>(sql`
     UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
     RETURNING superseded_by AS "correctedBy"`);
-  if (moved?.correctedBy != null) await correctAnew(transaction, namespace, [twin.mergedInto, former.id]);
+  if (moved?.correctedBy != null) await correctAnew(transaction, namespace, [duplicate.mergedInto, former.id]);
 }
 
 /** A memory, if it is still merged into another. */
-async function twinIn(
+async function duplicateIn(
   transaction: Transaction,
   namespace: string,
   ordinal: number,
   into: number,
 ): Promise<(FoundMemory & { mergedInto: string }) | undefined> {
-  const twin = await findByOrdinal(transaction, namespace, ordinal);
+  const duplicate = await findByOrdinal(transaction, namespace, ordinal);
   const survivor = await findByOrdinal(transaction, namespace, into);
-  return survivor && twin?.mergedInto === survivor.id ? { ...twin, mergedInto: survivor.id } : undefined;
+  return survivor && duplicate?.mergedInto === survivor.id ? { ...duplicate, mergedInto: survivor.id } : undefined;
 }
 
 // What a client has written since the undo began stays.

@@ -50,7 +50,7 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
   // The newest run, not the latest: the clock may have been set back between two.
   const row = await queries.row<Omit<Facts, 'embedding'> & { modelId: string | null; total: number }>(sql`
     SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM usage WHERE ${these} AND user_id = '') AS "textBytes",
-      (SELECT ended_at FROM sleep_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
+      (SELECT ended_at FROM consolidation_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
         AS "lastSleepAt",
       (${countWaiting(these, await changedUntil(queries))}) AS "pendingEmbeddings",
       (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM tier_count WHERE ${these}) AS total,
@@ -166,7 +166,7 @@ export async function namespaceUsage(queries: Queries, now: number): Promise<Nam
       known AS (
         SELECT namespace FROM used WHERE memories > 0 OR bytes > 0
         UNION SELECT namespace FROM counted
-        UNION SELECT namespace FROM sleep_run
+        UNION SELECT namespace FROM consolidation_run
         UNION SELECT namespace FROM quota
         UNION SELECT namespace FROM good)
     SELECT known.namespace AS name, coalesce(u.memories, 0) AS memories, coalesce(u.bytes, 0) AS bytes,

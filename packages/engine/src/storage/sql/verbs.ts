@@ -17,12 +17,12 @@ import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './for
 import { importKept } from './import-records.ts';
 import { dropIdempotencyKeys, storeMany } from './keep-memories.ts';
 import { growth, memories, memory, session, sessions } from './memory-pages.ts';
-import { mergeTwins } from './merge-duplicates.ts';
+import { mergeDuplicates } from './merge-duplicates.ts';
+import { promote } from './promote-memories.ts';
 import { setQuota, userQuotas } from './quotas.ts';
-import { leastRetainedAfter, planEvict, planMergeAfter, planSettle } from './run-plan.ts';
+import { leastRetainedAfter, planEvict, planMergeAfter, planPromotion } from './run-plan.ts';
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
-import { settle } from './settle-memories.ts';
 import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';
@@ -33,7 +33,7 @@ import { users } from './users.ts';
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
   ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
-  ...{ runs, run, changes, readGroup, planSettle, planMergeAfter, planEvict, leastRetainedAfter },
+  ...{ runs, run, changes, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
 /** Writes by name: each gets a `Transaction`, and does all of its work in it or, when it throws, none. */
@@ -52,7 +52,7 @@ export const writeVerbs = {
     probe,
     noteBackup,
   },
-  ...{ beginRun, settle, mergeTwins, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
+  ...{ beginRun, promote, mergeDuplicates, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };
 

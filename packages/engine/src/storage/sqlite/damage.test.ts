@@ -186,7 +186,7 @@ describe('a look at all that is kept finds', () => {
       says: /memory 999 has a history/,
     },
     {
-      row: 'a twin without the memory that it was merged into',
+      row: 'a duplicate without the memory that it was merged into',
       damage: () => change("UPDATE memory SET merged_into = 'nobody' WHERE ordinal = 8"),
       says: /memory 8 was merged into one that does not exist/,
     },

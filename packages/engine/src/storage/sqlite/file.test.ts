@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Lease, SLEEP_LEASE } from '../../ports/coordination.ts';
+import { CONSOLIDATION_LEASE, type Lease } from '../../ports/coordination.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { OpenDatabase, Storage } from '../../ports/storage.ts';
 import type { RunRef } from '../../ports/storage-consolidation.ts';
@@ -27,8 +27,8 @@ const memory = (id: string, content: string, fields: Partial<NewMemory> = {}) =>
 
 /** A run of consolidation under way. */
 async function begin({ storage, lease }: { storage: Storage; lease: Lease }, id: string): Promise<RunRef> {
-  const fence = (await lease.acquire(SLEEP_LEASE, 'a test', 1, 1000)) ?? 0;
-  return (await storage.beginRun('default', { id, startedAt: 1, settledUntil: 1, fence })).ref;
+  const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'a test', 1, 1000)) ?? 0;
+  return (await storage.beginRun('default', { id, startedAt: 1, promotedUntil: 1, fence })).ref;
 }
 
 /** A connection of another program that still needs the log. */
@@ -116,9 +116,9 @@ describe('the file of an open database', () => {
   it('holds no byte of a forgotten memory in the records of runs', async () => {
     const { storage } = database;
     await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
-    await storage.store(memory('twin', 'same', { tags: ['quincunx'] }));
+    await storage.store(memory('duplicate', 'same', { tags: ['quincunx'] }));
     const run = await begin(database, 'a run that merges');
-    expect(await storage.mergeTwins(run, 1000)).toMatchObject({ count: 1 });
+    expect(await storage.mergeDuplicates(run, 1000)).toMatchObject({ count: 1 });
     await storage.endRun(run, 1);
     await storage.forget('default', 'survivor');
     const bytes = await bytesOnDisk(place);
@@ -397,7 +397,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('settles a 64th of the working maximum ahead, so that a full tier does not settle at every store', async () => {
+  it('promotes a 64th of the working maximum ahead, so that a full tier does not promote at every store', async () => {
     const storage = await open();
     const working = async () => (await storage.stats('default', 0)).working_count;
     await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));

@@ -29,8 +29,8 @@ beforeEach(() => {
   connection.exec(`
     INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
       NULL, x'00', '[]', '{}', 'text');
-    INSERT INTO sleep_run (namespace, id, state, started_at, settled_until) VALUES ('a', 'run', 'completed', 1, 1);
-    INSERT INTO sleep_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
+    INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until) VALUES ('a', 'run', 'completed', 1, 1);
+    INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
 });
 afterEach(() => connection.close());
 
@@ -76,7 +76,7 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],
   ['the names of namespaces', (queries) => namespaces(queries)],
   ['the changes of a run', (queries) => changes(queries, 'a', 1, PAGE)],
-  ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], settledUntil: 5, now: 5 })],
+  ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], promotedUntil: 5, now: 5 })],
   ['memories to forget by their tag', (transaction) => forgetSome(transaction, 'a', { tag: 'one' }, 10)],
   [
     'memories whose links come after them',

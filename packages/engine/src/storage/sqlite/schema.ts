@@ -151,23 +151,23 @@ export const MIGRATIONS: readonly string[] = [
 
   -- Runs of consolidation. ended_at is null until the run has done all its work; counts: changes by kind, as they were
   -- then. Of a run that is being undone, undone_from is the last change that has been taken back.
-  CREATE TABLE sleep_run (
+  CREATE TABLE consolidation_run (
     no INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'undoing', 'undone', 'reverted')),
     started_at INTEGER NOT NULL,
     ended_at INTEGER,
-    settled_until INTEGER NOT NULL,
+    promoted_until INTEGER NOT NULL,
     undone_from INTEGER,
     counts TEXT NOT NULL DEFAULT '{}',
     notes TEXT NOT NULL DEFAULT '{}'
   ) STRICT;
-  CREATE UNIQUE INDEX sleep_run_by_id ON sleep_run (namespace, id);
-  CREATE INDEX sleep_run_by_namespace ON sleep_run (namespace, no);
+  CREATE UNIQUE INDEX consolidation_run_by_id ON consolidation_run (namespace, id);
+  CREATE INDEX consolidation_run_by_namespace ON consolidation_run (namespace, no);
   -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
   -- memory has none.
-  CREATE TABLE sleep_change (
+  CREATE TABLE consolidation_change (
     namespace TEXT NOT NULL,
     run INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -176,7 +176,7 @@ export const MIGRATIONS: readonly string[] = [
     detail TEXT NOT NULL,
     PRIMARY KEY (run, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX sleep_change_by_memory ON sleep_change (ordinal);
+  CREATE INDEX consolidation_change_by_memory ON consolidation_change (ordinal);
 
   -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
   CREATE TABLE memory_source (

@@ -8,7 +8,7 @@ const config = { access: 'operate', heavy: 'consolidation' } as const;
 export const consolidate: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidate',
-    summary: 'Settle, merge, distil and expire now',
+    summary: 'Promote, merge, distil and expire now',
     description:
       'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers what ' +
       'would happen, and waits for no run.',

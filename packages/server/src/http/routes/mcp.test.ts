@@ -21,7 +21,7 @@ const CONTENT = 'x'.repeat(LIMIT_BYTES / 10);
 async function listen() {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-mcp-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
+  const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0' }, {});
   const telemetry = { report: () => {} };
   const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   onTestFinished(() => engine.close());

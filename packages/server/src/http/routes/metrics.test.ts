@@ -12,7 +12,7 @@ const telemetry = { report: () => {} };
 
 it('tells how full the fullest namespace is, since each has the maximum for itself', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-metrics-'));
-  const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', workingMax: '50' }, {});
+  const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0', workingMax: '50' }, {});
   const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   const app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
   for (const namespace of ['kitchen', 'travel', 'kitchen'])

@@ -35,7 +35,7 @@ export interface Served {
     | 'maxBatchBodyBytes'
     | 'slowClientSeconds'
     | 'workingMax'
-    | 'sleepIntervalSeconds'
+    | 'consolidationIntervalSeconds'
   >;
 }
 

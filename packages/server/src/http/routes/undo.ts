@@ -11,7 +11,7 @@ export const undo: Route = (app, { getApi }) => {
     operationId: 'undo',
     summary: 'Take the newest consolidation back',
     description:
-      'Merged and evicted memories come back into recall, settled ones become working memories again, and survivors of ' +
+      'Merged and evicted memories come back into recall, promoted ones become working memories again, and survivors of ' +
       'merges have the tags, importance and uses that they had before. Semantic memories that were made go, those that ' +
       'were made anew have their earlier texts and sources, and corrections that were found are dropped. What was ' +
       'forgotten since stays forgotten.',

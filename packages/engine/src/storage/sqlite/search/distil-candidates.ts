@@ -17,8 +17,8 @@ import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { ownerLabels } from './words.ts';
 
-/** See `Settling`. */
-const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
+/** See `Promotion`. */
+const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)';
 
 /** Memories among which to look at one candidate takes some milliseconds: recall is not to wait for a second one. */
 const LARGE = 250_000;
@@ -73,7 +73,7 @@ function waitingAfter(
   ).all(namespace, after, PASSED_AT_ONCE) as (Owner & { ordinal: number })[];
 }
 
-/** Undefined for one that has to go on waiting: to settle, or for its vectors. */
+/** Undefined for one that has to go on waiting: to promote, or for its vectors. */
 function getCandidate(look: Look, ordinal: number): DistilCandidate | undefined {
   const member = readMember(look, ordinal);
   if (!member || member.isYoung) return undefined;
@@ -86,7 +86,7 @@ function getCandidate(look: Look, ordinal: number): DistilCandidate | undefined 
 
 interface Member {
   version: number;
-  /** Whether it is not to settle yet, and whether it can be distilled when it has. */
+  /** Whether it is not to promote yet, and whether it can be distilled when it has. */
   isYoung: number;
   isFit: number;
   semantic: number | null;
@@ -101,7 +101,7 @@ function readMember({ connection, request, userId, agentId }: Look, ordinal: num
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
      FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal
      WHERE m.ordinal = @ordinal AND m.user_id = @userId AND m.agent_id = @agentId`,
-  ).get({ ordinal, userId, agentId, settledUntil: request.settledUntil, aheadFrom: aheadFrom(request) }) as
+  ).get({ ordinal, userId, agentId, promotedUntil: request.promotedUntil, aheadFrom: aheadFrom(request) }) as
     | Member
     | undefined;
 }

@@ -60,16 +60,16 @@ export class Distilling {
     this.#signal = signal;
   }
 
-  /** What a run would make now; `merged` are the ids of twins that it would merge before, which are no sources then. */
+  /** What a run would make now; `merged` are the ids of duplicates that it would merge before, which are no sources then. */
   async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistilling>> {
     while (await paced(() => this.#lookOn())) this.#signal.throwIfAborted();
     const planned: PlannedDistilling[] = [];
     for (let found = this.#next(); found; found = this.#next()) {
       this.#signal.throwIfAborted();
       const group = await this.#read(found);
-      const twins = group.sources.filter(({ id }) => merged.has(id));
+      const duplicates = group.sources.filter(({ id }) => merged.has(id));
       group.sources = group.sources.filter(({ id }) => !merged.has(id));
-      if (waitsFor(found, twins) || !isDistillable(found, group)) continue;
+      if (waitsFor(found, duplicates) || !isDistillable(found, group)) continue;
       const distilled = await this.#parts.distiller.distil(group, this.#signal);
       if (!distilled) continue;
       const { content } = distilled;
@@ -120,8 +120,8 @@ export class Distilling {
 
   /** Reads a group as it is now, without the sources that do not belong together. */
   async #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
-    const { namespace, settledUntil, now } = this.#due;
-    const request = { namespace, settledUntil, now, ...(semantic !== undefined && { semantic }) };
+    const { namespace, promotedUntil, now } = this.#due;
+    const request = { namespace, promotedUntil, now, ...(semantic !== undefined && { semantic }) };
     const group = await this.#parts.storage.readGroup({ ...request, joining });
     const { distiller, embedding } = this.#parts;
     const use = { onlyEnglish: embedding?.onlyEnglish ?? false, quoted: distiller.quotes };

@@ -5,8 +5,8 @@ import type { StoredMemory } from '../../ports/storage-memories.ts';
 import { type FindParts, find } from '../find.ts';
 import type { Due } from './steps.ts';
 
-/** Memories that are looked at: of those that are to settle, of those to merge, and of those that recall had before. */
-const SETTLING = 6;
+/** Memories that are looked at: of those that are to promote, of those to merge, and of those that recall had before. */
+const PROMOTING = 6;
 const MERGING = 3;
 const EPISODIC = 3;
 
@@ -93,13 +93,13 @@ export class SelfCheck {
   }
 
   async #sample(): Promise<StoredMemory[]> {
-    const { namespace, now, settledUntil } = this.#due;
+    const { namespace, now, promotedUntil } = this.#due;
     const { storage } = this.#parts;
-    const settling = await storage.planSettle(namespace, { settledUntil, now }, DRAWN_FROM);
+    const promotion = await storage.planPromotion(namespace, { promotedUntil, now }, DRAWN_FROM);
     const merging = await storage.planMerge(namespace, now, DRAWN_FROM);
     const page = { limit: EPISODIC, maxBytes: MAX_BYTES };
     const episodic = await storage.memories(namespace, { tier: 'episodic' }, page, now);
-    const drawn = [...spread(settling.items, SETTLING), ...spread(merging.items, MERGING), ...episodic.items];
+    const drawn = [...spread(promotion.items, PROMOTING), ...spread(merging.items, MERGING), ...episodic.items];
     const memories: StoredMemory[] = [];
     for (const id of new Set(drawn.map(({ id }) => id))) {
       const memory = await this.#read(id);
@@ -108,7 +108,7 @@ export class SelfCheck {
     return memories;
   }
 
-  /** Where its own text recalls a memory, or the twin that it was merged into; undefined when recall cannot answer now. */
+  /** Where its own text recalls a memory, or the duplicate that it was merged into; undefined when recall cannot answer now. */
   async #ask(memory: StoredMemory): Promise<{ place: number; score: number; before: number[] } | undefined> {
     const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
     try {

@@ -3,8 +3,8 @@ import { useMemo, useState } from 'react';
 import { distance, moment } from '../format.ts';
 import { type AskPage, usePages } from '../pages.ts';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
+import { PlanPanel } from '../parts/plan-panel.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
-import { SleepPlan } from '../parts/sleep-plan.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { getAddress, goTo } from '../place.ts';
 import { useService } from '../service.tsx';
@@ -14,7 +14,7 @@ const PAGE_RUNS = 50;
 const RUN_PX = 84;
 
 /** What sleep did, and what it would do now. */
-export function SleepPage() {
+export function ConsolidationPage() {
   const { shownFor } = useService();
   const { stats } = useWatch();
   const ask = useMemo(
@@ -32,13 +32,13 @@ export function SleepPage() {
       <header className="title">
         <h1>Sleep</h1>
         <p className="soft">
-          Settles what is new, merges exact twins, distils what belongs together. Nothing is lost by it.
+          Promotes what is new, merges exact duplicates, distils what belongs together. Nothing is lost by it.
           {stats?.next_sleep_at && ` Next ${distance(stats.next_sleep_at)}.`}
           {shownFor !== '' && ' Runs are about all users and agents.'}
         </p>
       </header>
       {planning ? (
-        <SleepPlan onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setPlanning(false)} />
+        <PlanPanel onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setPlanning(false)} />
       ) : (
         <div className="actions">
           <button type="button" className="primary" onClick={() => setPlanning(true)}>

@@ -1,7 +1,7 @@
 import { LIMITS, MemoryError } from '@memoryd/contract';
-import { type Lease, SLEEP_LEASE } from '../../ports/coordination.ts';
+import { CONSOLIDATION_LEASE, type Lease } from '../../ports/coordination.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
-import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
+import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { paced } from '../time.ts';
 import { Distilling, type DistilParts } from './distilling.ts';
@@ -14,8 +14,8 @@ import {
   HOUSEKEEPING,
   merge,
   planExcess,
+  promote,
   type Step,
-  settle,
   type TierMaxima,
   toCounts,
 } from './steps.ts';
@@ -31,8 +31,8 @@ const LEASE_PATIENCE_MS = 120_000;
 /** Undos, and plans, that wait for their turn. */
 const MAX_WAITING = 100;
 
-/** What the sleeper works with. `holder` names this process among those that share the database. */
-export interface SleeperParts extends DistilParts, SelfCheckParts {
+/** What the consolidator works with. `holder` names this process among those that share the database. */
+export interface ConsolidatorParts extends DistilParts, SelfCheckParts {
   lease: Lease;
   telemetry: Telemetry;
   holder: string;
@@ -43,33 +43,33 @@ export interface SleeperParts extends DistilParts, SelfCheckParts {
 }
 
 /** Consolidates, and undoes that: one at a time in this process and, by a lease, over all that share the database. */
-export class Sleeper {
-  readonly #parts: SleeperParts;
+export class Consolidator {
+  readonly #parts: ConsolidatorParts;
   /** The run of each namespace that waits to begin. */
-  readonly #waiting = new Map<string, { minAgeMs: number; run: Promise<SleepRun> }>();
+  readonly #waiting = new Map<string, { minAgeMs: number; run: Promise<ConsolidationRun> }>();
   #waitingUndos = 0;
   #last: Promise<unknown> = Promise.resolve();
   #waitingPlans = 0;
   #lastPlan: Promise<unknown> = Promise.resolve();
   readonly #stopping = new AbortController();
 
-  constructor(parts: SleeperParts) {
+  constructor(parts: ConsolidatorParts) {
     this.#parts = parts;
   }
 
   /**
    * A run that begins after this call, or the one that a crash left unfinished. Calls for a namespace share the run that
-   * waits to begin; it then settles what is as old as the least of the ages that they asked for.
+   * waits to begin; it then promotes what is as old as the least of the ages that they asked for.
    *
-   * @param minAgeMs time since storing after which a working memory settles
+   * @param minAgeMs time since storing after which a working memory promotes
    */
-  sleep(namespace: string, minAgeMs: number): Promise<SleepRun> {
+  consolidate(namespace: string, minAgeMs: number): Promise<ConsolidationRun> {
     const shared = this.#waiting.get(namespace);
     if (shared) {
       shared.minAgeMs = Math.min(shared.minAgeMs, minAgeMs);
       return shared.run;
     }
-    const run: Promise<SleepRun> = this.#inTurn((fence) => {
+    const run: Promise<ConsolidationRun> = this.#inTurn((fence) => {
       this.#waiting.delete(namespace);
       return this.#run(namespace, waiting.minAgeMs, fence);
     });
@@ -88,7 +88,7 @@ export class Sleeper {
       this.#stopping.signal.throwIfAborted();
       const { clock, maxima } = this.#parts;
       const now = clock.now();
-      return this.#plan({ namespace, now, settledUntil: now - minAgeMs, maxima });
+      return this.#plan({ namespace, now, promotedUntil: now - minAgeMs, maxima });
     });
     this.#lastPlan = planned.catch(() => {}).finally(() => this.#waitingPlans--);
     return planned;
@@ -96,18 +96,18 @@ export class Sleeper {
 
   /** A part of a plan is as of the moment in which it was read. */
   async #plan(due: Due) {
-    const { namespace, now, settledUntil } = due;
+    const { namespace, now, promotedUntil } = due;
     const { storage } = this.#parts;
-    const settled = await storage.planSettle(namespace, { settledUntil, now }, LIMITS.plannedMemories);
+    const promoted = await storage.planPromotion(namespace, { promotedUntil, now }, LIMITS.plannedMemories);
     const merged = await storage.planMerge(namespace, now, LIMITS.plannedMemories);
-    const twins = new Set(merged.items.map(({ id }) => id));
-    const distilled = await new Distilling(this.#parts, due, this.#stopping.signal).plan(twins);
+    const duplicates = new Set(merged.items.map(({ id }) => id));
+    const distilled = await new Distilling(this.#parts, due, this.#stopping.signal).plan(duplicates);
     const expired = await storage.planEvict(namespace, now, LIMITS.plannedMemories);
     const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
-    const over = await planExcess(storage, due, { settled: settled.total, merged, made });
+    const over = await planExcess(storage, due, { promoted: promoted.total, merged, made });
     const evicted = [...expired.items, ...over.items].slice(0, LIMITS.plannedMemories);
     return {
-      settle: settled,
+      promote: promoted,
       merge: merged,
       distil: distilled,
       evict: { total: expired.total + over.total, items: evicted },
@@ -139,7 +139,7 @@ export class Sleeper {
       } finally {
         clearInterval(renewal);
         // What was done stays done, and the lease ends by itself before long.
-        await lease.release(SLEEP_LEASE, holder).catch((error: unknown) => {
+        await lease.release(CONSOLIDATION_LEASE, holder).catch((error: unknown) => {
           telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
         });
       }
@@ -160,27 +160,27 @@ export class Sleeper {
   async #takeLease(): Promise<number | null> {
     this.#stopping.signal.throwIfAborted();
     const { lease, holder, clock } = this.#parts;
-    return lease.acquire(SLEEP_LEASE, holder, clock.now(), LEASE_MS);
+    return lease.acquire(CONSOLIDATION_LEASE, holder, clock.now(), LEASE_MS);
   }
 
-  async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
+  async #run(namespace: string, minAgeMs: number, fence: number): Promise<ConsolidationRun> {
     const { storage, clock, archiveMs, maxima } = this.#parts;
     const now = clock.now();
     const startedMs = performance.now();
     const { lastSleepAt } = await storage.stats(namespace, now);
     const certainNow = Math.min(now, lastSleepAt ?? 0);
-    const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
+    const { ref, promotedUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
     this.#tell(namespace, { state: 'started' });
     try {
-      const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
+      const underWay = { ref, now, promotedUntil, certainNow, archiveMs, maxima };
       const take = (step: Step) => this.#repeat(ref, () => paced(() => step(storage, underWay)));
       for (const step of HOUSEKEEPING) await take(step);
-      const due = { namespace, now, settledUntil, maxima };
+      const due = { namespace, now, promotedUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
       const distilling = new Distilling(this.#parts, due, this.#stopping.signal);
-      // What has expired is not merged any more, nor one of twins distilled.
-      for (const step of [settle, evict, merge, () => distilling.work(ref), excess]) await take(step);
+      // What has expired is not merged any more, nor one of duplicates distilled.
+      for (const step of [promote, evict, merge, () => distilling.work(ref), excess]) await take(step);
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
       const run = await storage.endRun(ref, clock.now(), distilling.notes);
@@ -192,9 +192,9 @@ export class Sleeper {
     }
   }
 
-  async #begin(namespace: string, startedAt: number, settledUntil: number, fence: number) {
+  async #begin(namespace: string, startedAt: number, promotedUntil: number, fence: number) {
     const { storage, ids } = this.#parts;
-    const begin = { id: ids.next(), startedAt, settledUntil, fence };
+    const begin = { id: ids.next(), startedAt, promotedUntil, fence };
     for (;;) {
       const begun = await storage.beginRun(namespace, begin);
       if (begun.outcome !== 'undoing') return begun;
@@ -214,11 +214,11 @@ export class Sleeper {
   }
 
   /** Takes back a run after which memories are no longer found by their own words. */
-  async #revert(ref: RunRef, lost: string[], startedMs: number): Promise<SleepRun> {
+  async #revert(ref: RunRef, lost: string[], startedMs: number): Promise<ConsolidationRun> {
     const { storage } = this.#parts;
     await storage.beginRevert(ref, { no_longer_recalled: lost });
     await this.#takeBack(ref);
-    const run = (await storage.run(ref.namespace, ref.id)) as SleepRun;
+    const run = (await storage.run(ref.namespace, ref.id)) as ConsolidationRun;
     this.#report(ref.namespace, 'reverted', run, startedMs, { no_longer_recalled: lost.length });
     return run;
   }
@@ -247,7 +247,7 @@ export class Sleeper {
   #report(
     namespace: string,
     state: 'completed' | 'undone' | 'reverted',
-    run: SleepRun,
+    run: ConsolidationRun,
     startedMs: number,
     facts: Record<string, number> = {},
   ): void {

@@ -10,9 +10,9 @@ import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { syntheticIvSeal, uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
-import { SleepSchedule } from './schedule.ts';
+import { Consolidator } from './consolidator.ts';
+import { ConsolidationSchedule } from './schedule.ts';
 import { type Recalled, recalledBy } from './self-check.ts';
-import { Sleeper } from './sleeper.ts';
 import type { TierMaxima } from './steps.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,8 +35,8 @@ beforeEach(() => {
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
 const newLog = () => new EventLog(clock, uuidV7);
 const recall: Recalled = (...asked) => recalledBy({ storage, clock })(...asked);
-const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled = recall) =>
-  new Sleeper({
+const consolidator = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled = recall) =>
+  new Consolidator({
     storage,
     lease,
     clock,
@@ -67,16 +67,16 @@ async function keepAll(count: number, fields: Fields = {}): Promise<void> {
 
 const runs = () => events.filter((event) => event.event === 'consolidation_completed').length;
 
-describe('sleeping', () => {
-  it('settles, merges and expires, and says how much', async () => {
+describe('consolidation', () => {
+  it('promotes, merges and expires, and says how much', async () => {
     for (const id of ['a', 'b', 'c']) await keep(id);
-    for (const id of ['twin 1', 'twin 2', 'twin 3']) await keep(id, { content: 'same' });
+    for (const id of ['duplicate 1', 'duplicate 2', 'duplicate 3']) await keep(id, { content: 'same' });
     await keep('expired', { expiresAt: now });
-    expect(await sleeper().sleep('default', 0)).toMatchObject({
+    expect(await consolidator().consolidate('default', 0)).toMatchObject({
       state: 'completed',
       startedAt: now,
       endedAt: now,
-      counts: { settled: 7, evicted: 1, merged: 2, gained: 1 },
+      counts: { promoted: 7, evicted: 1, merged: 2, gained: 1 },
     });
     expect(await storage.stats('default', now)).toMatchObject({
       working_count: 0,
@@ -85,16 +85,16 @@ describe('sleeping', () => {
     });
   });
 
-  it('settles only what is old enough, by the time of storing', async () => {
+  it('promotes only what is old enough, by the time of storing', async () => {
     await keep('old', { storedAt: now - HOUR_MS });
     await keep('young', { storedAt: now - HOUR_MS + 1 });
-    expect((await sleeper().sleep('default', HOUR_MS)).counts.settled).toBe(1);
+    expect((await consolidator().consolidate('default', HOUR_MS)).counts.promoted).toBe(1);
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
   it('goes through more memories than one step takes', async () => {
     await keepAll(1201);
-    expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1201);
+    expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1201);
   });
 
   it('evicts what is retained least where a tier holds more than it may, and nothing else', async () => {
@@ -105,27 +105,27 @@ describe('sleeping', () => {
       ['d', 0.2],
     ] as const)
       await keep(id, { importance });
-    const run = await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0);
-    expect(run.counts).toEqual({ settled: 4, evicted: 2 });
+    const run = await consolidator('one', { episodic: 2, semantic: 0 }).consolidate('default', 0);
+    expect(run.counts).toEqual({ promoted: 4, evicted: 2 });
     const left = await Promise.all(['a', 'b', 'c', 'd'].map((id) => storage.memory('default', id, now)));
     expect(left.map((memory) => memory?.id)).toEqual(['a', undefined, 'c', undefined]);
-    expect((await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0)).counts).toEqual({});
+    expect((await consolidator('one', { episodic: 2, semantic: 0 }).consolidate('default', 0)).counts).toEqual({});
   });
 
   it('evicts more than one ranking names, and none of the working tier', async () => {
     await keepAll(5300, { storedAt: now - HOUR_MS });
     await keep('young');
-    const run = await sleeper('one', { episodic: 100, semantic: 0 }).sleep('default', HOUR_MS);
-    expect(run.counts).toEqual({ settled: 5300, evicted: 5200 });
+    const run = await consolidator('one', { episodic: 100, semantic: 0 }).consolidate('default', HOUR_MS);
+    expect(run.counts).toEqual({ promoted: 5300, evicted: 5200 });
     expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
   });
 
   it('evicts nothing for age alone', async () => {
     await keep('old', { storedAt: 0, importance: 0 });
-    expect((await sleeper().sleep('default', 0)).counts).toEqual({ settled: 1 });
+    expect((await consolidator().consolidate('default', 0)).counts).toEqual({ promoted: 1 });
   });
 
-  it('stands where a text that begins as others do loses the neighbour that is merged into its twin', async () => {
+  it('stands where a text that begins as others do loses the neighbour that is merged into its duplicate', async () => {
     const header =
       'Weekly status report of the platform team, written for the steering group and for everybody who follows the ' +
       'migration of the billing service to the new data centre in Oslo. It lists what was done, what is planned for the ' +
@@ -141,22 +141,22 @@ describe('sleeping', () => {
       await keep(`lunch ${week}`, { content: `Lunch option ${week} was soup${week}`, sessionId: 's' });
     }
     await keep('longer', { content: report(99, appendix.repeat(2)), sessionId: 's' });
-    await sleeper().sleep('default', 0);
-    await keep('twin', { content: report(3), sessionId: 's' });
+    await consolidator().consolidate('default', 0);
+    await keep('duplicate', { content: report(3), sessionId: 's' });
     now += HOUR_MS;
-    expect(await sleeper().sleep('default', 0)).toMatchObject({ state: 'completed', counts: { merged: 1 } });
+    expect(await consolidator().consolidate('default', 0)).toMatchObject({ state: 'completed', counts: { merged: 1 } });
   });
 
   it('takes itself back where a text that it touched is no longer recalled by its own words', async () => {
     await keep('a', { content: 'the lighthouse keeper plays chess' });
-    await keep('twin', { content: ' the lighthouse keeper plays chess' });
+    await keep('duplicate', { content: ' the lighthouse keeper plays chess' });
     let asked = 0;
     // Each is found before the run and no longer after it.
     const hiding: Recalled = async (...question) => (++asked > 2 ? [] : recall(...question));
-    const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
-    expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'twin'] } });
+    const run = await consolidator('one', ANY_NUMBER, newLog(), hiding).consolidate('default', 0);
+    expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'duplicate'] } });
     expect(events.at(-1)).toMatchObject({ level: 'error', event: 'consolidation_reverted' });
-    for (const id of ['a', 'twin']) {
+    for (const id of ['a', 'duplicate']) {
       expect(await storage.memory('default', id, now)).toMatchObject({ tier: 'working', mergedInto: null });
     }
   });
@@ -173,7 +173,7 @@ describe('sleeping', () => {
       if (asked === 2) expect(found.slice(0, 10).map(({ ordinal }) => ordinal)).not.toContain(touched);
       return found;
     };
-    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    const run = await consolidator('one', ANY_NUMBER, newLog(), crowded).consolidate('default', 0);
     expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
@@ -195,7 +195,7 @@ describe('sleeping', () => {
       const moved = { ordinal: touched, score: place === own ? score : score - fall };
       return own === -1 ? found : [...others.slice(0, place), moved, ...others.slice(place)];
     };
-    expect((await sleeper('one', ANY_NUMBER, newLog(), falling).sleep('default', 0)).state).toBe(state);
+    expect((await consolidator('one', ANY_NUMBER, newLog(), falling).consolidate('default', 0)).state).toBe(state);
     expect(asked).toBe(2);
   });
 
@@ -212,7 +212,9 @@ describe('sleeping', () => {
       const others = found.filter(({ ordinal }) => ordinal > same);
       return [{ ordinal: best, score: 0.9 }, ...others, { ordinal: repeat, score: 0.5 }];
     };
-    expect((await sleeper('one', ANY_NUMBER, newLog(), changing).sleep('default', 0)).state).toBe('completed');
+    expect((await consolidator('one', ANY_NUMBER, newLog(), changing).consolidate('default', 0)).state).toBe(
+      'completed',
+    );
     expect(asked).toBe(2);
   });
 
@@ -223,32 +225,34 @@ describe('sleeping', () => {
       if (++asked === 2) now += 5;
       return recall(...question);
     };
-    const run = await sleeper('one', ANY_NUMBER, newLog(), slow).sleep('default', 0);
+    const run = await consolidator('one', ANY_NUMBER, newLog(), slow).consolidate('default', 0);
     expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
-  it('stands where a twin was evicted with the memory that it was merged into', async () => {
+  it('stands where a duplicate was evicted with the memory that it was merged into', async () => {
     await keep('kept', { content: 'the harbour wall', importance: 1 });
     for (const id of ['one', 'two']) await keep(id, { content: 'the lighthouse keeper', importance: 0 });
-    const run = await sleeper('one', { episodic: 1, semantic: 0 }).sleep('default', 0);
-    expect(run).toMatchObject({ state: 'completed', counts: { settled: 3, merged: 1, evicted: 1 } });
+    const run = await consolidator('one', { episodic: 1, semantic: 0 }).consolidate('default', 0);
+    expect(run).toMatchObject({ state: 'completed', counts: { promoted: 3, merged: 1, evicted: 1 } });
   });
 
   it('goes on where recall cannot answer its check', async () => {
     await keep('a');
     const busy: Recalled = () => Promise.reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
-    expect((await sleeper('one', ANY_NUMBER, newLog(), busy).sleep('default', 0)).state).toBe('completed');
+    expect((await consolidator('one', ANY_NUMBER, newLog(), busy).consolidate('default', 0)).state).toBe('completed');
     await keep('b');
     let asked = 0;
     const busyLater: Recalled = (...question) => (++asked > 1 ? busy(...question) : recall(...question));
-    expect((await sleeper('one', ANY_NUMBER, newLog(), busyLater).sleep('default', 0)).state).toBe('completed');
+    expect((await consolidator('one', ANY_NUMBER, newLog(), busyLater).consolidate('default', 0)).state).toBe(
+      'completed',
+    );
   });
 
   it('tells whoever follows how it goes', async () => {
     const log = newLog();
     const stream = log.follow(syntheticIvSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
     await keep('a');
-    const run = await sleeper('one', ANY_NUMBER, log).sleep('default', 0);
+    const run = await consolidator('one', ANY_NUMBER, log).consolidate('default', 0);
     const told: unknown[] = [];
     while (told.length < 3) told.push((await stream.next()).value);
     expect(told).toMatchObject([
@@ -259,26 +263,26 @@ describe('sleeping', () => {
   });
 
   it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {
-    const one = sleeper();
-    const first = one.sleep('default', 0);
+    const one = consolidator();
+    const first = one.consolidate('default', 0);
     await expect.poll(async () => (await storage.runs('default', { limit: 1, maxBytes: 1e6 })).total).toBe(1);
-    const later = [one.sleep('default', 0), one.sleep('default', 0), one.sleep('default', 0)];
+    const later = [one.consolidate('default', 0), one.consolidate('default', 0), one.consolidate('default', 0)];
     await Promise.all([first, ...later]);
     expect(runs()).toBe(2);
   });
 
-  it('settles for all who share a run what the least patient of them asked for', async () => {
+  it('promotes for all who share a run what the least patient of them asked for', async () => {
     await keep('young');
-    const one = sleeper();
-    const running = one.sleep('default', HOUR_MS);
-    const shared = [one.sleep('default', HOUR_MS), one.sleep('default', 0)];
+    const one = consolidator();
+    const running = one.consolidate('default', HOUR_MS);
+    const shared = [one.consolidate('default', HOUR_MS), one.consolidate('default', 0)];
     expect(await running).toBeDefined();
-    expect((await Promise.all(shared)).map((run) => run.counts.settled)).toEqual([1, 1]);
+    expect((await Promise.all(shared)).map((run) => run.counts.promoted)).toEqual([1, 1]);
   });
 
   it('is one run at a time over all processes that share the database', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
-    const run = sleeper().sleep('default', 0);
+    const run = consolidator().consolidate('default', 0);
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(runs()).toBe(0);
     await lease.release('consolidation', 'another process');
@@ -288,7 +292,7 @@ describe('sleeping', () => {
 
   it('goes on when the process that held the lease was killed', async () => {
     await lease.acquire('consolidation', 'killed', now, 10_000);
-    const run = sleeper().sleep('default', 0);
+    const run = consolidator().consolidate('default', 0);
     now += 10_000;
     await run;
     expect(runs()).toBe(1);
@@ -297,39 +301,39 @@ describe('sleeping', () => {
   it('finishes under its id the run that another process left', async () => {
     await keepAll(3);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
-    const begin = { id: 'left', startedAt: now, settledUntil: now, fence };
-    await storage.settle((await storage.beginRun('default', begin)).ref, { settledUntil: now, now }, 2);
+    const begin = { id: 'left', startedAt: now, promotedUntil: now, fence };
+    await storage.promote((await storage.beginRun('default', begin)).ref, { promotedUntil: now, now }, 2);
     now += 10_000;
     await keep('later');
-    expect(await sleeper().sleep('default', 0)).toMatchObject({
+    expect(await consolidator().consolidate('default', 0)).toMatchObject({
       id: 'left',
       state: 'completed',
       startedAt: now - 10_000,
       endedAt: now,
-      counts: { settled: 4 },
+      counts: { promoted: 4 },
     });
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
   });
 
   it('finishes an undo that another process left before it sleeps', async () => {
     await keepAll(3);
-    const { id } = await sleeper().sleep('default', 0);
+    const { id } = await consolidator().consolidate('default', 0);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
     if (begun.outcome !== 'begun') throw new Error(begun.outcome);
     await storage.undoSome(begun.ref, now, 2);
     now += 10_000;
-    const run = await sleeper().sleep('default', 0);
-    expect([run.id === id, run.counts.settled]).toEqual([false, 3]);
+    const run = await consolidator().consolidate('default', 0);
+    expect([run.id === id, run.counts.promoted]).toEqual([false, 3]);
     expect((await storage.run('default', id))?.state).toBe('undone');
   });
 
   it('takes a run back after the runs that were asked for before', async () => {
     await keep('a');
-    const one = sleeper();
-    const first = await one.sleep('default', 0);
+    const one = consolidator();
+    const first = await one.consolidate('default', 0);
     await keep('b');
-    const second = one.sleep('default', 0);
+    const second = one.consolidate('default', 0);
     expect(await one.undo('default', first.id)).toEqual({ outcome: 'newer', id: (await second).id });
     expect(await one.undo('default', (await second).id)).toMatchObject({ outcome: 'begun' });
     expect(await one.undo('default', first.id)).toMatchObject({ outcome: 'begun' });
@@ -338,48 +342,48 @@ describe('sleeping', () => {
 
   it('takes back no run that ended longer ago than the archive goes', async () => {
     await keep('a');
-    const { id } = await sleeper().sleep('default', 0);
+    const { id } = await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
-    expect(await sleeper().undo('default', id)).toEqual({ outcome: 'too-old' });
+    expect(await consolidator().undo('default', id)).toEqual({ outcome: 'too-old' });
   });
 
   it('plans what the next run does, and changes nothing by that', async () => {
     for (const id of ['a', 'b']) await keep(id, { content: 'same' });
     await keep('expired', { expiresAt: now });
     const before = await storage.stats('default', now);
-    const plan = await sleeper().plan('default', 0);
+    const plan = await consolidator().plan('default', 0);
     expect(await storage.stats('default', now)).toEqual(before);
-    const totals = { settled: plan.settle.total, merged: plan.merge.total, evicted: plan.evict.total };
-    expect(totals).toEqual({ settled: 3, merged: 1, evicted: 1 });
-    expect((await sleeper().sleep('default', 0)).counts).toMatchObject(totals);
+    const totals = { promoted: plan.promote.total, merged: plan.merge.total, evicted: plan.evict.total };
+    expect(totals).toEqual({ promoted: 3, merged: 1, evicted: 1 });
+    expect((await consolidator().consolidate('default', 0)).counts).toMatchObject(totals);
   });
 
   it('plans to evict none that would be merged', async () => {
     await keep('kept', { importance: 1 });
     for (const [id, importance] of [
       ['survivor', 0.2],
-      ['twin', 0],
+      ['duplicate', 0],
       ['alone', 0.1],
     ] as const)
       await keep(id, { content: id === 'alone' ? 'else' : 'same', importance });
-    const limited = sleeper('one', { episodic: 1, semantic: 0 });
+    const limited = consolidator('one', { episodic: 1, semantic: 0 });
     const { merge, evict } = await limited.plan('default', 0);
-    expect(merge.items).toEqual([{ id: 'twin', mergedInto: 'survivor' }]);
+    expect(merge.items).toEqual([{ id: 'duplicate', mergedInto: 'survivor' }]);
     expect(evict.items.map(({ id }) => id)).toEqual(['alone', 'survivor']);
-    expect((await limited.sleep('default', 0)).counts.evicted).toBe(evict.total);
+    expect((await limited.consolidate('default', 0)).counts.evicted).toBe(evict.total);
   });
 
   it('erases from the archive what is older than it goes, and drops records as old', async () => {
     await keep('gone', { expiresAt: now });
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     expect(await storage.forget('default', 'gone')).toMatchObject({ outcome: 'forgotten' });
     await keep('gone again', { expiresAt: now });
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS + 1;
     // The first of these runs only shows that the time has passed.
-    for (let run = 0; run < 2; run++) await sleeper().sleep('default', 0);
+    for (let run = 0; run < 2; run++) await consolidator().consolidate('default', 0);
     expect(await storage.forget('default', 'gone again')).toEqual({ outcome: 'unknown' });
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(2);
   });
@@ -388,14 +392,14 @@ describe('sleeping', () => {
     await storage.store(
       newMemory({ id: 'gone', storedAt: now, expiresAt: now, idempotency: { key: 'a key', digest: 'one' } }),
     );
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS + 1;
     // It only shows that the time has passed.
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     await keep('a', { content: 'the lighthouse keeper plays chess' });
     let asked = 0;
     const hiding: Recalled = async (...question) => (++asked > 1 ? [] : recall(...question));
-    const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
+    const run = await consolidator('one', ANY_NUMBER, newLog(), hiding).consolidate('default', 0);
     expect(run.state).toBe('reverted');
     expect(await storage.forget('default', 'gone')).toEqual({ outcome: 'unknown' });
     const again = newMemory({ id: 'again', storedAt: now, idempotency: { key: 'a key', digest: 'another' } });
@@ -404,32 +408,32 @@ describe('sleeping', () => {
 
   it('erases nothing because the clock is set forward for the time of a run', async () => {
     await keep('archived', { expiresAt: now });
-    const { id } = await sleeper().sleep('default', 0);
+    const { id } = await consolidator().consolidate('default', 0);
     now += 2 * ARCHIVE_MS;
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now -= 2 * ARCHIVE_MS;
-    expect(await sleeper().undo('default', id)).toMatchObject({ outcome: 'begun' });
+    expect(await consolidator().undo('default', id)).toMatchObject({ outcome: 'begun' });
     expect(await storage.forget('default', 'archived')).toMatchObject({ outcome: 'forgotten' });
   });
 
-  it('settles what was stored before the clock was set back, when it lies ahead by as much as the age', async () => {
+  it('promotes what was stored before the clock was set back, when it lies ahead by as much as the age', async () => {
     await keep('far ahead', { storedAt: now + 365 * 24 * HOUR_MS });
     await keep('ahead', { storedAt: now + HOUR_MS });
     await keep('hardly ahead', { storedAt: now + HOUR_MS - 1 });
-    expect((await sleeper().plan('default', HOUR_MS)).settle.total).toBe(2);
-    expect((await sleeper().sleep('default', HOUR_MS)).counts.settled).toBe(2);
+    expect((await consolidator().plan('default', HOUR_MS)).promote.total).toBe(2);
+    expect((await consolidator().consolidate('default', HOUR_MS)).counts.promoted).toBe(2);
     expect((await storage.memory('default', 'hardly ahead', now))?.tier).toBe('working');
-    expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1);
+    expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1);
   });
 
-  it('finishes a run that was left before the clock was set back, and settles by the time of now', async () => {
+  it('finishes a run that was left before the clock was set back, and promotes by the time of now', async () => {
     now += 365 * 24 * HOUR_MS;
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
-    await storage.beginRun('default', { id: 'left', startedAt: now, settledUntil: now, fence });
+    await storage.beginRun('default', { id: 'left', startedAt: now, promotedUntil: now, fence });
     now -= 365 * 24 * HOUR_MS;
     await keep('old', { storedAt: now - HOUR_MS });
     await keep('young');
-    expect(await sleeper().sleep('default', HOUR_MS)).toMatchObject({ id: 'left', counts: { settled: 1 } });
+    expect(await consolidator().consolidate('default', HOUR_MS)).toMatchObject({ id: 'left', counts: { promoted: 1 } });
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
@@ -440,7 +444,7 @@ describe('sleeping', () => {
         now += jump;
         return recall(...question);
       };
-      const run = await sleeper('one', ANY_NUMBER, newLog(), jumping).sleep('default', 0);
+      const run = await consolidator('one', ANY_NUMBER, newLog(), jumping).consolidate('default', 0);
       expect(run.state).toBe('completed');
       const { latency_ms } = events.at(-1)?.facts ?? {};
       expect(latency_ms).toBeGreaterThanOrEqual(0);
@@ -453,21 +457,24 @@ describe('sleeping', () => {
     const own = lease;
     const release = () => Promise.reject(new Error('the database is busy'));
     lease = { acquire: (...of) => own.acquire(...of), release };
-    expect(await sleeper().sleep('default', 0)).toMatchObject({ state: 'completed', counts: { settled: 1 } });
+    expect(await consolidator().consolidate('default', 0)).toMatchObject({
+      state: 'completed',
+      counts: { promoted: 1 },
+    });
     expect(events.at(-1)).toMatchObject({ level: 'warn', event: 'lease_not_released' });
   });
 
   it('refuses what waits when it stops', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
-    const one = sleeper();
-    const run = one.sleep('default', 0);
+    const one = consolidator();
+    const run = one.consolidate('default', 0);
     const refused = expect(run).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await one.stop();
     await refused;
   });
 
   it('refuses plans that wait when it stops', async () => {
-    const one = sleeper();
+    const one = consolidator();
     const plans = Array.from({ length: 3 }, () => one.plan('default', 0));
     const refused = plans.map((plan) => expect(plan).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
     await one.stop();
@@ -475,11 +482,11 @@ describe('sleeping', () => {
   });
 });
 
-describe('the sleep schedule', () => {
-  function schedule(intervalMs: number, sleeping = sleeper()) {
-    return new SleepSchedule({
+describe('the consolidation schedule', () => {
+  function schedule(intervalMs: number, running = consolidator()) {
+    return new ConsolidationSchedule({
       storage,
-      sleeper: sleeping,
+      consolidator: running,
       clock,
       telemetry,
       intervalMs,
@@ -502,7 +509,7 @@ describe('the sleep schedule', () => {
   });
 
   it('sleeps when the clock is set forward, and again when it is set back', async () => {
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now += 24 * HOUR_MS;
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
@@ -514,7 +521,7 @@ describe('the sleep schedule', () => {
 
   it('sleeps though the clock was set back', async () => {
     now += HOUR_MS;
-    await sleeper().sleep('default', 0);
+    await consolidator().consolidate('default', 0);
     now -= HOUR_MS;
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
@@ -534,12 +541,12 @@ describe('the sleep schedule', () => {
       },
       release: (...of) => own.release(...of),
     };
-    const sleeping = sleeper();
-    const everyHalfSecond = schedule(500, sleeping);
+    const running = consolidator();
+    const everyHalfSecond = schedule(500, running);
     everyHalfSecond.start();
     await expect.poll(() => asked).toBe(true);
     everyHalfSecond.stop();
-    await sleeping.stop();
+    await running.stop();
     await new Promise((resolve) => setImmediate(resolve));
     expect(events).toEqual([]);
   });

@@ -10,8 +10,8 @@ import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
+import { Consolidator } from './consolidator.ts';
 import { recalledBy } from './self-check.ts';
-import { Sleeper } from './sleeper.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'topics';
@@ -23,13 +23,13 @@ type World = Pick<StorageUnderTest, 'storage' | 'lease'>;
 const world = testedStorage(openNewSqlite(10_000));
 beforeEach(() => world.storage.useModel(MODEL));
 
-function createSleeper({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Sleeper {
+function createConsolidator({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Consolidator {
   const telemetry = { report() {} };
   const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
   const maxima = { episodic: 0, semantic };
   const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: recalledBy({ storage, clock }) };
-  return new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
+  return new Consolidator({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
 }
 
 /** A memory about the n-th topic; one of no topic is like no other. */
@@ -86,8 +86,8 @@ describe('distilling', () => {
     const harbour = await keep(1, 3);
     await keep(2, 2);
     await keep(9, 5);
-    expect(await createSleeper(world).sleep('default', 0)).toMatchObject({
-      counts: { settled: 14, distilled: 2 },
+    expect(await createConsolidator(world).consolidate('default', 0)).toMatchObject({
+      counts: { promoted: 14, distilled: 2 },
       notes: { distilled_by: { extractive: 2 } },
     });
     const made = await semantics(world.storage);
@@ -99,9 +99,9 @@ describe('distilling', () => {
   it('plans what it then does, and changes nothing', async () => {
     await keep(0, 4);
     await keep(1, 6);
-    const { distil } = await createSleeper(world).plan('default', 0);
+    const { distil } = await createConsolidator(world).plan('default', 0);
     expect(await semantics(world.storage)).toEqual([]);
-    await createSleeper(world).sleep('default', 0);
+    await createConsolidator(world).consolidate('default', 0);
     const made = (await semantics(world.storage)).map(({ derivedFrom, content }) => ({
       sources: derivedFrom,
       content,
@@ -109,7 +109,7 @@ describe('distilling', () => {
     const byText = (a: { content: string }, b: { content: string }) => (a.content < b.content ? -1 : 1);
     expect(distil.items.toSorted(byText)).toEqual(made.toSorted(byText));
     await keep(0, 1);
-    const [grown] = (await createSleeper(world).plan('default', 0)).distil.items;
+    const [grown] = (await createConsolidator(world).plan('default', 0)).distil.items;
     expect(made.length).toBeGreaterThan(1);
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
@@ -117,9 +117,9 @@ describe('distilling', () => {
   it('plans how many are too many with those that it makes', async () => {
     await keep(0, 4);
     await keep(1, 4);
-    const sleeper = createSleeper(world, extractive, 1);
-    const { distil, evict } = await sleeper.plan('default', 0);
-    const { counts } = await sleeper.sleep('default', 0);
+    const consolidator = createConsolidator(world, extractive, 1);
+    const { distil, evict } = await consolidator.plan('default', 0);
+    const { counts } = await consolidator.consolidate('default', 0);
     expect(counts).toMatchObject({ distilled: distil.total, evicted: evict.total });
     expect(evict.total).toBe(1);
   });
@@ -135,11 +135,11 @@ describe('distilling', () => {
       },
     };
     await keep(0, 5);
-    const sleeper = createSleeper(world, counting);
-    await sleeper.sleep('default', 0);
+    const consolidator = createConsolidator(world, counting);
+    await consolidator.consolidate('default', 0);
     await keep(0, 3);
-    await sleeper.sleep('default', 0);
-    await sleeper.sleep('default', 0);
+    await consolidator.consolidate('default', 0);
+    await consolidator.consolidate('default', 0);
     expect(groups.map(({ sources }) => sources.length)).toEqual([5, 8]);
   });
 
@@ -152,7 +152,7 @@ describe('distilling', () => {
     };
     await keep(0, 3);
     await keep(1, 3);
-    expect((await createSleeper(world, standIn).sleep('default', 0)).notes).toEqual({
+    expect((await createConsolidator(world, standIn).consolidate('default', 0)).notes).toEqual({
       distilled_by: { extractive: 2 },
       instead_of: { 'model: cannot be reached': 2 },
     });
@@ -168,7 +168,7 @@ describe('distilling', () => {
         return extractive.distil(group, signal);
       },
     };
-    await createSleeper(world, slow).sleep('default', 0);
+    await createConsolidator(world, slow).consolidate('default', 0);
     expect(await semantics(world.storage)).toEqual([]);
   });
 
@@ -182,23 +182,23 @@ describe('distilling', () => {
         return { ...(await extractive.distil(group, signal)), corrections };
       },
     };
-    const sleeper = createSleeper(world, correcting);
-    const run = await sleeper.sleep('default', 0);
+    const consolidator = createConsolidator(world, correcting);
+    const run = await consolidator.consolidate('default', 0);
     expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
     const [made] = await semantics(world.storage);
     expect(made?.derivedFrom).toHaveLength(3);
-    await sleeper.undo('default', run.id);
+    await consolidator.undo('default', run.id);
     expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
     expect(await semantics(world.storage)).toEqual([]);
   });
 
   it('distils what a correction leaves', async () => {
     const kept = await keep(0, 4);
-    await createSleeper(world).sleep('default', 0);
+    await createConsolidator(world).consolidate('default', 0);
     const correction = getMemory(++number, 9, getText(9, number));
     await world.storage.store({ ...correction, supersedes: kept[0]?.id ?? '' });
     await embed(world.storage);
-    await createSleeper(world).sleep('default', 0);
+    await createConsolidator(world).consolidate('default', 0);
     const [made, ...more] = await semantics(world.storage);
     expect(more).toEqual([]);
     expect(made?.derivedFrom).toEqual(kept.slice(1).map(({ id }) => id));
@@ -207,7 +207,7 @@ describe('distilling', () => {
 });
 
 type Act = {
-  act: 'store' | 'forget' | 'update' | 'expire' | 'sleep' | 'undo' | 'decline';
+  act: 'store' | 'forget' | 'update' | 'expire' | 'consolidate' | 'undo' | 'decline';
   topic: number;
   place: number;
 };
@@ -216,7 +216,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.record({
     act: fc.oneof(
       { weight: 8, arbitrary: fc.constant('store' as const) },
-      { weight: 3, arbitrary: fc.constant('sleep' as const) },
+      { weight: 3, arbitrary: fc.constant('consolidate' as const) },
       { weight: 2, arbitrary: fc.constantFrom('forget', 'update', 'undo') },
       { weight: 1, arbitrary: fc.constantFrom('expire', 'decline') },
     ),
@@ -232,19 +232,19 @@ class Client {
   /** Words of memories that are forgotten, or are to be hidden some day. */
   readonly gone = new Set<string>();
   readonly #world: World;
-  readonly #sleeper: Sleeper;
+  readonly #consolidator: Consolidator;
   #number = 0;
 
   constructor(world: World) {
     this.#world = world;
-    this.#sleeper = createSleeper(world);
+    this.#consolidator = createConsolidator(world);
   }
 
   async perform({ act, topic, place }: Act): Promise<void> {
     const { storage } = this.#world;
     const id = [...this.texts.keys()][place % Math.max(1, this.texts.size)];
     if (act === 'store') await this.#store(topic);
-    else if (act === 'sleep') await this.#sleeper.sleep('default', 0);
+    else if (act === 'consolidate') await this.#consolidator.consolidate('default', 0);
     else if (act === 'undo') await this.#undo();
     else if (act === 'decline') await this.#decline(place);
     else if (id === undefined) return;
@@ -284,7 +284,7 @@ class Client {
   async #undo(): Promise<void> {
     const { items } = await this.#world.storage.runs('default', ALL);
     const newest = items.find(({ state }) => state === 'completed');
-    if (newest) await this.#sleeper.undo('default', newest.id);
+    if (newest) await this.#consolidator.undo('default', newest.id);
   }
 
   async #decline(place: number): Promise<void> {
@@ -302,7 +302,7 @@ it('keeps every text, and no word of a forgotten one in what was distilled', { t
         await client.perform(act);
         await expectNothingGone(world, client);
       }
-      await createSleeper(world).sleep('default', 0);
+      await createConsolidator(world).consolidate('default', 0);
       await expectTexts(world, client);
       // The next run of the property begins with an empty database.
       await world.check();

@@ -7,14 +7,14 @@ import { ChangeLine, Sources } from './change-row.tsx';
 import { MemoryLink } from './labels.tsx';
 import { Failure, Nothing, Notice, Waiting } from './notice.tsx';
 
-interface SleepPlanProps {
+interface PlanPanelProps {
   /** Told the run that was made, by whoever still waits for it. */
   onDone: (runId: string) => void;
   onCancel: () => void;
 }
 
 /** What a run would do now, and the button that lets it. */
-export function SleepPlan({ onDone, onCancel }: SleepPlanProps) {
+export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
   const { memory, noteRefusal } = useService();
   const ask = useCallback(
     (service: Memories, signal: AbortSignal) => service.consolidate({ dry_run: true }, { signal }),
@@ -74,10 +74,10 @@ function getTold({ self_check: check }: ConsolidateResponse): string {
 /** Memories of each kind that are shown. */
 const SHOWN = 20;
 
-function Plan({ plan: { settle, merge, distil, evict } }: { plan: ConsolidationPlan }) {
+function Plan({ plan: { promote, merge, distil, evict } }: { plan: ConsolidationPlan }) {
   const { shownFor } = useService();
-  if (settle.total + merge.total + distil.total + evict.total === 0) {
-    return <Nothing title="Nothing: all is settled" />;
+  if (promote.total + merge.total + distil.total + evict.total === 0) {
+    return <Nothing title="Nothing: all is promoted" />;
   }
   return (
     <>
@@ -98,9 +98,9 @@ function Plan({ plan: { settle, merge, distil, evict } }: { plan: ConsolidationP
       <Part title="Merge" total={merge.total}>
         {merge.memories.slice(0, SHOWN).map(({ id, merged_into }) => (
           <li key={id}>
-            <ChangeLine sign="−" says="leaves recall for its twin" id={id}>
+            <ChangeLine sign="−" says="leaves recall for its duplicate" id={id}>
               <span>
-                twin <MemoryLink id={merged_into} />
+                duplicate <MemoryLink id={merged_into} />
               </span>
             </ChangeLine>
           </li>
@@ -113,8 +113,8 @@ function Plan({ plan: { settle, merge, distil, evict } }: { plan: ConsolidationP
           </li>
         ))}
       </Part>
-      <Part title="Settle" total={settle.total}>
-        {settle.memories.slice(0, SHOWN).map(({ id }) => (
+      <Part title="Promote" total={promote.total}>
+        {promote.memories.slice(0, SHOWN).map(({ id }) => (
           <li key={id}>
             <ChangeLine sign="~" says="working → episodic" id={id} />
           </li>

@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { ALL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { MemoryChange, NewMemory } from './storage-memories.ts';
 
-/** What every adapter of the `SleepStorage` port does. */
-export function sleepStorageContract(tested: TestedStorage): void {
-  const { keep, found, counts, begin, settle, mergeTwins, evictExpired } = tested;
+/** What every adapter of the `ConsolidationStorage` port does. */
+export function consolidationStorageContract(tested: TestedStorage): void {
+  const { keep, found, counts, begin, promote, mergeDuplicates, evictExpired } = tested;
 
   describe('consolidating', () => {
-    it('settles by the time of storing, some at a time', async () => {
+    it('promotes by the time of storing, some at a time', async () => {
       const kept = [await keep(), await keep(), await keep()];
       const until = (kept[1] as NewMemory).storedAt;
-      expect(await settle(until, 1)).toEqual({ count: 1, more: true });
-      expect(await settle(until, 5)).toEqual({ count: 1, more: false });
+      expect(await promote(until, 1)).toEqual({ count: 1, more: true });
+      expect(await promote(until, 5)).toEqual({ count: 1, more: false });
       expect(await counts()).toEqual([1, 2, 0]);
     });
 
-    const twins = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
+    const duplicates = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
 
     const read = (id: string) => tested.storage.memory('default', id, NOW);
 
@@ -24,18 +24,18 @@ export function sleepStorageContract(tested: TestedStorage): void {
     async function merged(...contents: string[]): Promise<string[]> {
       const ids: string[] = [];
       for (const content of contents) ids.push((await keep({ content })).id);
-      await mergeTwins(10);
+      await mergeDuplicates(10);
       return ids;
     }
 
     it('merges exact duplicates into the oldest, which gains what the others had', async () => {
       const [second, first, third] = [
-        await keep({ content: twins[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
-        await keep({ content: twins[1] as string, createdAt: NOW + 1, tags: ['a'] }),
-        await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
+        await keep({ content: duplicates[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
+        await keep({ content: duplicates[1] as string, createdAt: NOW + 1, tags: ['a'] }),
+        await keep({ content: duplicates[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
       ];
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: third.ordinal, count: 4, at: NOW }]);
-      expect(await mergeTwins(10)).toMatchObject({ count: 2 });
+      expect(await mergeDuplicates(10)).toMatchObject({ count: 2 });
       expect(await tested.storage.memory('default', first.id, NOW)).toMatchObject({
         tags: ['a', 'b', 'c', 'role:Ann'],
         importance: 0.9,
@@ -43,9 +43,9 @@ export function sleepStorageContract(tested: TestedStorage): void {
         mergedInto: null,
         version: 1,
       });
-      for (const [i, twin] of [second, third].entries()) {
-        expect(await tested.storage.memory('default', twin.id, NOW)).toMatchObject({
-          content: twins[i * 2],
+      for (const [i, duplicate] of [second, third].entries()) {
+        expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({
+          content: duplicates[i * 2],
           mergedInto: first.id,
         });
       }
@@ -53,16 +53,16 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect(await found('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
       expect(await counts()).toEqual([1, 0, 0]);
       expect((await tested.storage.session('default', 'default', ALL, NOW)).total).toBe(3);
-      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
+      expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('counts no more uses of twins together, or of one, than an import takes', async () => {
-      const [first, second] = [await keep({ content: 'twin' }), await keep({ content: 'twin' })];
+    it('counts no more uses of duplicates together, or of one, than an import takes', async () => {
+      const [first, second] = [await keep({ content: 'duplicate' }), await keep({ content: 'duplicate' })];
       const use = (ordinal: number, count: number, at = NOW) =>
         tested.storage.recordAccess([{ namespace: 'default', ordinal, count, at }]);
       await use(first.ordinal, 7);
       await use(second.ordinal, LIMITS.counted);
-      expect(await mergeTwins(10)).toMatchObject({ count: 1 });
+      expect(await mergeDuplicates(10)).toMatchObject({ count: 1 });
       await use(first.ordinal, 1, NOW + 1);
       expect(await tested.storage.memory('default', first.id, NOW)).toMatchObject({
         accessCount: LIMITS.counted,
@@ -74,7 +74,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
       for (let i = 0; i < 150; i++) await keep({ content: 'again' });
       let merged = 0;
       for (let more = true; more; ) {
-        const step = await mergeTwins(10);
+        const step = await mergeDuplicates(10);
         merged += step.count;
         more = step.more;
       }
@@ -90,7 +90,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
     ])('does not merge memories %s', async (_name, fields) => {
       await keep({ content: 'same text' });
       await keep({ content: 'same text', ...fields });
-      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
+      expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
     it('leaves what has tags that the oldest has no room for, so that each is found by its own', async () => {
@@ -98,7 +98,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
       const oldest = await keep({ content: 'same text', tags: many });
       const other = await keep({ content: 'same text', tags: ['special'] });
       await keep({ content: 'same text', tags: many.slice(3, 5) });
-      expect(await mergeTwins(10)).toEqual({ count: 1, more: false });
+      expect(await mergeDuplicates(10)).toEqual({ count: 1, more: false });
       expect(await found('same', { tags: ['special'] })).toEqual([other.ordinal]);
       expect(await found('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
     });
@@ -106,7 +106,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
     it('does not merge a correction with what it corrects', async () => {
       const old = await keep({ content: 'same text' });
       await keep({ content: 'same text', supersedes: old.id });
-      expect((await mergeTwins(10)).count).toBe(0);
+      expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
     it('forgets the hidden duplicates of a visible memory with it, and names them', async () => {
@@ -136,12 +136,12 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect(await read(correction.id)).toMatchObject({ supersedes: visible });
     });
 
-    it('makes a twin with a new text a memory of its own', async () => {
-      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
-      await tested.storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'individual' });
-      expect((await tested.storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
-      expect(await found('individual')).toEqual([twin.ordinal]);
+    it('makes a duplicate with a new text a memory of its own', async () => {
+      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeDuplicates(10);
+      await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'individual' });
+      expect((await tested.storage.memory('default', duplicate.id, NOW))?.mergedInto).toBeNull();
+      expect(await found('individual')).toEqual([duplicate.ordinal]);
       expect(await found('x')).toEqual([first.ordinal]);
       expect(await counts()).toEqual([2, 0, 0]);
     });
@@ -152,10 +152,10 @@ export function sleepStorageContract(tested: TestedStorage): void {
         await keep({ content: 'x', source: 'mail' }),
         await keep({ content: 'x', metadata: { k: '2' } }),
       ];
-      expect((await mergeTwins(10)).count).toBe(0);
+      expect((await mergeDuplicates(10)).count).toBe(0);
       expect(await found('x', { source: 'mail' })).toEqual([kept[1]?.ordinal]);
       await tested.storage.update({ namespace: 'default', id: kept[2]?.id ?? '', at: NOW, metadata: {} });
-      expect((await mergeTwins(10)).count).toBe(1);
+      expect((await mergeDuplicates(10)).count).toBe(1);
     });
 
     // What a client changes of the visible memory of a group changes the group.
@@ -168,7 +168,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
     ])('keeps duplicates hidden when the visible memory gets %s', async (_, change) => {
       const [visible = '', ...hidden] = await merged('x', 'x', 'x');
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, ...change });
-      expect((await mergeTwins(10)).count).toBe(0);
+      expect((await mergeDuplicates(10)).count).toBe(0);
       for (const id of hidden) expect(await read(id)).toMatchObject({ content: 'x', mergedInto: visible });
       expect(await counts()).toEqual([1, 0, 0]);
       const { ordinal } = (await read(visible)) ?? {};
@@ -196,16 +196,16 @@ export function sleepStorageContract(tested: TestedStorage): void {
       const [older] = await merged('y');
       const [visible = '', hidden = ''] = await merged('x', 'x');
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
-      expect((await mergeTwins(10)).count).toBe(1);
+      expect((await mergeDuplicates(10)).count).toBe(1);
       for (const id of [visible, hidden]) expect(await read(id)).toMatchObject({ mergedInto: older });
       expect(await found('x')).toEqual([]);
     });
 
     it('merges memories once they expire at the same time', async () => {
       const kept = [await keep({ content: 'x' }), await keep({ content: 'x', expiresAt: NOW * 2 })];
-      expect((await mergeTwins(10)).count).toBe(0);
+      expect((await mergeDuplicates(10)).count).toBe(0);
       await tested.storage.update({ namespace: 'default', id: kept[1]?.id ?? '', at: NOW, expiresAt: null });
-      expect((await mergeTwins(10)).count).toBe(1);
+      expect((await mergeDuplicates(10)).count).toBe(1);
       expect(await found('x')).toEqual([kept[0]?.ordinal]);
     });
 
@@ -231,32 +231,33 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect(await counts()).toEqual([2, 0, 0]);
     });
 
-    it('corrects the memory that a corrected twin was merged into, until the correction is forgotten', async () => {
-      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
-      const correction = await keep({ content: 'y', supersedes: twin.id });
+    it('corrects the memory that a corrected duplicate was merged into, until the correction is forgotten', async () => {
+      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeDuplicates(10);
+      const correction = await keep({ content: 'y', supersedes: duplicate.id });
       expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
       expect(await found('x')).toEqual([first.ordinal, correction.ordinal]);
       await tested.storage.forget('default', correction.id);
       expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
-      expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBeNull();
     });
 
-    it('leaves a memory corrected as long as anything corrects it or its twin', async () => {
-      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
+    it('leaves a memory corrected as long as anything corrects it or its duplicate', async () => {
+      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeDuplicates(10);
       const corrections = [];
-      for (const { id } of [first, twin, first, twin]) corrections.push(await keep({ content: 'y', supersedes: id }));
+      for (const { id } of [first, duplicate, first, duplicate])
+        corrections.push(await keep({ content: 'y', supersedes: id }));
       const supersededBy = async ({ id }: NewMemory) => (await tested.storage.memory('default', id, NOW))?.supersededBy;
-      const [ofFirst, ofTwin, ofFirstToo, ofTwinToo] = corrections.map(({ id }) => id);
-      for (const [forgotten, left, leftOfTwin] of [
-        [ofFirstToo, ofTwinToo, ofTwinToo],
-        [ofTwinToo, ofTwin, ofTwin],
-        [ofTwin, ofFirst, null],
+      const [ofFirst, ofDuplicate, ofFirstToo, ofDuplicateToo] = corrections.map(({ id }) => id);
+      for (const [forgotten, left, leftOfDuplicate] of [
+        [ofFirstToo, ofDuplicateToo, ofDuplicateToo],
+        [ofDuplicateToo, ofDuplicate, ofDuplicate],
+        [ofDuplicate, ofFirst, null],
         [ofFirst, null, null],
       ]) {
         await tested.storage.forget('default', forgotten as string);
-        expect([await supersededBy(first), await supersededBy(twin)]).toEqual([left, leftOfTwin]);
+        expect([await supersededBy(first), await supersededBy(duplicate)]).toEqual([left, leftOfDuplicate]);
       }
     });
 
@@ -272,7 +273,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
 
     it('does about as much in a step as it was told to', async () => {
       for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
-      const step = await mergeTwins(10);
+      const step = await mergeDuplicates(10);
       expect(step.count).toBeLessThan(50);
       expect(step.more).toBe(true);
     });
@@ -281,7 +282,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
       const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
       const first = await keep({ content: 'x', tags: tags(0) });
       await keep({ content: 'x', tags: tags(64) });
-      await mergeTwins(10);
+      await mergeDuplicates(10);
       expect((await tested.storage.memory('default', first.id, NOW))?.tags).toEqual(tags(0));
     });
 
@@ -299,7 +300,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
       const DAY_MS = 86_400_000;
       const now = NOW + 100 * DAY_MS;
       const plain = await keep({ storedAt: NOW });
-      const twinAge = await keep({ storedAt: NOW });
+      const duplicateAge = await keep({ storedAt: NOW });
       const old = await keep({ storedAt: NOW - 300 * DAY_MS });
       const important = await keep({ storedAt: NOW, importance: 1 });
       const unimportant = await keep({ storedAt: NOW, importance: 0 });
@@ -307,10 +308,10 @@ export function sleepStorageContract(tested: TestedStorage): void {
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
       await keep({ storedAt: NOW, expiresAt: NOW + 1 });
       await keep({ storedAt: NOW, namespace: 'other' });
-      await tested.storage.settle(await begin(), oldEnough(now), 100);
+      await tested.storage.promote(await begin(), oldEnough(now), 100);
       await keep({ storedAt: NOW - 300 * DAY_MS });
       const least = await tested.storage.leastRetained('default', 'episodic', 100, now);
-      const expected = [unimportant, old, plain, twinAge, important, used];
+      const expected = [unimportant, old, plain, duplicateAge, important, used];
       expect(least).toMatchObject(expected.map(({ ordinal, id }) => ({ ordinal, id })));
       expect(await tested.storage.leastRetained('default', 'episodic', 2, now)).toEqual(least.slice(0, 2));
       expect(await tested.storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
@@ -362,7 +363,7 @@ export function sleepStorageContract(tested: TestedStorage): void {
         ordinals.push(...outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0)));
       }
       const run = await begin();
-      while ((await tested.storage.settle(run, oldEnough(NOW + 1e6), 500)).more);
+      while ((await tested.storage.promote(run, oldEnough(NOW + 1e6), 500)).more);
       const least = await tested.storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
       expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
       // Emptying the database would take longer than opening a new one.

@@ -1,7 +1,7 @@
 import { BackgroundTask } from '../../concurrency/background-task.ts';
 import type { Clock, Telemetry } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { Sleeper } from './sleeper.ts';
+import type { Consolidator } from './consolidator.ts';
 
 /**
  * How often it is looked whether a run is due, and how often in an interval at least, since a run that is not due yet
@@ -10,25 +10,25 @@ import type { Sleeper } from './sleeper.ts';
 const LOOK_EVERY_MS = 20_000;
 const MIN_LOOKS = 4;
 
-export interface SleepScheduleParts {
+export interface ConsolidationScheduleParts {
   storage: Storage;
-  sleeper: Sleeper;
+  consolidator: Consolidator;
   clock: Clock;
   telemetry: Telemetry;
   /** Time between runs. */
   intervalMs: number;
-  /** Time since storing after which a run settles a working memory. */
+  /** Time since storing after which a run promotes a working memory. */
   workingAgeMs: number;
   /** A namespace that sleeps even while it is empty. */
   alwaysNamespace: string;
 }
 
 /** Lets every namespace sleep once an interval, whichever of the processes on the database does it. */
-export class SleepSchedule {
-  readonly #parts: SleepScheduleParts;
+export class ConsolidationSchedule {
+  readonly #parts: ConsolidationScheduleParts;
   readonly #looking: BackgroundTask;
 
-  constructor(parts: SleepScheduleParts) {
+  constructor(parts: ConsolidationScheduleParts) {
     this.#parts = parts;
     const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / MIN_LOOKS);
     this.#looking = new BackgroundTask({ run: (signal) => this.#look(signal), everyMs });
@@ -38,7 +38,7 @@ export class SleepSchedule {
     this.#looking.start();
   }
 
-  /** Looks no more, and waits for a look that is under way; a run that it began is the sleeper's to stop. */
+  /** Looks no more, and waits for a look that is under way; a run that it began is the consolidator's to stop. */
   stop(): Promise<void> {
     return this.#looking.stop();
   }
@@ -48,7 +48,7 @@ export class SleepSchedule {
     try {
       const namespaces = new Set([alwaysNamespace, ...(await storage.namespaces())]);
       for (const namespace of namespaces) {
-        if (!signal.aborted) await this.#sleepIfDue(namespace);
+        if (!signal.aborted) await this.#consolidateIfDue(namespace);
       }
     } catch (error) {
       this.#reportFailure(error);
@@ -57,10 +57,10 @@ export class SleepSchedule {
   }
 
   // One namespace that fails keeps no other from sleeping.
-  async #sleepIfDue(namespace: string): Promise<void> {
-    const { sleeper, workingAgeMs } = this.#parts;
+  async #consolidateIfDue(namespace: string): Promise<void> {
+    const { consolidator, workingAgeMs } = this.#parts;
     try {
-      if (await this.#isDue(namespace)) await sleeper.sleep(namespace, workingAgeMs);
+      if (await this.#isDue(namespace)) await consolidator.consolidate(namespace, workingAgeMs);
     } catch (error) {
       this.#reportFailure(error);
     }

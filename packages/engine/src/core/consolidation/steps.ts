@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
 import type { Storage } from '../../ports/storage.ts';
-import type { Planned, RunRef, SleepRun, StepResult } from '../../ports/storage-consolidation.ts';
+import type { ConsolidationRun, Planned, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 
 /** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
 export const BATCH_SIZE = 500;
@@ -16,8 +16,8 @@ export interface Due {
   namespace: string;
   /** The present time, the same for all steps. */
   now: number;
-  /** Working memories stored until then settle. */
-  settledUntil: number;
+  /** Working memories stored until then promote. */
+  promotedUntil: number;
   maxima: TierMaxima;
 }
 
@@ -40,14 +40,14 @@ export const HOUSEKEEPING: readonly Step[] = [
 ];
 
 /** Working memories that are old enough become episodic, with the ids and texts that they have. */
-export const settle: Step = (storage, { ref, settledUntil, now }) =>
-  storage.settle(ref, { settledUntil, now }, BATCH_SIZE);
+export const promote: Step = (storage, { ref, promotedUntil, now }) =>
+  storage.promote(ref, { promotedUntil, now }, BATCH_SIZE);
 
 /** What has expired leaves recall for the archive. */
 export const evict: Step = (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE);
 
 /** Exact duplicates leave recall for the oldest of them, which gains their tags, importance and uses. */
-export const merge: Step = (storage, { ref }) => storage.mergeTwins(ref, BATCH_SIZE);
+export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BATCH_SIZE);
 
 const TIERS = ['episodic', 'semantic'] as const;
 
@@ -80,14 +80,14 @@ function overMaximum(count: number, maximum: number): number {
   return maximum === 0 ? 0 : Math.max(0, count - maximum);
 }
 
-/** Returns what `excess` would evict after so much had settled, merged and been made, as far as the tiers of now tell. */
+/** Returns what `excess` would evict after so much had promoted, merged and been made, as far as the tiers of now tell. */
 export async function planExcess(
   storage: Storage,
   { namespace, maxima, now }: Due,
-  { settled, merged, made }: { settled: number; merged: Planned<{ id: string }>; made: number },
+  { promoted, merged, made }: { promoted: number; merged: Planned<{ id: string }>; made: number },
 ): Promise<Planned<{ id: string; reason: 'maximum' }>> {
   const counts = await storage.stats(namespace, now);
-  const joining = Math.min(settled, counts.working_count);
+  const joining = Math.min(promoted, counts.working_count);
   const gone = new Set(merged.items.map(({ id }) => id));
   const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
   for (const tier of TIERS) {
@@ -96,7 +96,7 @@ export async function planExcess(
     if (over === 0) continue;
     const most = Math.min(over, LIMITS.plannedMemories);
     const least = await storage.leastRetained(namespace, tier, most + gone.size, now);
-    if (tier === 'episodic' && settled > 0) {
+    if (tier === 'episodic' && promoted > 0) {
       least.push(...(await storage.leastRetained(namespace, 'working', most + gone.size, now)));
     }
     const staying = least.filter(({ id }) => !gone.has(id));
@@ -108,7 +108,10 @@ export async function planExcess(
 }
 
 /** Returns how many memories a run, or a planned one, consolidated and evicted; none where it took itself back. */
-export function toCounts({ counts, state }: Pick<SleepRun, 'counts'> & Partial<Pick<SleepRun, 'state'>>) {
-  const { settled = 0, distilled = 0, evicted = 0, merged = 0 } = state === 'reverted' ? {} : counts;
-  return { consolidated_count: settled + distilled, evicted_count: evicted + merged };
+export function toCounts({
+  counts,
+  state,
+}: Pick<ConsolidationRun, 'counts'> & Partial<Pick<ConsolidationRun, 'state'>>) {
+  const { promoted = 0, distilled = 0, evicted = 0, merged = 0 } = state === 'reverted' ? {} : counts;
+  return { consolidated_count: promoted + distilled, evicted_count: evicted + merged };
 }

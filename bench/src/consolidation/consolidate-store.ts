@@ -7,11 +7,11 @@ import { meanScores, type Scores } from '../quality/metrics.ts';
 export const RUNS = 3;
 
 /** What consolidation did to a store and to the answers about it. */
-export interface SleptStore {
+export interface ConsolidatedStore {
   questions: number;
   before: Scores;
   after: Scores;
-  /** Over all runs: memories that settled or were distilled, and that left recall. */
+  /** Over all runs: memories that promoted or were distilled, and that left recall. */
   consolidated: number;
   evicted: number;
   /** Memories in the semantic tier afterwards. */
@@ -20,7 +20,7 @@ export interface SleptStore {
 }
 
 /** Puts a store into a fresh server and asks its questions before and after some runs of consolidation. */
-export function sleepStore(store: Store, options: AskOptions): Promise<SleptStore> {
+export function consolidateStore(store: Store, options: AskOptions): Promise<ConsolidatedStore> {
   return withStore(store, options, async (client, contentById) => {
     const before = getScores(await askQuestions(client, store, contentById, options));
     let consolidated = 0;

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive.ts';
-import { type Lease, SLEEP_LEASE } from '../../ports/coordination.ts';
+import { CONSOLIDATION_LEASE, type Lease } from '../../ports/coordination.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.ts';
 import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
+import { Consolidator } from './consolidator.ts';
 import { recalledBy } from './self-check.ts';
-import { Sleeper } from './sleeper.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ const ALL = { limit: 1000, maxBytes: 1e7 };
 
 type Kept = Pick<NewMemory, 'content' | 'tags' | 'importance' | 'sessionId' | 'createdAt' | 'expiresAt'>;
 
-/** Few texts, sessions and times, so that many memories are twins and some of them expire. */
+/** Few texts, sessions and times, so that many memories are duplicates and some of them expire. */
 const kept: fc.Arbitrary<Kept> = fc.record({
   content: fc.constantFrom('a note', ' a note', 'café', 'cafe\u0301 ', 'another note'),
   tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 }),
@@ -32,7 +32,7 @@ const kept: fc.Arbitrary<Kept> = fc.record({
 
 type Act =
   | { act: 'store'; memory: Kept }
-  | { act: 'sleep' }
+  | { act: 'consolidate' }
   | { act: 'forget'; place: number }
   | { act: 'use'; place: number }
   | { act: 'update'; place: number; change: Partial<Pick<Kept, 'content' | 'tags' | 'importance'>> };
@@ -40,7 +40,7 @@ type Act =
 const place = fc.nat({ max: 11 });
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ act: fc.constant('store' as const), memory: kept }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant('sleep' as const) }) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant('consolidate' as const) }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('forget' as const), place }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('use' as const), place }) },
   {
@@ -100,20 +100,20 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
       fc.nat({ max: 6 }),
       async (acts, more, batches) => {
         const namespace = `namespace ${++namespaces}`;
-        const sleeper = newSleeper();
+        const consolidator = newConsolidator();
         const ids: string[] = [];
-        for (const one of acts) await perform(namespace, sleeper, ids, one);
+        for (const one of acts) await perform(namespace, consolidator, ids, one);
         const seen = [await everything(namespace, ids)];
-        const runs = [await sleeper.sleep(namespace, 0)];
+        const runs = [await consolidator.consolidate(namespace, 0)];
         const before = ids.length;
-        for (const memory of more) await perform(namespace, sleeper, ids, { act: 'store', memory });
+        for (const memory of more) await perform(namespace, consolidator, ids, { act: 'store', memory });
         seen.push(await everything(namespace, ids));
         await beginAndLeave(namespace, batches);
-        runs.push(await sleeper.sleep(namespace, 0));
-        expect(await sleeper.undo(namespace, runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+        runs.push(await consolidator.consolidate(namespace, 0));
+        expect(await consolidator.undo(namespace, runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
         expect(await everything(namespace, ids)).toEqual(seen[1]);
         for (const id of ids.splice(before)) await storage.forget(namespace, id);
-        expect(await sleeper.undo(namespace, runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+        expect(await consolidator.undo(namespace, runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
         expect(await everything(namespace, ids)).toEqual(seen[0]);
       },
     ),
@@ -122,9 +122,9 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
   expect(await storage.integrity()).toEqual([]);
 });
 
-function newSleeper(): Sleeper {
+function newConsolidator(): Consolidator {
   const clock = { now: () => NOW };
-  return new Sleeper({
+  return new Consolidator({
     ...{ storage, lease, clock, ids: uuidV7, telemetry: { report() {} }, distiller: extractive, holder: 'one' },
     ...{ archiveMs: DAY_MS, maxima: { episodic: 6, semantic: 0 }, events: new EventLog(clock, uuidV7) },
     recalled: recalledBy({ storage, clock }),
@@ -134,24 +134,24 @@ function newSleeper(): Sleeper {
 /** Begins a run as another process, which ends after so many small batches. */
 async function beginAndLeave(namespace: string, batches: number): Promise<void> {
   if (batches === 0) return;
-  const fence = (await lease.acquire(SLEEP_LEASE, 'killed', NOW, 1000)) ?? 0;
+  const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'killed', NOW, 1000)) ?? 0;
   const { ref } = await storage.beginRun(namespace, {
     id: `left in ${namespace}`,
     startedAt: NOW,
-    settledUntil: NOW,
+    promotedUntil: NOW,
     fence,
   });
   const works = [
-    () => storage.settle(ref, { settledUntil: NOW, now: NOW }, 2),
+    () => storage.promote(ref, { promotedUntil: NOW, now: NOW }, 2),
     () => storage.evictExpired(ref, NOW, 1),
-    () => storage.mergeTwins(ref, 1),
+    () => storage.mergeDuplicates(ref, 1),
   ];
   for (let batch = 0; batch < batches; batch++) await works[batch % works.length]?.();
-  await lease.release(SLEEP_LEASE, 'killed');
+  await lease.release(CONSOLIDATION_LEASE, 'killed');
 }
 
-async function perform(namespace: string, sleeper: Sleeper, ids: string[], one: Act): Promise<void> {
-  if (one.act === 'sleep') await sleeper.sleep(namespace, 0);
+async function perform(namespace: string, consolidator: Consolidator, ids: string[], one: Act): Promise<void> {
+  if (one.act === 'consolidate') await consolidator.consolidate(namespace, 0);
   else if (one.act === 'store') {
     const id = `memory-${ids.length}`;
     const fixed = {
