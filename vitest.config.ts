@@ -33,6 +33,7 @@ export default defineConfig({
           'bench/src/**/*.test.ts',
           'apps/*/src/**/*.test.ts',
           'docs/{documents,version}.test.ts',
+          'scripts/*.test.mjs',
         ],
         { exclude: [...POSTGRES, 'packages/client/conformance/runtimes.test.ts'], isolate: false },
       ),

@@ -190,8 +190,8 @@ describe('commands on memories of a service', () => {
     expect(shown).toMatch(/\nmetadata +\{"room":1\}\n(.+\n)*expires_at +-\n(.+\n)*version +2\n\nAda likes\ncars\n$/);
     const texts = await list<MemoryText>('history', id);
     expect(texts.map(({ content }) => content)).toEqual(['Ada likes\ntrains', 'Ada likes\ncars']);
-    const asOf = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
-    expect(asOf).toEqual([texts[0]]);
+    const earlier = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
+    expect(earlier).toEqual([texts[0]]);
     expect(await told('history', id)).toMatch(
       /^REVISION +FROM +UNTIL +TEXT\n1 +\S+Z +\S+Z +Ada likes trains\n2 +\S+Z +now +Ada likes cars\n$/,
     );

@@ -6,8 +6,8 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 const memoryd = useServer({ env: WORDS_ONLY });
 
 const history = (id: string, parameters = '') => memoryd.get<HistoryResponse>(`/memories/${id}/history?${parameters}`);
-const asOf = (time: string) => `as_of=${encodeURIComponent(time)}`;
-const textAt = async (id: string, time: string) => (await history(id, asOf(time))).texts[0]?.content;
+const earlier = (time: string) => `as_of=${encodeURIComponent(time)}`;
+const textAt = async (id: string, time: string) => (await history(id, earlier(time))).texts[0]?.content;
 
 describe('GET /memories/{id}/history', () => {
   it('tells every text with the times during which it held, the present one last', async () => {
@@ -34,7 +34,7 @@ describe('GET /memories/{id}/history', () => {
     const before = Date.now();
     const id = await memoryd.store({ content: 'back-filled', created_at: '2001-01-01T00:00:00Z' });
     expect(Date.parse((await history(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);
-    expectRefusal(await memoryd.send({ path: `/memories/${id}/history?${asOf('2002-01-01T00:00:00Z')}` }), {
+    expectRefusal(await memoryd.send({ path: `/memories/${id}/history?${earlier('2002-01-01T00:00:00Z')}` }), {
       code: 'NOT_FOUND',
     });
   });
@@ -48,12 +48,12 @@ describe('GET /memories/{id}/history', () => {
     expect(await textAt(id, replaced)).toBe('second');
     if (justBefore >= (first?.held_from ?? '')) expect(await textAt(id, justBefore)).toBe('first');
     expect(await textAt(id, '9999-01-01T00:00:00+01:00')).toBe('second');
-    expect((await history(id, asOf(replaced))).total).toBe(1);
+    expect((await history(id, earlier(replaced))).total).toBe(1);
   });
 
   it('with as_of before the memory was stored is 404', async () => {
     const id = await memoryd.store({ content: 'new' });
-    const path = `/memories/${id}/history?${asOf('2020-01-01T00:00:00Z')}`;
+    const path = `/memories/${id}/history?${earlier('2020-01-01T00:00:00Z')}`;
     expectRefusal(await memoryd.send({ path }), { code: 'NOT_FOUND' });
   });
 

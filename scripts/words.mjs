@@ -1,0 +1,56 @@
+import { parseSync, Visitor } from 'oxc-parser';
+
+/** Names from the language, JSON Schema and Vitest. */
+const ALLOWED_NAMES = new Set([
+  ...['allOf', 'anyOf', 'expectTypeOf', 'getPrototypeOf', 'indexOf', 'isPrototypeOf', 'lastIndexOf', 'oneOf'],
+  ...['setPrototypeOf', 'toBeInstanceOf', 'toBeTypeOf', 'toEqualTypeOf', 'valueOf'],
+]);
+
+const NAME_RULES = [
+  { refused: /^[a-z]\w*Of$/, rule: 'begin with a verb, such as getX for xOf' },
+  { refused: /^(?:MOST|LONGEST|LARGEST)_/, rule: 'begin with MAX_' },
+  { refused: /^(?:LEAST|FEWEST|SHORTEST|SMALLEST)_/, rule: 'begin with MIN_' },
+];
+
+/** The start of a sentence, up to its end. Questions are allowed. */
+const SENTENCE = /(?<=^|[.!?:]\s+)(What|Whatever|Who|Whoever|Those|That which)\b[^.!?]*([.!?]|$)/g;
+
+/**
+ * Returns the words of a TypeScript or JavaScript file that the rules for plain English refuse.
+ *
+ * @param {string} file its name, which tells the language
+ * @param {string} text
+ * @returns {string[]} one sentence for each, with file, line and rule
+ */
+export function findRefusedWords(file, text) {
+  const { program, comments, errors } = parseSync(file, text);
+  if (errors.length > 0) return [`${file} cannot be parsed: ${errors[0].message}`];
+  const found = [];
+  const add = (at, message) => found.push({ at, message });
+  const checkName = ({ name, start }) => {
+    if (ALLOWED_NAMES.has(name)) return;
+    for (const { refused, rule } of NAME_RULES) if (refused.test(name)) add(start, `the name ${name} must ${rule}`);
+  };
+  new Visitor({ Identifier: checkName, PrivateIdentifier: checkName, JSXIdentifier: checkName }).visit(program);
+  for (const { value, start } of joinLines(comments, text)) {
+    const prose = value.replaceAll(/\s*\n\s*\*?[ \t]*/g, (blank) => (/\n\s*\*?[ \t]*\n/.test(blank) ? '. ' : ' '));
+    for (const [sentence, subject, end] of prose.replace(/^\*?\s*/, '').matchAll(SENTENCE)) {
+      if (end !== '?') add(start, `a comment must not begin a sentence with "${subject}": ${sentence.slice(0, 60)}`);
+    }
+  }
+  return found.map(({ at, message }) => `${file}:${text.slice(0, at).split('\n').length} ${message}`);
+}
+
+/** Joins line comments that stand below each other. */
+function joinLines(comments, text) {
+  const joined = [];
+  let end = -1;
+  for (const comment of comments) {
+    const last = joined.at(-1);
+    const isNext = comment.type === 'Line' && last?.type === 'Line' && text.slice(end, comment.start).trim() === '';
+    if (isNext) last.value += `\n${comment.value}`;
+    else joined.push({ ...comment });
+    end = comment.end;
+  }
+  return joined;
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { findRefusedWords } from './words.mjs';
+
+describe('the check of words', () => {
+  it.each([
+    ['function idOf() {}', 'the name idOf must begin with a verb, such as getX for xOf'],
+    ['class Row { #sizeOf = 1; }', 'the name sizeOf must begin with a verb, such as getX for xOf'],
+    ['const MOST_ROWS = 1;', 'the name MOST_ROWS must begin with MAX_'],
+    ['const LONGEST_MS = 1;', 'the name LONGEST_MS must begin with MAX_'],
+    ['const LEAST_BYTES = 1;', 'the name LEAST_BYTES must begin with MIN_'],
+    ['// What is asked for.', 'a comment must not begin a sentence with "What": What is asked for.'],
+    ['/** Rows. Who has gone says no more. */', 'a comment must not begin a sentence with "Who": Who has gone says no more.'],
+    ['/**\n * Those that are there.\n */', 'a comment must not begin a sentence with "Those": Those that are there.'],
+    [
+      '// Rows go:\n// That which is old goes.',
+      'a comment must not begin a sentence with "That which": That which is old goes.',
+    ],
+  ])('refuses %j', (code, message) => {
+    expect(findRefusedWords('a.ts', `let x;\n${code}`)).toEqual([`a.ts:2 ${message}`]);
+  });
+
+  it.each([
+    'rows.indexOf(id);',
+    'const text = "What is asked for.";',
+    '// What does a caller see? Nothing.',
+    '// Returns what is asked for.',
+    '/** Tells who\n * asked. */',
+  ])('accepts %j', (code) => {
+    expect(findRefusedWords('a.ts', code)).toEqual([]);
+  });
+});
