@@ -46,7 +46,7 @@ describe('documents', () => {
     const isReleased = read('CHANGELOG.md')
       .match(/^## .+$/gm)
       ?.some((title) => !title.endsWith('(unreleased)'));
-    const installing = /npm install (-g )?@?memoryd|^npx memoryd$|\/examples\/mcp\/\S+\.json/m;
+    const installing = /npm install (-g )?(?:@|\.\/)?memoryd|^npx memoryd$|\/examples\/mcp\/\S+\.json/m;
     const saying = documents.filter((path) => path !== 'CONTRIBUTING.md' && /not\s+on\s+npm\s+yet/i.test(read(path)));
     expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
