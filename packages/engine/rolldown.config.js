@@ -1,5 +1,5 @@
 import { defineConfig } from 'rolldown';
-import { bundledLicences } from '../../scripts/bundled-licences.mjs';
+import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
 
 /** Packages of many small modules, of which every start would look for each; all others stay what was installed. */
 const BUNDLED = ['@memoryd/minilm/parts', '@orama/stemmers', 'chrono-node', 'ky', 'stemmer', 'uuid'];
@@ -10,7 +10,7 @@ const bundle = (input, dir) => ({
   input,
   platform: 'node',
   external: isOutside,
-  output: { dir, format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
+  output: { dir, format: 'esm', sourcemap: true, cleanDir: true, banner: getBundledLicenses },
 });
 
 const isOutsideOfProcess = (id) => isOutside(id) && !id.startsWith('@memoryd/');
@@ -34,7 +34,7 @@ export default defineConfig([
     external: name === 'copy-process' ? isOutsideOfProcess : isOutsideOfThread,
     output: {
       ...{ dir: `dist/threads/${name}`, chunkFileNames: '[name].js', cleanDir: true },
-      ...{ format: 'esm', sourcemap: true, banner: bundledLicences },
+      ...{ format: 'esm', sourcemap: true, banner: getBundledLicenses },
     },
   })),
 ]);

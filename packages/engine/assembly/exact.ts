@@ -1,9 +1,9 @@
 import { reserve } from './memory';
 
 /*
- * Vectors of the rows that were measured exactly of late, as they come: what is near the top of one answer is often near
- * that of another, and to read it from the file takes a hundred times as long as to measure it. A row has one slot that
- * it may stand in, which it takes from whichever row had it. Only rows with a single vector have one.
+ * A cache of the 8-bit vectors of recently rescored rows. The top results of one query are often near the top of
+ * another, and reading a vector from the file takes a hundred times as long as computing its product. The cache is
+ * direct-mapped: a row has one possible slot and evicts its holder. Only rows with a single vector are cached.
  */
 
 const MAX_BYTES: u32 = 1 << 23;
@@ -11,13 +11,13 @@ const STEP_BYTES: u32 = 4;
 
 let dimensions: u32 = 0;
 let vectorBytes: u32 = 0;
-/** A power of two. */
+/** Number of slots, a power of two. */
 let slots: u32 = 0;
 let vectors: usize = 0;
-/** By slot: the row that stands there, plus one; 0 is none. */
+/** By slot: the cached row plus one; 0 if the slot is empty. */
 let holders: usize = 0;
 
-/** To be called once. What is reserved takes memory only where vectors stand. */
+/** Must be called once. The reserved region takes physical memory only where vectors are written. */
 export function setExactDimensions(count: u32): void {
   if (count === 0) return;
   dimensions = count;
@@ -35,28 +35,28 @@ function getSlot(row: u32): usize {
   return vectors + (row & (slots - 1)) * vectorBytes;
 }
 
-/** Where the vector of a row stands; 0 where it does not. */
-export function exactVector(row: u32): usize {
+/** Returns the address of a row's cached vector; 0 if it is not cached. */
+export function getCachedVector(row: u32): usize {
   if (vectors === 0 || load<u32>(getHolder(row)) !== row + 1) return 0;
   return getSlot(row);
 }
 
-/** Keeps the only vector of a row. */
-export function keepExact(row: u32, given: usize): void {
+/** Caches the only vector of a row. */
+export function cacheExact(row: u32, input: usize): void {
   if (vectors === 0) return;
   store<u32>(getHolder(row), row + 1);
-  memory.copy(getSlot(row), given, vectorBytes);
+  memory.copy(getSlot(row), input, vectorBytes);
 }
 
-/** Leaves nothing of a row whose vectors have changed or gone. */
-export function dropExact(row: u32): void {
-  const vector = exactVector(row);
+/** Evicts a row whose vectors have changed or were removed. */
+export function evictExact(row: u32): void {
+  const vector = getCachedVector(row);
   if (vector === 0) return;
   store<u32>(getHolder(row), 0);
   memory.fill(vector, 0, vectorBytes);
 }
 
-/** The inner product of a query (32-bit floats) and a vector as it comes. */
+/** Returns the inner product of a query (32-bit floats) and an 8-bit vector. */
 export function exactProduct(query: usize, vector: usize): f64 {
   let sums = f64x2.splat(0);
   let i: u32 = 0;

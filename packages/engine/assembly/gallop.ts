@@ -1,11 +1,11 @@
 /**
- * The first place from `from` on, in a list of rows in ascending order, whose row is not before another; `count` where all
- * are. Found by leaps that double and then by halves (Bentley and Yao 1976, "An almost optimal algorithm for unbounded
- * searching"), so that it takes the longer only the further it is.
+ * Returns the first place, starting at `from`, in an ascending list of rows whose row is at least `row`; `count` if
+ * there is none. Gallops with doubling steps and then bisects (Bentley and Yao 1976, "An almost optimal algorithm for
+ * unbounded searching"), so that the time grows with the logarithm of the distance.
  *
  * @param list 32-bit numbers, `stride` bytes apart, each a row above `bits` other bits
  */
-export function firstRowFrom(list: usize, stride: u32, bits: u32, from: u32, count: u32, row: u32): u32 {
+export function findFirstRow(list: usize, stride: u32, bits: u32, from: u32, count: u32, row: u32): u32 {
   let step: u32 = 1;
   let low = from;
   let high = from;

@@ -1,7 +1,6 @@
-import { BEST_BYTES, keepBest, sortBest } from './best';
-import { countedRows, namespaces, terms } from './entries';
-import { exactProduct, exactVector } from './exact';
-import { isFew } from './few';
+import { getCountedRows, namespaces, terms } from './entries';
+import { exactProduct, getCachedVector } from './exact';
+import { HEAP_ITEM_BYTES, pushToHeap, sortHeap } from './heap';
 import { allocate, release } from './memory';
 import {
   CREATED_AT,
@@ -22,130 +21,141 @@ import {
   TIER,
 } from './rows';
 import { scopeAnyPostings, scopeNotSuperseded, scopeTimeAndTier, scopeUsers } from './scope';
-import { selectedCount, selectedPlace, selectedRow } from './selection';
+import { getSelectedPlace, getSelectedRow, selectedCount } from './selection';
+import { isSmallScope } from './small-scope';
 import { find, NONE } from './table';
-import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
-import { aboutDocumentFrequency, addAlternatives, addWord, addWordOfFew, documentFrequency, wordCount } from './words';
+import { getLargestProduct, getQueryBytes, nearestSigns, vectorCount } from './vectors';
+import {
+  addAlternatives,
+  addWord,
+  addWordInSmallScope,
+  estimateDocumentFrequency,
+  getDocumentFrequency,
+  wordCount,
+} from './words';
 
 /*
- * What the host calls (see recall-index.ts). It writes entries and questions into the exchange, a stretch of memory
- * that it asks for, and reads answers from there.
+ * The interface for the host (see recall-index.ts). The host writes entries and queries into the exchange buffer and
+ * reads results from there.
  */
 
-export { leftOut } from './best';
-export { expectEntry, expectNothing, isAsExpected } from './check';
-export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
-export { exactProduct, keepExact } from './exact';
-export { fewCount } from './few';
-export { outOfRoom } from './memory';
+export { expectEntry, matchesExpected, resetExpected } from './check';
+export { findRow, liveTerms, open, putEntry, removedRows, removedTerms, removeMemory, setState, tidy } from './entries';
+export { cacheExact, exactProduct } from './exact';
+export { hasSkippedTexts } from './heap';
+export { isOutOfMemory } from './memory';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { select } from './selection';
-export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
+export { clearPostponed, lastRow, linkRows, postponedCount, postponedRow, setLastRow } from './sessions';
+export { smallScopeCount } from './small-scope';
 export { clearWords, MAX_WORDS, matchCreated, matchWord, takeBestMatches, writeFrequencies } from './words';
 
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;
 
-/** A stretch of memory of at least so many bytes; what it held may be lost. */
+/** Returns the address of a buffer of at least `bytes` bytes, whose previous contents may be lost. */
 export function exchange(bytes: usize): usize {
   if (bytes <= exchangeBytes) return exchangeAt;
   if (exchangeBytes > 0) release(exchangeAt, exchangeBytes);
-  // There may be no room, and then there is none to be given back either.
+  // Reset first: if the allocation traps, there is no buffer to release.
   exchangeBytes = 0;
   exchangeAt = allocate(bytes);
   exchangeBytes = bytes;
   return exchangeAt;
 }
 
-/** Begins a question; what may be answered is what a namespace has in recall at a time. */
-export function scope(namespace: usize, users: usize, userCount: u32, now: f64): void {
+/** Begins a query of the memories that a namespace, and its users if given, have in recall at a time. */
+export function beginScope(namespace: usize, users: usize, userCount: u32, now: f64): void {
   toTerms(users, userCount);
   const number = find(namespaces, load<u64>(namespace));
-  scopeUsers(number, countedRows(number), users, userCount, now);
+  scopeUsers(number, getCountedRows(number), users, userCount, now);
 }
 
-/** Narrows the scope. */
-export function narrow(since: f64, until: f64, tier: u32): void {
+/** Narrows the scope to a creation time range, ends included, and a tier. */
+export function narrowToTimeAndTier(since: f64, until: f64, tier: u32): void {
   scopeTimeAndTier(since, until, tier as u8);
 }
 
-/** Narrows the scope to the memories that nothing supersedes. */
+/** Narrows the scope to memories that are not superseded. */
 export function narrowToCurrent(): void {
   scopeNotSuperseded();
 }
 
-/** Narrows the scope to the memories with any of some labels, of which none has two. */
+/** Narrows the scope to memories with any of some labels. No memory may have two of them. */
 export function narrowToAny(labels: usize, count: u32): void {
   toTerms(labels, count);
   scopeAnyPostings(labels, count);
 }
 
-/** Puts the numbers of terms, or NONE, in the place of their digests. */
+/** Replaces digests by the numbers of their terms, or NONE. */
 function toTerms(digests: usize, count: u32): void {
-  // Never ahead of what is still to be read.
+  // Writing never overtakes reading.
   for (let i: u32 = 0; i < count; i++) store<u32>(digests + (i << 2), find(terms, load<u64>(digests + (i << 3))));
 }
 
-/** Adds a word of the question, any of several terms; answers in how many memories it occurs. */
-export function word(alternatives: usize, count: u32): u32 {
+/** Adds a query word with alternative terms and returns its document frequency. */
+export function addQueryWord(alternatives: usize, count: u32): u32 {
   const numbers = alternatives;
   let known: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const term = find(terms, load<u64>(alternatives + (i << 3)));
-    // Never ahead of what is still to be read.
+    // Writing never overtakes reading.
     if (term !== NONE) store<u32>(numbers + (known++ << 2), term);
   }
-  if (isFew) {
-    addWordOfFew(numbers, known);
-    return aboutDocumentFrequency(numbers, known);
+  if (isSmallScope) {
+    addWordInSmallScope(numbers, known);
+    return estimateDocumentFrequency(numbers, known);
   }
   if (known > 1) addAlternatives(numbers, known);
   else addWord(known === 0 ? NONE : load<u32>(numbers));
-  return documentFrequency(wordCount - 1);
+  return getDocumentFrequency(wordCount - 1);
 }
 
-/** Bytes that a query vector takes: a signed byte a dimension, and zeros. */
+/** Returns the size of a query vector: one signed byte per dimension, zero-padded. */
 export function queryVectorBytes(): usize {
-  return queryBytes();
+  return getQueryBytes();
 }
 
 /**
- * Writes the `count` allowed rows that own the nearest vectors, nearest first, each with the product of query and its
- * nearest vector in four bits, as a row (32 bits) and a 32-bit float; answers how many. Looked at are those nearest by
- * sign, `most` or up to twice as many, for which there must be room behind the answer, four bytes each. Of rows with one
- * text only `mostOfText` are looked at.
+ * Writes the `count` allowed rows with the nearest vectors, nearest first, and returns their number. Each is a row (32
+ * bits) and the product of the query and its nearest vector in four bits (32-bit float). Candidates are the nearest by
+ * sign: `limit` of them, or up to twice as many with ties. They need room after the result, four bytes each. At most
+ * `maxPerText` candidates have the same text.
  */
-export function nearest(query: usize, count: u32, most: u32, mostOfText: u32, into: usize): u32 {
+export function findNearest(query: usize, count: u32, limit: u32, maxPerText: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
-  const candidates = into + count * BEST_BYTES;
-  const found = nearestSigns(query, most, mostOfText, candidates);
+  const candidates = into + count * HEAP_ITEM_BYTES;
+  const found = nearestSigns(query, limit, maxPerText, candidates);
   let size: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
     const row = load<u32>(candidates + (i << 2));
-    size = keepBest(into, size, count, row, largestProduct(query, row));
+    size = pushToHeap(into, size, count, row, getLargestProduct(query, row));
   }
-  sortBest(into, size);
+  sortHeap(into, size);
   return size;
 }
 
-/** The inner product of a query (32-bit floats) and the vector of a row where that is at hand, else NaN. */
-export function exactAtHand(query: usize, row: u32): f64 {
-  const vector = exactVector(row);
+/** Returns the inner product of a query (32-bit floats) and a row's cached vector; NaN if it is not cached. */
+export function cachedExactProduct(query: usize, row: u32): f64 {
+  const vector = getCachedVector(row);
   return vector === 0 ? f64.NaN : exactProduct(query, vector);
 }
 
-/** Writes the product of a query with the nearest vector of each selected row, times a step; NaN where there is none. */
+/**
+ * Writes the product of the query and the nearest vector of each selected row, times `step`; NaN for rows without
+ * vectors.
+ */
 export function cosines(query: usize, step: f64, into: usize): void {
   for (let i: u32 = 0; i < selectedCount; i++) {
-    const product: f64 = largestProduct(query, selectedRow(i));
-    store<f32>(into + (selectedPlace(i) << 2), (product * step) as f32);
+    const product: f64 = getLargestProduct(query, getSelectedRow(i));
+    store<f32>(into + (getSelectedPlace(i) << 2), (product * step) as f32);
   }
 }
 
 /**
- * Writes what is known of the selected rows, a column after the other: ordinals, times of creation and of storing (f64
- * each), sessions, speakers, lengths, the rows before and after, numbers of texts (u32 each), importances (f32), marks (u16).
+ * Writes the fields of the selected rows in columns: ordinals, creation times and storing times (f64 each), sessions,
+ * speakers, lengths, previous rows, next rows, text numbers (u32 each), importances (f32), marks (u16).
  */
 export function describe(into: usize): void {
   const count = selectedCount;
@@ -153,8 +163,8 @@ export function describe(into: usize): void {
   const column = count << 2;
   const marks = sessions + 7 * column;
   for (let i: u32 = 0; i < count; i++) {
-    const row = selectedRow(i);
-    const place = selectedPlace(i);
+    const row = getSelectedRow(i);
+    const place = getSelectedPlace(i);
     const at = sessions + (place << 2);
     store<f64>(into + (place << 3), get<f64>(row, ORDINAL));
     store<f64>(into + ((count + place) << 3), get<f64>(row, CREATED_AT));

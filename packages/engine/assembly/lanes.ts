@@ -1,5 +1,5 @@
-/** The sum of four numbers. */
-export function getSum(lanes: v128): i32 {
+/** Returns the sum of the four 32-bit lanes. */
+export function sumLanes(lanes: v128): i32 {
   return (
     i32x4.extract_lane(lanes, 0) +
     i32x4.extract_lane(lanes, 1) +

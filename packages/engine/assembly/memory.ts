@@ -1,6 +1,6 @@
 /*
- * Memory of the index: blocks of a power of two bytes that can be given back, and larger regions that live as long as
- * the index. Nothing is collected; the whole module is thrown away with the index that it serves.
+ * Allocates the index's memory: blocks of a power of two bytes, which can be released, and larger regions, which live
+ * as long as the index. There is no garbage collection; the whole module instance is discarded with its index.
  */
 
 const PAGE_BITS: usize = 16;
@@ -13,44 +13,44 @@ const CLASSES = 32;
 const freeBlocks = memory.data(CLASSES * 4);
 
 let top: usize = 0;
-let mostTop: usize = usize.MAX_VALUE;
+let maxTop: usize = usize.MAX_VALUE;
 
-/** Sets how many bytes there may be of all; at first as many as a module has, 4 GiB. */
+/** Sets the maximum total memory. The default is that of a module, 4 GiB. */
 export function limitMemory(bytes: usize): void {
-  mostTop = bytes;
+  maxTop = bytes;
 }
 
-/** Whether something did not fit: then, and only then, a trap says that there is no room. */
-export let outOfRoom: bool = false;
+/** Whether an allocation failed. A trap means out of memory only if this is set. */
+export let isOutOfMemory: bool = false;
 
-/** Traps for want of room. */
-export function full(): void {
-  outOfRoom = true;
+/** Traps because memory is exhausted. */
+export function trapOutOfMemory(): void {
+  isOutOfMemory = true;
   unreachable();
 }
 
-/** A region of zeros that is never given back. Traps where there is no room for it. */
+/** Returns a zeroed region that is never released. Traps if memory is exhausted. */
 export function reserve(bytes: usize): usize {
   if (top === 0) top = (__heap_base + 15) & ~15;
   const start = top;
   const end = start + ((bytes + 15) & ~15);
-  // Past 4 GiB the pointer has wrapped.
-  if (end < start || end > mostTop) full();
+  // Beyond 4 GiB the pointer has wrapped around.
+  if (end < start || end > maxTop) trapOutOfMemory();
   const pages = ((end - 1) >> PAGE_BITS) + 1;
   if (pages > (memory.size() as usize)) growTo(pages);
-  // Last, so that a call that traps has taken nothing.
+  // Set last, so that a call that traps allocates nothing.
   top = end;
   return start;
 }
 
-// Growing is dear, so it is done in large steps; the system gives memory only where it is touched.
+// Grows in large steps, since growing is expensive; the system commits pages only when they are written.
 function growTo(pages: usize): void {
-  const held = memory.size() as usize;
-  const enough = pages - held;
-  if (memory.grow(max(enough, STEP_PAGES) as i32) < 0 && memory.grow(enough as i32) < 0) full();
+  const currentPages = memory.size() as usize;
+  const missingPages = pages - currentPages;
+  if (memory.grow(max(missingPages, STEP_PAGES) as i32) < 0 && memory.grow(missingPages as i32) < 0) trapOutOfMemory();
 }
 
-/** A block of at least so many bytes, with whatever stood in it before. */
+/** Returns a block of at least `bytes` bytes with undefined contents. */
 export function allocate(bytes: usize): usize {
   const blockClass = getClass(bytes);
   const list = freeBlocks + (blockClass << 2);
@@ -60,7 +60,7 @@ export function allocate(bytes: usize): usize {
   return block;
 }
 
-/** Gives a block back that was allocated with the same number of bytes. */
+/** Releases a block that was allocated with the same size. */
 export function release(block: usize, bytes: usize): void {
   const list = freeBlocks + (getClass(bytes) << 2);
   store<usize>(block, load<usize>(list));

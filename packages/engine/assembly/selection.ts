@@ -1,31 +1,28 @@
-import { firstRowFrom } from './gallop';
+import { findFirstRow } from './gallop';
 import { allocate, release } from './memory';
 
 /*
- * The rows that a question has come down to: in ascending order, so that what is read of one stands near what is read
- * of the next, each with its place in the host's order, which is that of answers.
+ * The rows selected for detailed reads. They are sorted in ascending order, so that consecutive reads are close in
+ * memory. Each has its place in the host's order, which is that of results.
  */
 
-/** Of one row: its place, then the row. */
+/** Size of a place and its row. */
 const PAIR_BYTES: u32 = 8;
 const ROW: usize = 4;
 
 let pairs: usize = 0;
 let spare: usize = 0;
-let room: u32 = 0;
+let capacity: u32 = 0;
 export let selectedCount: u32 = 0;
 
-/** Of a row number's 24 bits, those that one pass sorts by. */
+/** Bits of a row number that one pass sorts by. */
 const DIGIT_BITS: u32 = 8;
 const DIGITS: u32 = 1 << DIGIT_BITS;
 const ends = memory.data(DIGITS * 4, 16);
 
-/**
- * Selects rows, given as 32-bit numbers in the order of answers: `writeFrequencies`, `cosines` and `describe` then speak
- * of these.
- */
+/** Selects rows for `writeFrequencies`, `cosines` and `describe`, given as 32-bit numbers in the order of results. */
 export function select(rows: usize, count: u32): void {
-  makeRoom(count);
+  ensureCapacity(count);
   selectedCount = count;
   for (let place: u32 = 0; place < count; place++) {
     store<u32>(pairs + place * PAIR_BYTES, place);
@@ -34,24 +31,24 @@ export function select(rows: usize, count: u32): void {
   for (let shift: u32 = 0; shift < 24; shift += DIGIT_BITS) sortByDigit(shift);
 }
 
-export function selectedRow(i: u32): u32 {
+export function getSelectedRow(i: u32): u32 {
   return load<u32>(pairs + i * PAIR_BYTES, ROW);
 }
 
-export function selectedPlace(i: u32): u32 {
+export function getSelectedPlace(i: u32): u32 {
   return load<u32>(pairs + i * PAIR_BYTES);
 }
 
-/** The first of the selection from a place on, in its order, whose row is not before another. */
-export function firstSelectedFrom(from: u32, row: u32): u32 {
-  return firstRowFrom(pairs + ROW, PAIR_BYTES, 0, from, selectedCount, row);
+/** Returns the first index of the selection, starting at `from`, whose row is at least `row`. */
+export function findFirstSelected(from: u32, row: u32): u32 {
+  return findFirstRow(pairs + ROW, PAIR_BYTES, 0, from, selectedCount, row);
 }
 
-// One pass of a radix sort, which leaves in order what is alike in this digit (Knuth, volume 3, section 5.2.5).
+// One stable pass of a radix sort (Knuth, volume 3, section 5.2.5).
 function sortByDigit(shift: u32): void {
   memory.fill(ends, 0, DIGITS << 2);
   for (let i: u32 = 0; i < selectedCount; i++) {
-    const count = getEnd(selectedRow(i), shift);
+    const count = getEnd(getSelectedRow(i), shift);
     store<u32>(count, load<u32>(count) + 1);
   }
   let before: u32 = 0;
@@ -61,7 +58,7 @@ function sortByDigit(shift: u32): void {
     before += count;
   }
   for (let i: u32 = 0; i < selectedCount; i++) {
-    const end = getEnd(selectedRow(i), shift);
+    const end = getEnd(getSelectedRow(i), shift);
     store<u64>(spare + load<u32>(end) * PAIR_BYTES, load<u64>(pairs + i * PAIR_BYTES));
     store<u32>(end, load<u32>(end) + 1);
   }
@@ -74,15 +71,15 @@ function getEnd(row: u32, shift: u32): usize {
   return ends + (((row >> shift) & (DIGITS - 1)) << 2);
 }
 
-function makeRoom(count: u32): void {
-  if (count <= room) return;
-  if (room > 0) {
-    release(pairs, room * PAIR_BYTES);
-    release(spare, room * PAIR_BYTES);
+function ensureCapacity(count: u32): void {
+  if (count <= capacity) return;
+  if (capacity > 0) {
+    release(pairs, capacity * PAIR_BYTES);
+    release(spare, capacity * PAIR_BYTES);
   }
-  // Last, so that a call that traps leaves no room that is not there.
-  room = 0;
+  // Reset before the allocations, so that a trap does not leave a capacity without memory.
+  capacity = 0;
   pairs = allocate(count * PAIR_BYTES);
   spare = allocate(count * PAIR_BYTES);
-  room = count;
+  capacity = count;
 }

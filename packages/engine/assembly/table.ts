@@ -5,7 +5,7 @@ export const NONE: u32 = 0xffffffff;
 
 const FIRST_SLOTS: u32 = 1024;
 
-/** A key (64 bits) and its value (32 bits), side by side so that a search touches one line of the cache. */
+/** A key (64 bits) and its value (32 bits), adjacent so that a lookup touches one cache line. */
 const SLOT_BITS: u32 = 4;
 const VALUE: usize = 8;
 
@@ -17,22 +17,22 @@ export class Table {
   used: u32;
 }
 
-/** Makes an empty table of the bytes at `at`. */
+/** Initializes an empty table at an address. */
 export function clearTable(at: usize): Table {
   const table = changetype<Table>(at);
   allocateSlots(table, FIRST_SLOTS);
   return table;
 }
 
-/** The value of a key; NONE where it has none. */
+/** Returns the value of a key; NONE if it has none. */
 export function find(table: Table, key: u64): u32 {
   const slot = getSlot(table, key);
   return load<u64>(slot) === key ? load<u32>(slot, VALUE) : NONE;
 }
 
-/** Gives a key its value; with NONE it has none any more. */
+/** Sets the value of a key; NONE removes it. */
 export function put(table: Table, key: u64, value: u32): void {
-  // At three quarters full, a search looks at a handful of slots.
+  // At a load factor of at most 3/4, a lookup probes only a few slots.
   if (table.used * 4 >= table.slots * 3) grow(table);
   const slot = getSlot(table, key);
   if (load<u64>(slot) !== key) {
@@ -42,7 +42,7 @@ export function put(table: Table, key: u64, value: u32): void {
   store<u32>(slot, value, VALUE);
 }
 
-// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4), then one slot after the other.
+// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4) with linear probing.
 function getSlot(table: Table, key: u64): usize {
   const mask = table.slots - 1;
   let slot = (((key * 0x9e3779b97f4a7c15) >> 32) as u32) & mask;
@@ -72,7 +72,7 @@ function allocateSlots(table: Table, slots: u32): void {
   memory.fill(table.slotsAt, 0, (slots as usize) << SLOT_BITS);
 }
 
-/** A number that hangs on every bit of two (the finaliser of MurmurHash3, Appleby). */
+/** Returns a hash of two numbers (the finalizer of MurmurHash3, Appleby). */
 export function mix(one: u64, other: u64): u64 {
   let mixed = one * 0x9e3779b97f4a7c15 + other;
   mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccd;

@@ -1,26 +1,26 @@
 import { allocate, release } from './memory';
-import { frequencyIn } from './postings';
+import { getFrequencyInRow } from './postings';
 import { get, set, TERM_LIST, TERMS } from './rows';
 
 /*
- * The terms and labels of each row, in a list of its own: a question about few rows reads these, and takes as long as they
- * are many, whatever else the index holds.
+ * A forward index: the terms and labels of each row. A query with a small scope reads these lists, so that its time
+ * does not depend on the size of the index.
  *
- * A term of a row is its number (25 bits, as there are 32 million at most) and how often it occurs (7 bits, of which the
- * largest stands for any more too, which are then read from its postings).
+ * A term of a row is its number (25 bits, enough for 32 million terms) and its frequency (7 bits). The largest
+ * frequency also stands for all larger ones, which are then read from the postings.
  */
 
 const FREQUENCY_BITS: u32 = 7;
 const MAX_FREQUENCY: u32 = (1 << FREQUENCY_BITS) - 1;
 
-/** Makes room for the terms of a new row. */
+/** Allocates the term list of a new row. */
 export function addTermList(row: u32, count: u32): void {
   set<u32>(row, TERMS, count);
   if (count > 0) set<usize>(row, TERM_LIST, allocate((count as usize) << 2));
 }
 
 export function setTermOfRow(row: u32, place: u32, term: u32, frequency: u32): void {
-  store<u32>(termAddress(row, place), (term << FREQUENCY_BITS) | min(frequency, MAX_FREQUENCY));
+  store<u32>(getTermOfRowAddress(row, place), (term << FREQUENCY_BITS) | min(frequency, MAX_FREQUENCY));
 }
 
 export function dropTermList(row: u32): void {
@@ -29,24 +29,24 @@ export function dropTermList(row: u32): void {
   set<u32>(row, TERMS, 0);
 }
 
-/** Returns the term at a place among those of a row, which has `TERMS` of them. */
-export function termOfRow(row: u32, place: u32): u32 {
-  return load<u32>(termAddress(row, place)) >> FREQUENCY_BITS;
+/** Returns the term at a place in a row's list of `TERMS` terms. */
+export function getTermOfRow(row: u32, place: u32): u32 {
+  return load<u32>(getTermOfRowAddress(row, place)) >> FREQUENCY_BITS;
 }
 
-/** Returns how often that term occurs in the row. */
-export function frequencyOfTerm(row: u32, place: u32): u32 {
-  const frequency = load<u32>(termAddress(row, place)) & MAX_FREQUENCY;
-  return frequency < MAX_FREQUENCY ? frequency : frequencyIn(termOfRow(row, place), row);
+/** Returns the frequency of that term in the row. */
+export function getFrequencyOfTermInRow(row: u32, place: u32): u32 {
+  const frequency = load<u32>(getTermOfRowAddress(row, place)) & MAX_FREQUENCY;
+  return frequency < MAX_FREQUENCY ? frequency : getFrequencyInRow(getTermOfRow(row, place), row);
 }
 
-/** Whether a row holds a term or label. */
+/** Returns whether a row has a term or label. */
 export function holdsTerm(row: u32, term: u32): bool {
   const count = get<u32>(row, TERMS);
-  for (let place: u32 = 0; place < count; place++) if (termOfRow(row, place) === term) return true;
+  for (let place: u32 = 0; place < count; place++) if (getTermOfRow(row, place) === term) return true;
   return false;
 }
 
-function termAddress(row: u32, place: u32): usize {
+function getTermOfRowAddress(row: u32, place: u32): usize {
   return get<usize>(row, TERM_LIST) + (place << 2);
 }

@@ -1,19 +1,18 @@
-import { beginCrowd, isCrowdedOut } from './best';
-import { dropExact, setExactDimensions } from './exact';
-import { fewCount, fewRow, isFew } from './few';
-import { getSum } from './lanes';
-import { full, reserve } from './memory';
+import { evictExact, setExactDimensions } from './exact';
+import { isTextLimitReached, resetTextCounts } from './heap';
+import { sumLanes } from './lanes';
+import { reserve, trapOutOfMemory } from './memory';
 import { get, set, TEXT, VECTOR, VECTORS } from './rows';
 import { isAllowed, isAllowedAt } from './scope';
+import { getSmallScopeRow, isSmallScope, smallScopeCount } from './small-scope';
 import { mix, NONE } from './table';
 
 /*
- * Vectors of memories, in two forms: the signs of the components, a bit each, to be scanned, and the components in
- * four bits each, to tell the nearest among those that the signs find. A memory's vectors stand one after the other.
+ * Vectors of memories, in two forms: the signs of the components, one bit each, for scanning, and the components in
+ * four bits each, for rescoring the candidates of the scan. The vectors of a memory are consecutive.
  *
- * A vector comes as signed bytes and a 32-bit float, the step between them. Four bits hold a whole number from -7 to
- * 7; the scale that goes with them is chosen so that the inner product of the vector with its own four bits is that
- * with itself.
+ * An input vector is signed bytes and a 32-bit float, the step between levels. Four bits hold an integer from -7 to 7.
+ * Its scale is chosen so that the inner product of the input vector with its own four-bit form equals that with itself.
  */
 
 const BLOCK_VECTORS: u32 = 16384;
@@ -22,24 +21,24 @@ const MAX_BLOCKS: u32 = 2048;
 const blocks = memory.data(MAX_BLOCKS * 4, 16);
 
 const MAX_LEVEL: i8 = 7;
-/** Added to a level, so that it is stored without a sign. */
+/** Added to a level to store it unsigned. */
 const OFFSET: i8 = 8;
-/** Width of a level against the root mean square of the components: least error for a normal distribution. */
+/** Width of a level relative to the root mean square of the components: least error for a normal distribution. */
 const LEVEL_WIDTH: f32 = 0.36;
 
 export let vectorCount: u32 = 0;
-export let deadVectors: u32 = 0;
+export let removedVectors: u32 = 0;
 export let dimensions: u32 = 0;
 /** Signs are scanned in stretches of six 64-bit words. */
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
-/** Most dimensions of a vector, for which the histogram has room. The host sees to it. */
+/** Maximum dimensions of a vector, limited by the size of the histogram. The host enforces it. */
 const MAX_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
-/** Dimensions filled up with zeros to whole stretches. */
+/** Dimensions rounded up to whole stretches. */
 let padded: u32 = 0;
-/** Components of a vector filled up with zeros. */
-let filledUp: usize = 0;
-/** Signs of the query under way. */
+/** Buffer for the zero-padded components of a vector. */
+let paddedComponents: usize = 0;
+/** Signs of the current query. */
 let signs: usize = 0;
 let signBytes: usize = 0;
 let levelBytes: usize = 0;
@@ -53,7 +52,7 @@ export function setDimensions(count: u32): void {
   dimensions = count;
   padded = ((count + STRETCH_DIMENSIONS - 1) / STRETCH_DIMENSIONS) * STRETCH_DIMENSIONS;
   signBytes = padded >> 3;
-  filledUp = reserve(padded);
+  paddedComponents = reserve(padded);
   signs = reserve(signBytes);
   levelBytes = padded >> 1;
   blockLevels = signBytes * BLOCK_VECTORS;
@@ -62,8 +61,8 @@ export function setDimensions(count: u32): void {
   blockBytes = blockRows + 4 * BLOCK_VECTORS;
 }
 
-/** Bytes of a vector as it comes: a byte a dimension and the step. */
-function givenBytes(): u32 {
+/** Returns the size of an input vector: one byte per dimension and the step. */
+function getInputBytes(): u32 {
   return dimensions + 4;
 }
 
@@ -75,38 +74,38 @@ function inBlock(vector: u32): usize {
   return vector & (BLOCK_VECTORS - 1);
 }
 
-function rowAt(vector: u32): usize {
+function getRowAddress(vector: u32): usize {
   return getBlock(vector) + blockRows + (inBlock(vector) << 2);
 }
 
-/** Gives a row its vectors, in place of those that it has. */
-export function setVectors(row: u32, given: usize, count: u32): void {
+/** Replaces the vectors of a row. */
+export function setVectors(row: u32, input: usize, count: u32): void {
   if (count !== (get<u16>(row, VECTORS) as u32)) {
     dropVectors(row);
     set<u32>(row, VECTOR, vectorCount);
     set<u16>(row, VECTORS, count as u16);
     for (let i: u32 = 0; i < count; i++) addVector(row);
   }
-  dropExact(row);
+  evictExact(row);
   const first = get<u32>(row, VECTOR);
-  for (let i: u32 = 0; i < count; i++) writeVector(first + i, given + i * givenBytes());
+  for (let i: u32 = 0; i < count; i++) writeVector(first + i, input + i * getInputBytes());
 }
 
 function addVector(row: u32): void {
-  if (vectorCount === MAX_BLOCKS * BLOCK_VECTORS) full();
+  if (vectorCount === MAX_BLOCKS * BLOCK_VECTORS) trapOutOfMemory();
   const vector = vectorCount++;
   const block = vector >> BLOCK_BITS;
   if (load<usize>(blocks + (block << 2)) === 0) store<usize>(blocks + (block << 2), reserve(blockBytes));
-  store<u32>(rowAt(vector), row);
+  store<u32>(getRowAddress(vector), row);
 }
 
-function writeVector(vector: u32, given: usize): void {
-  memory.copy(filledUp, given, dimensions);
-  writeSigns(filledUp, getBlock(vector) + inBlock(vector) * signBytes);
-  writeLevels(filledUp, load<f32>(given + dimensions), vector);
+function writeVector(vector: u32, input: usize): void {
+  memory.copy(paddedComponents, input, dimensions);
+  writeSigns(paddedComponents, getBlock(vector) + inBlock(vector) * signBytes);
+  writeLevels(paddedComponents, load<f32>(input + dimensions), vector);
 }
 
-/** Bit i % 8 of byte i / 8 is set where component i is positive. The components are filled up with zeros. */
+/** Sets bit i % 8 of byte i / 8 if component i is positive. The components must be zero-padded. */
 function writeSigns(components: usize, into: usize): void {
   for (let i: usize = 0; i < padded; i += 16) {
     const positive = i8x16.gt_s(v128.load(components + i), i8x16.splat(0));
@@ -123,7 +122,7 @@ function writeLevels(components: usize, step: f32, vector: u32): void {
   for (let i: usize = 0; i < half; i += 16) {
     const low = getLevels(v128.load(components + i), width);
     const high = getLevels(v128.load(components + half + i), width);
-    product += getSum(dot(low, v128.load(components + i))) + getSum(dot(high, v128.load(components + half + i)));
+    product += sumLanes(dot(low, v128.load(components + i))) + sumLanes(dot(high, v128.load(components + half + i)));
     const offset = i8x16.splat(OFFSET);
     v128.store(levels + i, v128.or(i8x16.add(low, offset), i8x16.shl(i8x16.add(high, offset), 4)));
   }
@@ -131,25 +130,25 @@ function writeLevels(components: usize, step: f32, vector: u32): void {
   store<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2), scale);
 }
 
-/** The levels nearest to sixteen components. */
+/** Returns the levels nearest to sixteen components. */
 function getLevels(components: v128, width: f32): v128 {
   const inverse = f32x4.splat(1 / width);
   const low = i16x8.extend_low_i8x16_s(components);
   const high = i16x8.extend_high_i8x16_s(components);
   const levels = i8x16.narrow_i16x8_s(
     i16x8.narrow_i32x4_s(
-      divided(i32x4.extend_low_i16x8_s(low), inverse),
-      divided(i32x4.extend_high_i16x8_s(low), inverse),
+      quantize(i32x4.extend_low_i16x8_s(low), inverse),
+      quantize(i32x4.extend_high_i16x8_s(low), inverse),
     ),
     i16x8.narrow_i32x4_s(
-      divided(i32x4.extend_low_i16x8_s(high), inverse),
-      divided(i32x4.extend_high_i16x8_s(high), inverse),
+      quantize(i32x4.extend_low_i16x8_s(high), inverse),
+      quantize(i32x4.extend_high_i16x8_s(high), inverse),
     ),
   );
   return i8x16.max_s(i8x16.min_s(levels, i8x16.splat(MAX_LEVEL)), i8x16.splat(-MAX_LEVEL));
 }
 
-function divided(components: v128, inverse: v128): v128 {
+function quantize(components: v128, inverse: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(f32x4.convert_i32x4_s(components), inverse)));
 }
 
@@ -157,54 +156,54 @@ function dotBytes(left: usize, right: usize, bytes: usize): i32 {
   let sums = i32x4.splat(0);
   for (let at: usize = 0; at < bytes; at += 16)
     sums = i32x4.add(sums, dot(v128.load(left + at), v128.load(right + at)));
-  return getSum(sums);
+  return sumLanes(sums);
 }
 
-/** A fingerprint of the signs of a row's vector, one of several. */
-export function heldSigns(owner: u64, row: u32, which: u32): u64 {
-  const vector = get<u32>(row, VECTOR) + which;
-  return fingerprint(owner, getBlock(vector) + inBlock(vector) * signBytes, which);
+/** Returns a fingerprint of the signs of one of a row's vectors. */
+export function getSignFingerprint(owner: u64, row: u32, index: u32): u64 {
+  const vector = get<u32>(row, VECTOR) + index;
+  return fingerprint(owner, getBlock(vector) + inBlock(vector) * signBytes, index);
 }
 
-/** The same of a vector as it comes. */
-export function givenSigns(owner: u64, given: usize, which: u32): u64 {
-  memory.copy(filledUp, given + which * givenBytes(), dimensions);
-  writeSigns(filledUp, signs);
-  return fingerprint(owner, signs, which);
+/** Returns the fingerprint that an input vector would have. */
+export function getInputSignFingerprint(owner: u64, input: usize, index: u32): u64 {
+  memory.copy(paddedComponents, input + index * getInputBytes(), dimensions);
+  writeSigns(paddedComponents, signs);
+  return fingerprint(owner, signs, index);
 }
 
-function fingerprint(owner: u64, from: usize, which: u32): u64 {
+function fingerprint(owner: u64, from: usize, index: u32): u64 {
   let sum: u64 = 0;
   for (let at: usize = 0; at < signBytes; at += 8) {
-    sum += mix(owner + (which as u64) + (at as u64), load<u64>(from + at));
+    sum += mix(owner + (index as u64) + (at as u64), load<u64>(from + at));
   }
   return sum;
 }
 
-/** Leaves a row without vectors. */
+/** Removes the vectors of a row. */
 export function dropVectors(row: u32): void {
-  dropExact(row);
+  evictExact(row);
   const count: u32 = get<u16>(row, VECTORS);
   const first = get<u32>(row, VECTOR);
-  for (let vector = first; vector < first + count; vector++) store<u32>(rowAt(vector), NONE);
-  deadVectors += count;
+  for (let vector = first; vector < first + count; vector++) store<u32>(getRowAddress(vector), NONE);
+  removedVectors += count;
   set<u16>(row, VECTORS, 0);
 }
 
-/** Moves vectors up to where dropped ones stood. */
+/** Compacts the vectors over the gaps of removed ones. */
 export function closeGaps(): void {
-  let kept: u32 = 0;
+  let keptCount: u32 = 0;
   for (let vector: u32 = 0; vector < vectorCount; vector++) {
-    const row = load<u32>(rowAt(vector));
+    const row = load<u32>(getRowAddress(vector));
     if (row === NONE) continue;
-    if (kept !== vector) {
-      if (get<u32>(row, VECTOR) === vector) set<u32>(row, VECTOR, kept);
-      moveVector(vector, kept, row);
+    if (keptCount !== vector) {
+      if (get<u32>(row, VECTOR) === vector) set<u32>(row, VECTOR, keptCount);
+      moveVector(vector, keptCount, row);
     }
-    kept++;
+    keptCount++;
   }
-  vectorCount = kept;
-  deadVectors = 0;
+  vectorCount = keptCount;
+  removedVectors = 0;
 }
 
 function moveVector(from: u32, to: u32, row: u32): void {
@@ -217,59 +216,59 @@ function moveVector(from: u32, to: u32, row: u32): void {
     levelBytes,
   );
   store<f32>(target + blockScales + (inBlock(to) << 2), load<f32>(source + blockScales + (inBlock(from) << 2)));
-  store<u32>(rowAt(to), row);
+  store<u32>(getRowAddress(to), row);
 }
 
-/** Candidates that one scan gathers before it drops those that have fallen behind. */
-const GATHERED: u32 = 16384;
-/** Most that are sought: the room for a quarter more is why those behind are dropped only now and then. */
-const MAX_LOOKED_UP: u32 = (GATHERED / 4) * 3;
-const gathered = memory.data(GATHERED * 8, 16);
-/** By distance: how many gathered candidates have it. */
+/** Capacity for candidates of a scan; when it is full, candidates beyond the threshold are dropped. */
+const MAX_CANDIDATES: u32 = 16384;
+/** Maximum requested candidates. The spare quarter makes compaction rare. */
+const MAX_RESCORED: u32 = (MAX_CANDIDATES / 4) * 3;
+const collected = memory.data(MAX_CANDIDATES * 8, 16);
+/** Number of collected candidates by distance. */
 const histogram = memory.data((MAX_DIMENSIONS + 1) * 4, 16);
 
 let threshold: u32 = 0;
-/** Gathered candidates that are within the threshold, and gathered ones in all. */
-let within: u32 = 0;
-let gatheredCount: u32 = 0;
+/** Collected candidates within the threshold, and all collected candidates. */
+let withinThreshold: u32 = 0;
+let collectedCount: u32 = 0;
 
-/** The allowed row whose vectors the scan goes through, and the distance of the nearest of them so far. */
+/** The allowed row that the scan is at, and the distance of its nearest vector so far. */
 let scannedRow: u32 = NONE;
 let scannedDistance: u32 = 0;
 
 /**
- * Writes the allowed rows that own the vectors whose signs differ least from those of a query to `into`, and how many.
- * At least `wanted` where there are as many, or 12,288, with those that tie with the last of them, up to twice as many. A
- * row takes one place, however many vectors it has, and of rows with one text only `mostOfText` are among them: about the
- * newest.
+ * Writes the allowed rows whose vectors' signs differ least from the query's to `into`, and returns their number:
+ * `requested` (at most 12,288), and rows that tie with the last one, up to twice as many in all. A row is written once,
+ * however many vectors it has. At most `maxPerText` rows have the same text, roughly the newest.
  */
-export function nearestSigns(query: usize, wanted: u32, mostOfText: u32, into: usize): u32 {
-  const most = min<u32>(wanted, MAX_LOOKED_UP);
-  beginCrowd(mostOfText);
+export function nearestSigns(query: usize, requested: u32, maxPerText: u32, into: usize): u32 {
+  const limit = min<u32>(requested, MAX_RESCORED);
+  resetTextCounts(maxPerText);
   writeSigns(query, signs);
   memory.fill(histogram, 0, ((dimensions as usize) + 1) << 2);
   threshold = dimensions;
-  within = 0;
-  gatheredCount = 0;
+  withinThreshold = 0;
+  collectedCount = 0;
   scannedRow = NONE;
-  // The newest first, so that they are those of a text that are let in.
-  if (isFew) {
-    for (let left = fewCount; left > 0; left--) if (isAllowedAt(left - 1)) scanRow(fewRow(left - 1), most);
-  } else scanAll(most);
-  gatherScanned(most);
-  dropBehind();
-  return takeNearest(most, into);
+  // Newest first, so that the newest rows of a text are chosen.
+  if (isSmallScope) {
+    for (let left = smallScopeCount; left > 0; left--)
+      if (isAllowedAt(left - 1)) scanRow(getSmallScopeRow(left - 1), limit);
+  } else scanAll(limit);
+  collectScannedRow(limit);
+  dropBeyondThreshold();
+  return takeNearest(limit, into);
 }
 
-function scanAll(most: u32): void {
+function scanAll(limit: u32): void {
   const blocks = (vectorCount + BLOCK_VECTORS - 1) / BLOCK_VECTORS;
   for (let left = blocks; left > 0; left--) {
     const first = (left - 1) * BLOCK_VECTORS;
-    scanBlock(first, min<u32>(vectorCount - first, BLOCK_VECTORS), most);
+    scanBlock(first, min<u32>(vectorCount - first, BLOCK_VECTORS), limit);
   }
 }
 
-function scanRow(row: u32, most: u32): void {
+function scanRow(row: u32, limit: u32): void {
   const count: u32 = get<u16>(row, VECTORS);
   const first = get<u32>(row, VECTOR);
   for (let vector = first; vector < first + count; vector++) {
@@ -278,13 +277,13 @@ function scanRow(row: u32, most: u32): void {
     for (let place: usize = 0; place < signBytes; place += 8) {
       distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
     }
-    if (distance <= threshold) scanned(row, distance, most);
+    if (distance <= threshold) noteScanned(row, distance, limit);
   }
 }
 
-// The query's first stretch stays in registers. Bits are counted by 64: processors have an instruction for that, where
-// those of 128 are put together of a dozen on x86, so that a scan by them takes nearly twice as long.
-function scanBlock(first: u32, count: u32, most: u32): void {
+// The query's first stretch stays in registers. Bits are counted in 64-bit words, for which processors have an
+// instruction. On x86, a 128-bit count is emulated by a dozen instructions, which makes a scan almost twice as slow.
+function scanBlock(first: u32, count: u32, limit: u32): void {
   const rows = getBlock(first) + blockRows;
   const bytes = signBytes;
   let at = getBlock(first) + (count as usize) * bytes;
@@ -305,89 +304,88 @@ function scanBlock(first: u32, count: u32, most: u32): void {
     }
     if (distance > threshold) continue;
     const row = load<u32>(rows + ((left - 1) << 2));
-    if (row !== NONE && isAllowed(row)) scanned(row, distance, most);
+    if (row !== NONE && isAllowed(row)) noteScanned(row, distance, limit);
   }
 }
 
-// The vectors of a row stand one after the other.
-function scanned(row: u32, distance: u32, most: u32): void {
+// Merges the vectors of a row, which are consecutive.
+function noteScanned(row: u32, distance: u32, limit: u32): void {
   if (row === scannedRow) {
     scannedDistance = min(scannedDistance, distance);
     return;
   }
-  gatherScanned(most);
+  collectScannedRow(limit);
   scannedRow = row;
   scannedDistance = distance;
 }
 
-function gatherScanned(most: u32): void {
+function collectScannedRow(limit: u32): void {
   if (scannedRow === NONE || scannedDistance > threshold) return;
-  if (!isCrowdedOut(get<u32>(scannedRow, TEXT))) gather(scannedRow, scannedDistance, most);
+  if (!isTextLimitReached(get<u32>(scannedRow, TEXT))) collect(scannedRow, scannedDistance, limit);
 }
 
-function gather(row: u32, distance: u32, most: u32): void {
-  if (gatheredCount === GATHERED) dropBehind();
-  if (gatheredCount === GATHERED) dropTies(most);
-  store<u32>(gathered + (gatheredCount << 3), row);
-  store<u32>(gathered + (gatheredCount << 3), distance, 4);
-  gatheredCount++;
-  within++;
+function collect(row: u32, distance: u32, limit: u32): void {
+  if (collectedCount === MAX_CANDIDATES) dropBeyondThreshold();
+  if (collectedCount === MAX_CANDIDATES) dropTies(limit);
+  store<u32>(collected + (collectedCount << 3), row);
+  store<u32>(collected + (collectedCount << 3), distance, 4);
+  collectedCount++;
+  withinThreshold++;
   const count = histogram + (distance << 2);
   store<u32>(count, load<u32>(count) + 1);
-  while (threshold > 0 && within - load<u32>(histogram + (threshold << 2)) >= most) {
-    within -= load<u32>(histogram + (threshold << 2));
+  while (threshold > 0 && withinThreshold - load<u32>(histogram + (threshold << 2)) >= limit) {
+    withinThreshold -= load<u32>(histogram + (threshold << 2));
     threshold--;
   }
 }
 
-function dropBehind(): void {
-  let kept: u32 = 0;
-  for (let i: u32 = 0; i < gatheredCount; i++) {
-    const candidate = load<u64>(gathered + (i << 3));
+function dropBeyondThreshold(): void {
+  let keptCount: u32 = 0;
+  for (let i: u32 = 0; i < collectedCount; i++) {
+    const candidate = load<u64>(collected + (i << 3));
     if (((candidate >> 32) as u32) > threshold) continue;
-    store<u64>(gathered + (kept << 3), candidate);
-    kept++;
+    store<u64>(collected + (keptCount << 3), candidate);
+    keptCount++;
   }
-  gatheredCount = kept;
+  collectedCount = keptCount;
 }
 
-// Those at the threshold that are not needed, so that there is room for nearer ones: which of them stay is as good as
-// any other choice.
-function dropTies(most: u32): void {
-  let spare: u32 = within > most ? within - most : 0;
+// Drops surplus candidates at the threshold to make room for nearer ones. All of them tie, so any choice is as good.
+function dropTies(limit: u32): void {
+  let spare: u32 = withinThreshold > limit ? withinThreshold - limit : 0;
   const count = histogram + (threshold << 2);
   store<u32>(count, load<u32>(count) - spare);
-  within -= spare;
-  let kept: u32 = 0;
-  for (let i: u32 = 0; i < gatheredCount; i++) {
-    const candidate = load<u64>(gathered + (i << 3));
+  withinThreshold -= spare;
+  let keptCount: u32 = 0;
+  for (let i: u32 = 0; i < collectedCount; i++) {
+    const candidate = load<u64>(collected + (i << 3));
     if (spare > 0 && ((candidate >> 32) as u32) === threshold) {
       spare--;
       continue;
     }
-    store<u64>(gathered + (kept << 3), candidate);
-    kept++;
+    store<u64>(collected + (keptCount << 3), candidate);
+    keptCount++;
   }
-  gatheredCount = kept;
+  collectedCount = keptCount;
 }
 
-// Those nearer than the threshold first, so that it is the farthest that go where there are too many.
-function takeNearest(most: u32, into: usize): u32 {
-  let taken: u32 = 0;
+// Takes candidates nearer than the threshold first, so that only the farthest are cut off.
+function takeNearest(limit: u32, into: usize): u32 {
+  let count: u32 = 0;
   for (let pass: u32 = 0; pass < 2; pass++) {
-    for (let i: u32 = 0; i < gatheredCount && taken < most * 2; i++) {
-      const isLast = load<u32>(gathered + (i << 3), 4) === threshold;
+    for (let i: u32 = 0; i < collectedCount && count < limit * 2; i++) {
+      const isLast = load<u32>(collected + (i << 3), 4) === threshold;
       if (isLast !== (pass === 1)) continue;
-      store<u32>(into + (taken << 2), load<u32>(gathered + (i << 3)));
-      taken++;
+      store<u32>(into + (count << 2), load<u32>(collected + (i << 3)));
+      count++;
     }
   }
-  return taken;
+  return count;
 }
 
 /**
- * About the inner product of a query, as signed bytes, and a vector: within some hundredths of a cosine's range. The
- * caller multiplies by the query's step.
+ * Returns the approximate inner product of a query, as signed bytes, and a vector: the error in the cosine is some
+ * hundredths. The caller multiplies by the query's step.
  */
 function product(query: usize, vector: u32): f32 {
   const levels = getBlock(vector) + blockLevels + inBlock(vector) * levelBytes;
@@ -402,7 +400,7 @@ function product(query: usize, vector: u32): f32 {
     sums = i32x4.add(sums, dot(low, v128.load(query + at)));
     sums = i32x4.add(sums, dot(high, v128.load(query + half + at)));
   }
-  return (getSum(sums) as f32) * load<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2));
+  return (sumLanes(sums) as f32) * load<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2));
 }
 
 function dot(left: v128, right: v128): v128 {
@@ -412,8 +410,8 @@ function dot(left: v128, right: v128): v128 {
   );
 }
 
-/** The largest product of a query and the vectors of a row; NaN where it has none. */
-export function largestProduct(query: usize, row: u32): f32 {
+/** Returns the largest product of a query and the vectors of a row; NaN if it has none. */
+export function getLargestProduct(query: usize, row: u32): f32 {
   const count: u32 = get<u16>(row, VECTORS);
   if (count === 0) return f32.NaN;
   const first = get<u32>(row, VECTOR);
@@ -422,7 +420,7 @@ export function largestProduct(query: usize, row: u32): f32 {
   return largest;
 }
 
-/** Bytes that a query's components must have room for. */
-export function queryBytes(): usize {
+/** Returns the size of the zero-padded components of a query. */
+export function getQueryBytes(): usize {
   return padded;
 }

@@ -15,11 +15,11 @@ let folder: string;
 let engine: Engine;
 let api: MemoryApi;
 let now: number;
-/** Milliseconds that pass whenever the clock is read. */
-let passing: number;
+/** Milliseconds that pass on each read of the clock. */
+let tickMs: number;
 let tests = 0;
 
-// Each test has a namespace of its own, and begins later than any before it has set the clock.
+// Each test has its own namespace, and begins later than any time that an earlier test has set.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'memoryd-clock-'));
   engine = await openEngine({
@@ -30,11 +30,11 @@ beforeAll(async () => {
     workingAgeSeconds: 0,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
-    clock: { now: () => (now += passing) },
+    clock: { now: () => (now += tickMs) },
   });
 });
 beforeEach(() => {
-  passing = 0;
+  tickMs = 0;
   now = Date.UTC(2026, 0, 1) + 10 * tests * YEAR_MS;
   api = engine.namespace(`test-${++tests}`);
 });
@@ -47,7 +47,7 @@ const iso = (time: number) => new Date(time).toISOString();
 const getIds = async () => (await api.session({ session_id: 's' })).memories.map(({ id }) => id);
 
 describe('a clock that is set forward or back', () => {
-  it('does not reorder what arrives in a session', async () => {
+  it('does not change the order of arrival in a session', async () => {
     const ids: string[] = [];
     for (const jump of [0, 2 * HOUR_MS, -3 * HOUR_MS, HOUR_MS, -HOUR_MS, 5 * HOUR_MS]) {
       now += jump;
@@ -58,22 +58,22 @@ describe('a clock that is set forward or back', () => {
     expect(await getIds()).toEqual(ids);
   });
 
-  it('gives all memories of a batch the same time of creation, however long they take', async () => {
-    passing = 10;
+  it('gives all memories of a batch the same time of creation, however long storing takes', async () => {
+    tickMs = 10;
     await api.storeBatch(Array.from({ length: 300 }, (_, i) => ({ content: `turn ${i}`, session_id: 's' })));
     const { memories } = await api.session({ session_id: 's', limit: 300 });
     expect(memories.map(({ content }) => content)).toEqual(memories.map((_, i) => `turn ${i}`));
     expect(new Set(memories.map((memory) => memory.created_at)).size).toBe(1);
   });
 
-  it('leaves to every memory the time of creation that its client gave', async () => {
+  it('does not change times of creation given by clients', async () => {
     const later = await api.store({ content: 'later', session_id: 's', created_at: iso(now + HOUR_MS) });
     now -= HOUR_MS;
     const earlier = await api.store({ content: 'earlier', session_id: 's', created_at: iso(now - HOUR_MS) });
     expect(await getIds()).toEqual([earlier.id, later.id]);
   });
 
-  it('hides what expires while it is ahead, and shows it again when it is right', async () => {
+  it('hides memories that expire while it is ahead, and shows them again once it is right', async () => {
     const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
     now += YEAR_MS;
     await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -82,7 +82,7 @@ describe('a clock that is set forward or back', () => {
     expect((await api.recall({ query: 'month' })).total).toBe(1);
   });
 
-  it('loses nothing to a consolidation while it is ahead: what expired by it comes back by an undo', async () => {
+  it('loses no memory to a consolidation while it is ahead: an undo restores memories evicted as expired', async () => {
     const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
     await api.consolidate();
     now += YEAR_MS;
@@ -93,7 +93,7 @@ describe('a clock that is set forward or back', () => {
     expect((await api.memory(id)).tier).toBe('episodic');
   });
 
-  it('promotes at a call everything that is stored, by whatever clock', async () => {
+  it('does not prevent consolidate from promoting all stored memories', async () => {
     for (const jump of [YEAR_MS, -2 * YEAR_MS, YEAR_MS]) {
       now += jump;
       await api.store({ content: `stored after ${jump}` });
@@ -102,7 +102,7 @@ describe('a clock that is set forward or back', () => {
     expect(await api.stats()).toMatchObject({ working_count: 0, last_sleep_at: iso(now) });
   });
 
-  it('makes one memory of an idempotency key that was used before it was set back, or by less than a day ahead', async () => {
+  it('stores one memory per idempotency key after it was set back, and within a day ahead', async () => {
     const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
     const { id } = await store();
     for (const jump of [-YEAR_MS, YEAR_MS + 23 * HOUR_MS]) {
@@ -112,7 +112,7 @@ describe('a clock that is set forward or back', () => {
     }
   });
 
-  it('does not forget idempotency keys that a moment ahead made old', async () => {
+  it('does not delete idempotency keys that were old only while it was ahead', async () => {
     await api.consolidate();
     const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
     const { id } = await store();
@@ -122,7 +122,7 @@ describe('a clock that is set forward or back', () => {
     expect((await store()).id).toBe(id);
   });
 
-  it('gives the texts of a memory in the order in which it had them', async () => {
+  it('does not change the order of the texts of a memory', async () => {
     const { id } = await api.store({ content: 'first' });
     now -= HOUR_MS;
     await api.update(id, { content: 'second' });
@@ -132,7 +132,7 @@ describe('a clock that is set forward or back', () => {
     expect(texts.map(({ content }) => content)).toEqual(['first', 'second', 'third']);
   });
 
-  it('lets no text end before it began, and no memory change before it was stored', async () => {
+  it('never ends a text before it began, or updates a memory before it was stored', async () => {
     const { id } = await api.store({ content: 'first' });
     const stored = iso(now);
     now -= HOUR_MS;

@@ -2,26 +2,26 @@ import { MemoryError } from '@memoryd/contract';
 import type { Storage } from './ports/storage.ts';
 import { isDamage } from './storage/damage.ts';
 
-/** How long a result is used again: whoever asks more often has the database written no more for it. */
-const RESULT_LASTS_MS = 1000;
+/** Time for which a result is reused, so that frequent health checks do not cause more writes. */
+const RESULT_TTL_MS = 1000;
 
-/** How long a probe may take. */
-const PROBE_LIMIT_MS = 5000;
+/** Timeout of a probe. */
+const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * How long after a request met damage the database counts as damaged. A probe reads little of it, so that no success of a
- * probe says that the damage is gone.
+ * Time for which the database counts as corrupt after a request has found corruption. A successful probe does not end
+ * this time, since a probe reads little of the database.
  */
-const DAMAGE_LASTS_MS = 300_000;
+const CORRUPTION_TTL_MS = 300_000;
 
-/** How much a probe writes after a request could not be served: as much as a request may bring. */
+/** Characters written by a probe after a request failed with UNAVAILABLE: the maximum size of a request. */
 const LARGE_PROBE_CHARS = 1024 * 1024;
 
-/** Whether a database can do its work: by what requests met, and by a write and a read. */
+/** Tracks whether a database works: by errors of requests, and by probes that write and read. */
 export class DatabaseHealth {
   readonly #storage: Storage;
-  #damage: { problem: string; at: number } | undefined;
-  /** Whether a request could not be served since the last probe that found nothing. */
+  #corruption: { problem: string; at: number } | undefined;
+  /** Whether a request has failed with UNAVAILABLE since the last successful probe. */
   #isSuspect = false;
   #last: { result: Promise<string | undefined>; at: number } | undefined;
 
@@ -29,27 +29,30 @@ export class DatabaseHealth {
     this.#storage = storage;
   }
 
-  /** Takes an error that a request met into account. */
+  /** Records an error of a request. */
   note(error: unknown): void {
-    if (isDamage(error)) this.#damage = { problem: error.message, at: performance.now() };
+    if (isDamage(error)) this.#corruption = { problem: error.message, at: performance.now() };
     else if (error instanceof MemoryError && error.code === 'UNAVAILABLE' && !this.#isSuspect) {
       this.#isSuspect = true;
       this.#last = undefined;
     }
   }
 
-  /** Returns what keeps the database from being read or written, half a sentence for an operator; undefined for nothing. */
+  /**
+   * Returns the problem that prevents reading or writing the database, as a phrase for operators; undefined if there is
+   * none.
+   */
   async problem(): Promise<string | undefined> {
     const now = performance.now();
-    if (this.#damage && now - this.#damage.at < DAMAGE_LASTS_MS) return this.#damage.problem;
-    if (!this.#last || now - this.#last.at >= RESULT_LASTS_MS) this.#last = { result: this.#probe(), at: now };
+    if (this.#corruption && now - this.#corruption.at < CORRUPTION_TTL_MS) return this.#corruption.problem;
+    if (!this.#last || now - this.#last.at >= RESULT_TTL_MS) this.#last = { result: this.#probe(), at: now };
     return this.#last.result;
   }
 
   async #probe(): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve('the database does not answer'), PROBE_LIMIT_MS);
+    const timeout = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve('the database does not respond'), PROBE_TIMEOUT_MS);
     });
     const chars = this.#isSuspect ? LARGE_PROBE_CHARS : 0;
     const probed = this.#storage.probe(Date.now(), chars).then(() => {
@@ -57,7 +60,7 @@ export class DatabaseHealth {
       return undefined;
     }, getMessage);
     try {
-      return await Promise.race([probed, late]);
+      return await Promise.race([probed, timeout]);
     } finally {
       clearTimeout(timer);
     }
@@ -65,11 +68,11 @@ export class DatabaseHealth {
 }
 
 function getMessage(error: unknown): string {
-  return error instanceof MemoryError ? error.message : 'the database fails, as the log says';
+  return error instanceof MemoryError ? error.message : 'the database failed; see the log';
 }
 
-/** Returns a storage whose failures are noted. */
-export function watchedBy(health: Pick<DatabaseHealth, 'note'>, storage: Storage): Storage {
+/** Wraps a storage so that its failures are recorded in `health`. */
+export function withHealth(health: Pick<DatabaseHealth, 'note'>, storage: Storage): Storage {
   const watched = Object.entries(storage).map(([name, member]) => {
     if (typeof member !== 'function') return [name, member];
     return [

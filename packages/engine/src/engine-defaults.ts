@@ -1,8 +1,8 @@
 import type { EngineSettings } from './engine.ts';
 
-export { eachHost, isPostgresAddress } from './postgres-address.ts';
+export { isPostgresAddress, splitHosts } from './postgres-address.ts';
 
-/** What an engine is opened with where nothing else is said: by the server's settings as by `openMemory`. */
+/** Default settings of an engine, for the server and `openMemory`. */
 export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',
@@ -22,7 +22,7 @@ export const ENGINE_DEFAULTS = {
   maxAnswerBytes: 16 * 1024 * 1024,
 } as const satisfies Partial<EngineSettings>;
 
-/** The settings of an engine that are whole numbers, with the least and the most that each may be. */
+/** Minimum and maximum of each integer setting of an engine. */
 export const ENGINE_RANGES = {
   consolidationIntervalSeconds: [0, 1_209_600],
   workingAgeSeconds: [0, 315_360_000],
@@ -36,18 +36,18 @@ export const ENGINE_RANGES = {
   userMaxBytes: [0, 1_000_000_000_000_000],
   maxEventStreams: [0, 100_000],
   maxEventStreamsPerNamespace: [0, 100_000],
-  // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
+  // 64 MiB of control characters, with six characters each in JSON, still fit in the longest string of V8 (2^29 - 24).
   maxAnswerBytes: [1024, 64 * 1024 * 1024],
-} as const satisfies Partial<Record<keyof EngineSettings, readonly [least: number, most: number]>>;
+} as const satisfies Partial<Record<keyof EngineSettings, readonly [min: number, max: number]>>;
 
-/** Ways to make one vector of the states of a text's tokens: their mean, the first one's (`cls`), or the last one's. */
+/** Ways to pool the states of a text's tokens into a vector: their mean, the first state (`cls`), or the last state. */
 export const POOLINGS = ['mean', 'cls', 'last'] as const satisfies EngineSettings['embeddingPooling'][];
 export type Pooling = (typeof POOLINGS)[number];
 
-/** Maximum length of a prefix, in characters (UTF-16 units). Instructions of known models have about 100. */
+/** Maximum length of a prefix, in UTF-16 units. Instructions of known models have about 100. */
 export const MAX_PREFIX_LENGTH = 256;
 
-/** The settings that only some kinds of embedder use, with those kinds. */
+/** Settings that only some kinds of embedder use, with these kinds. */
 const EMBEDDERS_OF_SETTING = {
   embeddingQueryPrefix: ['openai', 'transformers'],
   embeddingPassagePrefix: ['openai', 'transformers'],
@@ -56,7 +56,9 @@ const EMBEDDERS_OF_SETTING = {
 
 export type EmbeddingSetting = keyof typeof EMBEDDERS_OF_SETTING;
 
-/** Returns the first setting that the embedder would ignore, and what it needs; undefined if it uses all that are set. */
+/**
+ * Returns the first setting that the embedder would ignore, and the embedders that use it; undefined if there is none.
+ */
 export function findIgnoredSetting(
   settings: Pick<EngineSettings, 'embedder' | EmbeddingSetting>,
 ): { name: EmbeddingSetting; needs: string } | undefined {
@@ -68,7 +70,7 @@ export function findIgnoredSetting(
   return undefined;
 }
 
-/** The names of all settings of an engine. */
+/** Names of all settings of an engine. */
 export const ENGINE_SETTING_NAMES = Object.keys({
   embedder: true,
   embeddingUrl: true,

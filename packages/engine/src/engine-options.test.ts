@@ -23,7 +23,7 @@ const OPTIONS = {
 };
 
 it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel: 'qwen3' }])(
-  'an engine does not open with %j',
+  'rejects the options %j',
   async (options) => {
     await expect(openEngine({ ...OPTIONS, ...options })).rejects.toThrow(TypeError);
   },
@@ -43,7 +43,7 @@ it.each([
   ['embeddingQueryPrefix', 7],
   ['embeddingPassagePrefix', 'p'.repeat(257)],
   ['embeddingPooling', 'max'],
-])('an engine whose %s is %s does not open, and names the setting', async (name, value) => {
+])('rejects %s = %s with the name of the setting', async (name, value) => {
   const opening = openEngine({ ...OPTIONS, [name]: value });
   await expect(opening).rejects.toThrow(TypeError);
   await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
@@ -53,21 +53,18 @@ it.each([
   ['embeddingQueryPrefix', 'query: ', 'minilm', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPassagePrefix', 'passage: ', 'none', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPooling', 'cls', 'openai:e5', 'transformers:MODEL'],
-])(
-  'an engine whose embedder ignores %s does not open, and says what it needs',
-  async (name, value, embedder, needs) => {
-    const opening = openEngine({ ...OPTIONS, embedder, [name]: value });
-    await expect(opening).rejects.toThrow(TypeError);
-    await expect(opening).rejects.toThrow(`${name} needs an embedder ${needs}, and embedder is ${embedder}`);
-  },
-);
+])('rejects %s if the embedder ignores it, and names the required embedder', async (name, value, embedder, needs) => {
+  const opening = openEngine({ ...OPTIONS, embedder, [name]: value });
+  await expect(opening).rejects.toThrow(TypeError);
+  await expect(opening).rejects.toThrow(`${name} requires the embedder ${needs}, but embedder is ${embedder}`);
+});
 
-it('an engine without prefixes opens if they are given as empty', async () => {
+it('accepts empty prefixes for an embedder without prefixes', async () => {
   const none = { embeddingQueryPrefix: '', embeddingPassagePrefix: '' };
   await (await openEngine({ ...OPTIONS, ...none, dbPath: newDatabase() })).close();
 });
 
-it('an engine that is told a database alone opens with the defaults, and serves any namespace', async () => {
+it('opens a database with default settings, and serves any namespace', async () => {
   const engine = await openEngine(newDatabase());
   const [one, other] = ['one', 'other'].map((name) => engine.namespace(name));
   await one?.store({ content: 'Ann rows every morning.' });
@@ -77,10 +74,10 @@ it('an engine that is told a database alone opens with the defaults, and serves 
   await engine.close();
 });
 
-it('an engine with an option that there is not does not open, and names it', async () => {
+it('rejects an unknown option by name', async () => {
   const opening = openEngine({ ...OPTIONS, ...{ redactt: 'on' } });
   await expect(opening).rejects.toThrow(TypeError);
-  await expect(opening).rejects.toThrow('there is no option redactt');
+  await expect(opening).rejects.toThrow('unknown option redactt');
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-options-'));
@@ -88,14 +85,14 @@ const empty = join(folder, 'memory.db');
 beforeAll(async () => (await openEngine({ ...OPTIONS, dbPath: empty })).close());
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Returns the path of a new database, which alone is in its folder. */
+/** Creates an empty database in a folder of its own and returns its path. */
 function newDatabase(): string {
   const dbPath = join(mkdtempSync(join(folder, 'new-')), 'memory.db');
   copyFileSync(empty, dbPath);
   return dbPath;
 }
 
-/** A model that does not answer, and how many wait for it. */
+/** Starts a model server that never responds, and counts the requests that wait. */
 async function silentModel() {
   const waiting = { requests: 0 };
   const server = createServer((_request, response) => {
@@ -109,16 +106,16 @@ async function silentModel() {
 }
 
 it.each<[string, (dbPath: string) => void]>([
-  ['is no database', (dbPath) => writeFileSync(dbPath, 'a letter to nobody\n'.repeat(1000))],
+  ['is not a database', (dbPath) => writeFileSync(dbPath, 'a letter to nobody\n'.repeat(1000))],
   [
-    'holds a part of another',
+    'contains an unfinished migration',
     (dbPath) => {
       const file = new Sqlite(dbPath);
       file.exec("INSERT INTO property VALUES ('migrating_from', 'elsewhere')");
       file.close();
     },
   ],
-])('an engine gives up the model that it opens where the file %s', async (_what, spoil) => {
+])('aborts opening the model if the file %s', async (_what, spoil) => {
   const dbPath = newDatabase();
   spoil(dbPath);
   const { embeddingUrl, waiting } = await silentModel();
@@ -128,7 +125,7 @@ it.each<[string, (dbPath: string) => void]>([
   await expect.poll(() => waiting.requests).toBe(0);
 });
 
-it('an engine that cannot open a database in whole leaves nothing of it open', async () => {
+it('closes a database that it cannot open completely', async () => {
   const dbPath = newDatabase();
   const file = new Sqlite(dbPath);
   file.exec("DELETE FROM property WHERE name = 'secret'");
@@ -137,6 +134,6 @@ it('an engine that cannot open a database in whole leaves nothing of it open', a
     code: 'UNAVAILABLE',
     message: expect.stringContaining('damaged'),
   });
-  // Whoever closes the last connection takes the log beside the file away.
+  // SQLite deletes the write-ahead log when the last connection is closed.
   expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
 });

@@ -6,117 +6,124 @@ import type { Clock, IdSource, Telemetry } from './ports/runtime.ts';
 import type { StorageCondition } from './ports/storage.ts';
 import type { StorageCopy } from './ports/storage-kept.ts';
 
-/** What an engine is opened with. */
+/** Options of `openEngine`. */
 export type EngineOptions = DatabaseOptions & EngineSettings;
 
-/** How an engine works, whatever its database. */
+/** Settings of an engine, independent of its database. */
 export interface EngineSettings {
   /**
-   * `minilm`: the bundled model; `none`: recall by words alone; `openai:MODEL`: a model behind the OpenAI embeddings
-   * protocol; `transformers:NAME_OR_FOLDER`: a model for the package @huggingface/transformers.
+   * `minilm`: the bundled model. `none`: recall by words alone. `openai:MODEL`: a model behind the OpenAI embeddings
+   * protocol. `transformers:NAME_OR_FOLDER`: a model for the package @huggingface/transformers.
    */
   embedder: string;
-  /** Where `openai:` asks, up to what comes before `/embeddings`. */
+  /** Base URL of the embedding server for `openai:`, without `/embeddings`. */
   embeddingUrl: string;
-  /** The key that `openai:` shows, where the server wants one. */
+  /** API key for the embedding server, if it requires one. */
   embeddingApiKey?: string;
   /**
-   * Text put before each query that `openai:` or `transformers:` embeds, such as `query: `, of at most 256 characters. An
-   * empty text is no prefix. If absent, `transformers:` reads it from the folder of the model.
+   * Prefix of each query that `openai:` or `transformers:` embeds, such as `query: `, of at most 256 characters. If
+   * empty, no prefix is added. If absent, `transformers:` reads the prefix from the model folder.
    */
   embeddingQueryPrefix?: string;
-  /** The same before each memory, or each part of a long one, such as `passage: `. */
+  /** Prefix of each memory, or of each part of a long memory, such as `passage: `. */
   embeddingPassagePrefix?: string;
   /**
-   * How `transformers:` makes one vector of a text's tokens: their mean, the first token (`cls`) or the last one. If
-   * absent, it is read from the folder of the model.
+   * How `transformers:` pools the states of a text's tokens into a vector: their mean, the first token (`cls`) or the
+   * last token. If absent, it is read from the model folder.
    */
   embeddingPooling?: 'mean' | 'cls' | 'last';
   /**
-   * Whether the model may not replace another whose vectors the database has. Recall then goes by words, as where no model
-   * can be opened. It may where absent, and everything is embedded anew.
+   * True: the model does not replace another model whose vectors the database has. Recall then uses words alone, as if
+   * no model could be opened. False or absent: all memories are re-embedded.
    */
   keepModel?: boolean;
   /**
-   * `off`: the bundled model keeps its vectors alone and not the states of tokens, which take most of the disk that recall
-   * needs; recall then ranks without them. To switch has everything embedded anew. `on` where absent.
+   * `off`: the bundled model stores no token states, which take most of the disk space of recall, and recall ranks
+   * without them. A change re-embeds all memories. `on` if absent.
    */
   tokenStates?: 'on' | 'off';
   /**
-   * Where the language model that distils memories is asked, up to what comes before `/chat/completions`. Absent or
-   * empty, with `llmModel`, where sentences are quoted instead.
+   * Base URL of the language model that distils memories, without `/chat/completions`. If this and `llmModel` are
+   * absent or empty, sentences are quoted instead.
    */
   llmUrl?: string;
-  /** The language model's name. */
+  /** Name of the language model. */
   llmModel?: string;
-  /** The key that the language model's server wants, where it wants one. */
+  /** API key for the server of the language model, if it requires one. */
   llmApiKey?: string;
   /**
-   * `on`: keys, tokens, passwords and numbers of cards are taken out of what clients send before it is kept, embedded or
-   * logged, and out of queries. `off` where absent.
+   * `on`: API keys, tokens, passwords and payment card numbers are removed from texts of clients before these are
+   * stored, embedded or logged, and from queries. `off` if absent.
    */
   redact?: 'on' | 'off';
-  /** Seconds between consolidations that run by themselves; 0 turns them off. */
+  /** Interval of automatic consolidation in seconds; 0 turns it off. */
   consolidationIntervalSeconds: number;
-  /** Seconds since storing after which the run by itself promotes a working memory. */
+  /** Age in seconds at which automatic consolidation promotes a working memory. */
   workingAgeSeconds: number;
-  /** Days that evicted memories and records of consolidations are kept, and consolidations can be undone. */
+  /** Days for which evicted memories and records of consolidations are stored, and consolidations can be undone. */
   archiveDays: number;
-  /** Most working memories of a namespace; past three quarters of it the oldest promote at once. */
+  /** Maximum number of working memories per namespace. Beyond three quarters of it, the oldest are promoted at once. */
   workingMax: number;
-  /** Most memories of a namespace in these tiers, beyond which a consolidation evicts the least retained; 0 is any number. */
+  /**
+   * Maximum number of memories per namespace in these tiers. Beyond it, consolidation evicts the memories with the
+   * lowest retention. 0 is unlimited.
+   */
   episodicMax: number;
   semanticMax: number;
   /**
-   * Most memories of a namespace, hidden ones included, and most bytes of their texts, earlier ones included, unless it has
-   * a quota of its own; 0, or absent, is any number.
+   * Default quota of a namespace: number of memories, including hidden ones, and bytes of their texts, including
+   * earlier texts. 0 or absent is unlimited.
    */
   namespaceMaxMemories?: number;
   namespaceMaxBytes?: number;
-  /** Most of both for each user of a namespace, in the same way. */
+  /** Default quota of each user of a namespace, in the same way. */
   userMaxMemories?: number;
   userMaxBytes?: number;
-  /** The time zone (IANA) of dates in queries that name none themselves. `UTC` if absent. */
+  /** IANA time zone of dates in queries that name no time zone. `UTC` if absent. */
   timezone?: string;
-  /** Most streams of events that are open at a time, in all and of one namespace. */
+  /** Maximum number of concurrent event streams, in total and per namespace. */
   maxEventStreams?: number;
   maxEventStreamsPerNamespace?: number;
-  /** Most bytes of memory content that one answer holds. */
+  /** Maximum number of bytes of memory content in a response. */
   maxAnswerBytes: number;
   telemetry: Telemetry;
-  /** The system's clock where absent. */
+  /** The system clock if absent. */
   clock?: Clock;
-  /** UUIDs of version 7 where absent. */
+  /** UUIDs of version 7 if absent. */
   ids?: IdSource;
 }
 
-/** An open database with everything that serves it. */
+/** An open database with its embedder, consolidation and APIs. */
 export interface Engine extends Administration {
   /**
-   * The memories of one namespace; a namespace exists as soon as it is named and sees only itself. Throws INVALID_REQUEST
-   * for a name with U+0000 or a lone surrogate.
+   * Returns the API of one namespace. Namespaces need not be created and are isolated from each other. Throws
+   * INVALID_REQUEST for a name with U+0000 or a lone surrogate.
    *
-   * @param scope without `operate`, which it is where absent, the size of the database is not told; what else a scope lets
-   *   callers do is for whoever serves them to see to
-   * @param keyId the public id of the caller's key, for reports of recalls
+   * @param scope `operate` if absent. Without `operate`, `stats` does not return the size of the database. The caller
+   *   enforces all other limits of a scope.
+   * @param keyId the public id of the caller's key, for the log of recalls
    */
   namespace(name: string, scope?: Scope, keyId?: string): Scopable<MemoryApi>;
   /**
-   * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
-   * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.
+   * Creates a copy of the whole database while it is in use. Rejects with UNAVAILABLE if the disk has no room, too many
+   * copies are being made or read, or the signal is aborted. Rejects with NOT_FOUND for PostgreSQL, which has its own
+   * backup tools.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
-   * Returns what keeps the database from being read or written now, half a sentence for an operator; undefined for nothing.
-   * It writes a little, at most once a second. Never rejects.
+   * Returns the problem that prevents reading or writing the database, as a phrase for operators; undefined if there is
+   * none. Tests the database with a small write at most once a second. Never rejects.
    */
   databaseProblem(): Promise<string | undefined>;
   /** See `StorageCondition`. */
   databaseCondition(): Promise<StorageCondition>;
-  /** Notes that a backup has just been made. */
-  noteBackup(): Promise<void>;
-  /** Whether recall by meaning works now, and if not, why. */
+  /** Records that a backup has just been made. */
+  recordBackup(): Promise<void>;
+  /** Returns whether recall by vectors works at the moment, and the reason if not. */
   embedder(): EmbedderHealth;
-  /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it; once. */
+  /**
+   * Completes accepted writes, writes buffered data and closes the database. Leaves a single file without a write-ahead
+   * log. Further calls have no effect.
+   */
   close(): Promise<void>;
 }

@@ -6,7 +6,13 @@ export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
-export { type DatabaseOptions, databaseNamed, noteBackup, openAdministration, verifyDatabase } from './open-storage.ts';
+export {
+  type DatabaseOptions,
+  openAdministration,
+  parseDatabase,
+  recordBackup,
+  verifyDatabase,
+} from './open-storage.ts';
 export type {
   Administration,
   KeyHolder,

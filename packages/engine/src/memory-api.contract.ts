@@ -2,28 +2,28 @@ import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent, 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WEIGHTS } from './core/ranking/weights.ts';
 
-/** A `MemoryApi` to test, over a database that was empty and that nobody else writes to. */
+/** A `MemoryApi` under test, over a database that was empty and has no other writer. */
 export interface MemoryApiUnderTest {
   memory: MemoryApi;
   close(): Promise<void>;
 }
 
-/** What the tests leave out. */
+/** Options of `memoryApiContract`. */
 export interface MemoryApiContractOptions {
-  /** Verbs that the adapter does not offer, each with the reason. */
+  /** Methods that the adapter does not support, each with the reason. */
   without?: Partial<Record<keyof MemoryApi, string>>;
 }
 
-/** Identifiers that a path, a query string or a frame could mistake for something else. */
+/** Identifiers that are hard to encode in a path, a query string or a frame. */
 const AWKWARD_IDS = ['a/b', 'a%2Fb', '50 % off?', '#1&x=y+z', 'a"b\\c', 'ключ', '日本語 🎉', 'x'.repeat(256)];
 
-/** Identifiers that nothing has; of U+0000 databases differ in what they make. */
+/** Unknown identifiers. Databases handle U+0000 in different ways. */
 const UNKNOWN_IDS = ['nobody', '.', '..', ...AWKWARD_IDS, 'a\0b'];
 
-/** Awaits a refusal with this code and, where a path is given, a detail that leads there. */
-async function refused(call: Promise<unknown>, code: ErrorCode, path?: string): Promise<void> {
+/** Expects a call to reject with a MemoryError of this code and, if `path` is given, a detail with that path. */
+async function expectError(call: Promise<unknown>, code: ErrorCode, path?: string): Promise<void> {
   const error: unknown = await call.then(
-    (answer) => expect.fail(`not refused with ${code}, but answered ${JSON.stringify(answer)}`),
+    (result) => expect.fail(`expected the error ${code}, but the call returned ${JSON.stringify(result)}`),
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(Error);
@@ -34,8 +34,8 @@ async function refused(call: Promise<unknown>, code: ErrorCode, path?: string): 
 }
 
 /**
- * What every `MemoryApi` does, in process or from afar: each verb, and each refusal by its code. One is opened for all
- * tests; it recalls by words alone and never consolidates by itself.
+ * Contract tests of `MemoryApi`, in process or over HTTP: each method, and each error by its code. `open` is called
+ * once for all tests. The API under test must recall by words alone and must not consolidate by itself.
  */
 export function memoryApiContract(
   open: () => Promise<MemoryApiUnderTest>,
@@ -49,11 +49,11 @@ export function memoryApiContract(
   });
   afterAll(() => opened.close());
 
-  function verb(name: keyof MemoryApi, tests: () => void): void {
+  function describeMethod(name: keyof MemoryApi, tests: () => void): void {
     const reason = without[name];
     describe(name, () => {
       if (reason === undefined) tests();
-      else it('is not offered', ({ skip }) => skip(reason));
+      else it('is not supported', ({ skip }) => skip(reason));
     });
   }
 
@@ -61,19 +61,19 @@ export function memoryApiContract(
     return (await stored).id;
   }
 
-  /** Stores texts one after the other, so that their order is theirs. */
+  /** Stores texts one after the other, so that they arrive in this order. */
   async function storeAll(session_id: string, contents: string[]): Promise<string[]> {
     const ids: string[] = [];
     for (const content of contents) ids.push(await getId(memory.store({ content, session_id })));
     return ids;
   }
 
-  async function recalled(request: Parameters<MemoryApi['recall']>[0]): Promise<string[]> {
+  async function recallIds(request: Parameters<MemoryApi['recall']>[0]): Promise<string[]> {
     return (await memory.recall(request)).results.map(({ id }) => id);
   }
 
-  /** All items of a list that is asked for page by page, each page of at most two. */
-  async function inPages<Page extends { next_cursor?: string }, Item>(
+  /** Returns all items of a list, read in pages of at most two items. */
+  async function readPages<Page extends { next_cursor?: string }, Item>(
     ask: (page: { limit: number; cursor?: string }) => Promise<Page>,
     getItems: (page: Page) => Item[],
   ): Promise<Item[]> {
@@ -87,8 +87,8 @@ export function memoryApiContract(
     }
   }
 
-  verb('store', () => {
-    it('keeps every field that it is given', async () => {
+  describeMethod('store', () => {
+    it('stores every given field', async () => {
       const corrected = await getId(memory.store({ content: 'the key hangs by the door' }));
       const fields = {
         content: 'the key hangs in the kitchen',
@@ -106,16 +106,16 @@ export function memoryApiContract(
       expect(await memory.memory(stored.id)).toMatchObject({ ...fields, id: stored.id, tier: 'working', version: 1 });
     });
 
-    it('refuses an integer in metadata that numbers of JSON round', async () => {
+    it('refuses an integer in metadata that JSON numbers cannot represent exactly', async () => {
       const stored = memory.store({ content: 'a', metadata: { a: { n: 2 ** 53 } } });
-      await refused(stored, 'INVALID_REQUEST', '/metadata/a/n');
+      await expectError(stored, 'INVALID_REQUEST', '/metadata/a/n');
     });
 
-    it('fills in what is left out', async () => {
+    it('sets default values for absent fields', async () => {
       const before = Date.now();
       const id = await getId(memory.store({ content: 'a plain memory' }));
-      const kept: Memory = await memory.memory(id);
-      expect(kept).toMatchObject({
+      const stored: Memory = await memory.memory(id);
+      expect(stored).toMatchObject({
         tags: [],
         importance: 0.5,
         source: 'api',
@@ -124,8 +124,8 @@ export function memoryApiContract(
         expires_at: null,
         supersedes: null,
       });
-      expect(Date.parse(kept.created_at)).toBeGreaterThanOrEqual(before);
-      expect(Date.parse(kept.created_at)).toBeLessThanOrEqual(Date.now());
+      expect(Date.parse(stored.created_at)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(stored.created_at)).toBeLessThanOrEqual(Date.now());
     });
 
     it.each([
@@ -134,13 +134,13 @@ export function memoryApiContract(
       'مرحبا 日本 🎉',
       '{"json": "\\u0000"}',
       'x'.repeat(70_000),
-    ])('keeps a text as it is (%#)', async (content) => {
+    ])('stores a text unchanged (%#)', async (content) => {
       const id = await getId(memory.store({ content, session_id: 'as it is' }));
       const { memories } = await memory.session({ session_id: 'as it is' });
-      expect(memories.find((kept) => kept.id === id)?.content).toBe(content);
+      expect(memories.find((each) => each.id === id)?.content).toBe(content);
     });
 
-    it('stores once for one idempotency key', async () => {
+    it('stores once per idempotency key', async () => {
       const request = { content: 'told once', session_id: 'idempotent' };
       const first = await memory.store(request, { idempotencyKey: 'told once' });
       expect(await memory.store(request, { idempotencyKey: 'told once' })).toEqual(first);
@@ -148,22 +148,25 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'idempotent' })).total).toBe(2);
     });
 
-    it('stores twice what is stored twice', async () => {
+    it('stores two memories for two requests without an idempotency key', async () => {
       const ids = await storeAll('said twice', ['yes', 'yes']);
       expect(new Set(ids).size).toBe(2);
     });
 
-    it('refuses an idempotency key with another request', async () => {
+    it('refuses an idempotency key that was used for another request', async () => {
       await memory.store({ content: 'the first' }, { idempotencyKey: 'contested' });
-      await refused(memory.store({ content: 'the second' }, { idempotencyKey: 'contested' }), 'CONFLICT');
+      await expectError(memory.store({ content: 'the second' }, { idempotencyKey: 'contested' }), 'CONFLICT');
     });
 
-    it.each(['', 'k'.repeat(256)])('refuses an idempotency key of no good length (%#)', async (idempotencyKey) => {
-      await refused(memory.store({ content: 'x' }, { idempotencyKey }), 'INVALID_REQUEST', '/Idempotency-Key');
-    });
+    it.each(['', 'k'.repeat(256)])(
+      'refuses an idempotency key that is empty or too long (%#)',
+      async (idempotencyKey) => {
+        await expectError(memory.store({ content: 'x' }, { idempotencyKey }), 'INVALID_REQUEST', '/Idempotency-Key');
+      },
+    );
 
-    it.each(['a\0b', '\ud800'])('refuses an idempotency key that cannot be kept (%#)', async (idempotencyKey) => {
-      await refused(memory.store({ content: 'x' }, { idempotencyKey }), 'INVALID_REQUEST');
+    it.each(['a\0b', '\ud800'])('refuses an idempotency key that cannot be stored (%#)', async (idempotencyKey) => {
+      await expectError(memory.store({ content: 'x' }, { idempotencyKey }), 'INVALID_REQUEST');
     });
 
     it.each([
@@ -183,17 +186,17 @@ export function memoryApiContract(
       ['/metadata', { content: 'x', metadata: [] }],
       ['/metadata', { content: 'x', metadata: { large: 'x'.repeat(17_000) } }],
       ['/colour', { content: 'x', colour: 'red' }],
-    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
-      await refused(memory.store(request as never), 'INVALID_REQUEST', path);
+    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+      await expectError(memory.store(request as never), 'INVALID_REQUEST', path);
     });
   });
 
-  verb('storeBatch', () => {
-    it('stores each memory or says why not, in order', async () => {
+  describeMethod('storeBatch', () => {
+    it('stores each memory of a batch or returns its error, in order', async () => {
       const good = { content: 'in a batch', session_id: 'batch' };
-      const answer = await memory.storeBatch([good, { ...good, content: '' }, { ...good, content: 'the other' }]);
-      expect(answer).toMatchObject({ stored_count: 2, failed_count: 1 });
-      const [first, second, third] = answer.results;
+      const response = await memory.storeBatch([good, { ...good, content: '' }, { ...good, content: 'the other' }]);
+      expect(response).toMatchObject({ stored_count: 2, failed_count: 1 });
+      const [first, second, third] = response.results;
       expect(second).toMatchObject({ error: { code: 'INVALID_REQUEST', details: [{ path: '/1/content' }] } });
       const { memories } = await memory.session({ session_id: 'batch' });
       expect(memories.map(({ id, content }) => ({ id, content }))).toEqual([
@@ -202,25 +205,25 @@ export function memoryApiContract(
       ]);
     });
 
-    it('stores once for one idempotency key', async () => {
+    it('stores once per idempotency key', async () => {
       const requests = [1, 2].map((n) => ({ content: `batched once ${n}`, session_id: 'batch once' }));
       const first = await memory.storeBatch(requests, { idempotencyKey: 'batched once' });
       expect(await memory.storeBatch(requests, { idempotencyKey: 'batched once' })).toEqual(first);
       expect((await memory.session({ session_id: 'batch once' })).total).toBe(2);
     });
 
-    it('takes none', async () => {
+    it('accepts an empty batch', async () => {
       expect(await memory.storeBatch([])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
     });
 
-    it('refuses what is no list, and more than the most', async () => {
-      await refused(memory.storeBatch({ content: 'x' } as never), 'INVALID_REQUEST');
+    it('refuses a request that is not a list, and more than the maximum number of memories', async () => {
+      await expectError(memory.storeBatch({ content: 'x' } as never), 'INVALID_REQUEST');
       const many = Array.from({ length: LIMITS.batchItems + 1 }, () => ({ content: 'x' }));
-      await refused(memory.storeBatch(many), 'INVALID_REQUEST');
+      await expectError(memory.storeBatch(many), 'INVALID_REQUEST');
     });
   });
 
-  verb('recall', () => {
+  describeMethod('recall', () => {
     it('finds a memory by its words as soon as it is stored, best first', async () => {
       const [far, near] = await storeAll('recall', ['a zebrafinch flew by', 'zebrafinch, zebrafinch and okapi']);
       const { results, total } = await memory.recall({ query: 'zebrafinch and okapi' });
@@ -232,20 +235,20 @@ export function memoryApiContract(
       for (const score of scores) expect(score).toSatisfy((value: number) => value >= 0 && value <= 1);
     });
 
-    it('says of what it recalls where and when it is from', async () => {
+    it('returns session and time of creation of each result', async () => {
       const at = '2021-06-01T00:00:00.000Z';
       const id = await getId(memory.store({ content: 'the dibbler hides', session_id: 'woods', created_at: at }));
       const { results } = await memory.recall({ query: 'dibbler' });
       expect(results).toMatchObject([{ id, session_id: 'woods', created_at: at }]);
     });
 
-    it('answers at most top_k, and nothing where nothing fits', async () => {
+    it('returns at most top_k results, and none if no memory matches', async () => {
       await storeAll('recall top', ['quagga one', 'quagga two', 'quagga three']);
-      expect(await recalled({ query: 'quagga', top_k: 2 })).toHaveLength(2);
+      expect(await recallIds({ query: 'quagga', top_k: 2 })).toHaveLength(2);
       expect(await memory.recall({ query: 'thylacine' })).toEqual({ results: [], total: 0 });
     });
 
-    it('recalls only what passes the filter', async () => {
+    it('returns only memories that match the filter', async () => {
       const shared = { content: 'the numbat sleeps', session_id: 'filtered', created_at: '2021-06-01T00:00:00Z' };
       const chosen = await getId(
         memory.store({
@@ -258,94 +261,96 @@ export function memoryApiContract(
       await memory.store({ ...shared, tags: ['a b'], created_at: '2022-06-01T00:00:00Z' });
       await memory.store({ content: 'the numbat sleeps' });
       const query = 'numbat';
-      expect(await recalled({ query })).toHaveLength(3);
-      expect(await recalled({ query, session_id: 'filtered' })).toHaveLength(2);
-      expect(await recalled({ query, tag: ['a b'] })).toHaveLength(2);
-      expect(await recalled({ query, tag: ['a b', 'ü&='] })).toEqual([chosen]);
-      expect(await recalled({ query, source: 'zoo' })).toEqual([chosen]);
-      expect(await recalled({ query, until: '2021-12-31T23:59:59+02:00' })).toEqual([chosen]);
-      expect(await recalled({ query, since: '2021-06-01T00:00:00Z', until: '2021-06-01T00:00:00Z' })).toEqual([chosen]);
-      expect(await recalled({ query, metadata: { 'k.e y': 'v/1' } })).toEqual([chosen]);
-      expect(await recalled({ query, metadata: { age: '3', tame: 'true' } })).toEqual([chosen]);
-      expect(await recalled({ query, metadata: { age: '4' } })).toEqual([]);
-      expect(await recalled({ query, tier: 'semantic' })).toEqual([]);
+      expect(await recallIds({ query })).toHaveLength(3);
+      expect(await recallIds({ query, session_id: 'filtered' })).toHaveLength(2);
+      expect(await recallIds({ query, tag: ['a b'] })).toHaveLength(2);
+      expect(await recallIds({ query, tag: ['a b', 'ü&='] })).toEqual([chosen]);
+      expect(await recallIds({ query, source: 'zoo' })).toEqual([chosen]);
+      expect(await recallIds({ query, until: '2021-12-31T23:59:59+02:00' })).toEqual([chosen]);
+      expect(await recallIds({ query, since: '2021-06-01T00:00:00Z', until: '2021-06-01T00:00:00Z' })).toEqual([
+        chosen,
+      ]);
+      expect(await recallIds({ query, metadata: { 'k.e y': 'v/1' } })).toEqual([chosen]);
+      expect(await recallIds({ query, metadata: { age: '3', tame: 'true' } })).toEqual([chosen]);
+      expect(await recallIds({ query, metadata: { age: '4' } })).toEqual([]);
+      expect(await recallIds({ query, tier: 'semantic' })).toEqual([]);
     });
 
-    it('ranks a memory of the day that a question asks about above one of the day before', async () => {
+    it('ranks a memory of the day that a query asks about above a memory of the day before', async () => {
       const of = { session_id: 'days' };
       const at = async (content: string, created_at: string) => getId(memory.store({ ...of, content, created_at }));
       const tulips = await at('Planted tulips', '2026-11-23T11:00:00Z');
       const roof = await at('Repaired the roof', '2026-11-24T12:00:00Z');
       const asked_at = '2026-11-25T09:00:00Z';
-      expect(await recalled({ ...of, query: 'what happened on 24 November 2026?' })).toEqual([roof, tulips]);
-      expect(await recalled({ ...of, query: 'what happened yesterday?', asked_at })).toEqual([roof, tulips]);
-      // It was still 23 November there when the roof was repaired.
+      expect(await recallIds({ ...of, query: 'what happened on 24 November 2026?' })).toEqual([roof, tulips]);
+      expect(await recallIds({ ...of, query: 'what happened yesterday?', asked_at })).toEqual([roof, tulips]);
+      // In Honolulu it was still 23 November when the roof was repaired.
       const honolulu = { ...of, asked_at, timezone: 'Pacific/Honolulu' };
-      expect((await recalled({ ...honolulu, query: 'what happened on 23 November 2026?' }))[0]).toBe(tulips);
-      expect((await recalled({ ...honolulu, query: 'what happened yesterday?' }))[0]).toBe(tulips);
-      expect((await recalled({ ...of, query: 'what happened before 24 November 2026?' }))[0]).toBe(tulips);
+      expect((await recallIds({ ...honolulu, query: 'what happened on 23 November 2026?' }))[0]).toBe(tulips);
+      expect((await recallIds({ ...honolulu, query: 'what happened yesterday?' }))[0]).toBe(tulips);
+      expect((await recallIds({ ...of, query: 'what happened before 24 November 2026?' }))[0]).toBe(tulips);
     });
 
-    it('refuses a time zone that does not exist, and a time that is none', async () => {
-      await refused(memory.recall({ query: 'x', timezone: 'Europe/Atlantis' }), 'INVALID_REQUEST', '/timezone');
-      await refused(memory.recall({ query: 'x', asked_at: 'then' }), 'INVALID_REQUEST', '/asked_at');
+    it('refuses an unknown time zone and an invalid time', async () => {
+      await expectError(memory.recall({ query: 'x', timezone: 'Europe/Atlantis' }), 'INVALID_REQUEST', '/timezone');
+      await expectError(memory.recall({ query: 'x', asked_at: 'then' }), 'INVALID_REQUEST', '/asked_at');
     });
 
-    it('leaves out what is superseded where it is told to', async () => {
+    it('excludes superseded memories if superseded is false', async () => {
       const [old = ''] = await storeAll('superseded', ['the wombatling sleeps on hay']);
       const newer = { content: 'the wombatling sleeps on oats', session_id: 'superseded', supersedes: old };
       const id = await getId(memory.store(newer));
-      expect(await recalled({ query: 'wombatling' })).toEqual([id, old]);
-      expect(await recalled({ query: 'wombatling', superseded: true })).toEqual([id, old]);
-      expect(await recalled({ query: 'wombatling', superseded: false })).toEqual([id]);
+      expect(await recallIds({ query: 'wombatling' })).toEqual([id, old]);
+      expect(await recallIds({ query: 'wombatling', superseded: true })).toEqual([id, old]);
+      expect(await recallIds({ query: 'wombatling', superseded: false })).toEqual([id]);
     });
 
-    it('takes a recall that is not tracked for no use of what it returns', async () => {
+    it('does not count a recall with track: false as an access', async () => {
       const id = await getId(memory.store({ content: 'the potoroo digs' }));
-      expect(await recalled({ query: 'potoroo', track: false })).toEqual([id]);
-      expect(await recalled({ query: 'potoroo' })).toEqual([id]);
+      expect(await recallIds({ query: 'potoroo', track: false })).toEqual([id]);
+      expect(await recallIds({ query: 'potoroo' })).toEqual([id]);
       await expect.poll(async () => (await memory.memory(id)).access_count).toBeGreaterThan(0);
       expect((await memory.memory(id)).access_count).toBe(1);
     });
 
-    it('finds a memory by the words of its tags, as they are now', async () => {
+    it('finds a memory by the words of its present tags', async () => {
       const id = await getId(memory.store({ content: 'It is due in May.', tags: ['bilby insurance', 'role:quokka'] }));
-      expect(await recalled({ query: 'bilby' })).toEqual([id]);
-      expect(await recalled({ query: 'quokka' })).toEqual([]);
+      expect(await recallIds({ query: 'bilby' })).toEqual([id]);
+      expect(await recallIds({ query: 'quokka' })).toEqual([]);
       await memory.update(id, { tags: ['wallaby'] });
-      expect(await recalled({ query: 'bilby' })).toEqual([]);
-      expect(await recalled({ query: 'wallaby' })).toEqual([id]);
+      expect(await recallIds({ query: 'bilby' })).toEqual([]);
+      expect(await recallIds({ query: 'wallaby' })).toEqual([id]);
     });
 
-    it('finds what was stored of the time that a question asks about, whatever it says', async () => {
+    it('finds memories of the time that a query asks about, whatever their texts', async () => {
       const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
       const of = { session_id: 'dated' };
       const yesterday = await memory.store({ ...of, content: 'Painted the fence.', created_at: daysAgo(1) });
       await memory.store({ ...of, content: 'Sold the boat.', created_at: daysAgo(40) });
-      expect(await recalled({ ...of, query: 'What did I do yesterday?' })).toEqual([yesterday.id]);
-      expect(await recalled({ ...of, query: 'Was haben wir gestern gemacht?' })).toEqual([yesterday.id]);
-      expect(await recalled({ ...of, query: 'What did I do?' })).toEqual([]);
+      expect(await recallIds({ ...of, query: 'What did I do yesterday?' })).toEqual([yesterday.id]);
+      expect(await recallIds({ ...of, query: 'Was haben wir gestern gemacht?' })).toEqual([yesterday.id]);
+      expect(await recallIds({ ...of, query: 'What did I do?' })).toEqual([]);
     });
 
-    it('leaves out what scores less than asked', async () => {
+    it('excludes results below min_score', async () => {
       await storeAll('recall least', ['a solitary aardwolf']);
       const [found] = (await memory.recall({ query: 'aardwolf' })).results;
-      expect(await recalled({ query: 'aardwolf', min_score: 1e-7 })).toEqual([found?.id]);
-      expect(await recalled({ query: 'aardwolf', min_score: found?.score as number })).toEqual([found?.id]);
-      expect(await recalled({ query: 'aardwolf', min_score: 1 })).toEqual([]);
+      expect(await recallIds({ query: 'aardwolf', min_score: 1e-7 })).toEqual([found?.id]);
+      expect(await recallIds({ query: 'aardwolf', min_score: found?.score as number })).toEqual([found?.id]);
+      expect(await recallIds({ query: 'aardwolf', min_score: 1 })).toEqual([]);
     });
 
-    it('returns only results that are likely to answer if only_relevant is true', async () => {
-      // Memories of one session would lend each other relevance.
+    it('returns only results that probably answer the query if only_relevant is true', async () => {
+      // Memories of one session would increase the relevance of each other.
       const [answer] = await storeAll('relevant', ['The bettong digs for truffles under the casuarina at midnight.']);
       await storeAll('irrelevant', ['A bettong was seen on the road to the old harbour last winter.']);
       const answered = { query: 'Does the bettong dig for truffles under the casuarina at midnight?', top_k: 2 };
       const unanswered = { query: 'Which zoo bought a bettong from the circus of that famous magician?', top_k: 2 };
-      expect(await recalled(answered)).toHaveLength(2);
-      expect(await recalled({ ...answered, only_relevant: true })).toEqual([answer]);
-      expect(await recalled(unanswered)).toHaveLength(2);
-      expect(await recalled({ ...unanswered, only_relevant: true })).toEqual([]);
-      expect(await recalled({ ...unanswered, only_relevant: false })).toHaveLength(2);
+      expect(await recallIds(answered)).toHaveLength(2);
+      expect(await recallIds({ ...answered, only_relevant: true })).toEqual([answer]);
+      expect(await recallIds(unanswered)).toHaveLength(2);
+      expect(await recallIds({ ...unanswered, only_relevant: true })).toEqual([]);
+      expect(await recallIds({ ...unanswered, only_relevant: false })).toHaveLength(2);
     });
 
     it('applies the higher of min_score and the threshold of only_relevant', async () => {
@@ -356,12 +361,12 @@ export function memoryApiContract(
       expect(best).toBeGreaterThan(WEIGHTS.relevantScore);
       expect(next).toBeLessThan(WEIGHTS.relevantScore);
       const relevant = { ...request, only_relevant: true };
-      expect(await recalled({ ...relevant, min_score: next as number })).toEqual([answer]);
-      expect(await recalled({ ...relevant, min_score: best as number })).toEqual([answer]);
-      expect(await recalled({ ...relevant, min_score: 1 })).toEqual([]);
+      expect(await recallIds({ ...relevant, min_score: next as number })).toEqual([answer]);
+      expect(await recallIds({ ...relevant, min_score: best as number })).toEqual([answer]);
+      expect(await recallIds({ ...relevant, min_score: 1 })).toEqual([]);
     });
 
-    it('says how a score comes about, where asked', async () => {
+    it('explains scores if explain is true', async () => {
       await storeAll('recall explained', ['an explained echidna']);
       const [plain] = (await memory.recall({ query: 'echidna' })).results;
       expect(plain).not.toHaveProperty('explanation');
@@ -373,7 +378,7 @@ export function memoryApiContract(
       });
     });
 
-    it('adds the part of a content that fits the query if highlight is true', async () => {
+    it('adds the passage of a content that matches the query if highlight is true', async () => {
       const short = 'A numbat weighs a pound.';
       const long = `${'Nothing happened on that day. '.repeat(50)}\nThe numbat sleeps in a hollow log.`;
       const [shortId, longId] = await storeAll('highlights', [short, long]);
@@ -390,14 +395,14 @@ export function memoryApiContract(
       expect((await memory.recall({ ...request, highlight: false })).results).toEqual(plain);
     });
 
-    it('highlights a synonym of a word that a content does not have', async () => {
+    it('highlights a synonym of a query word that the content does not contain', async () => {
       const content = `${'Nothing happened on that day. '.repeat(50)}The physician saw the kowari. ${'All went well. '.repeat(50)}`;
       await memory.store({ content, session_id: 'synonyms', tags: ['dasyurid'] });
       const { results } = await memory.recall({ query: 'doctor dasyurid', session_id: 'synonyms', highlight: true });
       expect(results.map(({ highlight }) => highlight)).toEqual([expect.stringMatching(/^The physician saw/)]);
     });
 
-    it('puts what says something else before one text of many sessions again, which it leaves out of none', async () => {
+    it('ranks other texts above repetitions of a text in several sessions, without excluding repetitions', async () => {
       for (const room of ['a', 'b', 'c']) await storeAll(`recall said in ${room}`, ['The tarsier eats crickets.']);
       const other = await getId(
         memory.store({ content: 'What a tarsier eats must move.', session_id: 'recall said once' }),
@@ -410,7 +415,7 @@ export function memoryApiContract(
       expect(first?.explanation?.evidence.repeat).toBe(0);
     });
 
-    it('ranks a corrected memory below the one that corrects it', async () => {
+    it('ranks a superseded memory below its successor', async () => {
       const old = await getId(memory.store({ content: 'the pangolin lives in room four' }));
       const corrected = await getId(memory.store({ content: 'the pangolin lives in room five', supersedes: old }));
       const { results } = await memory.recall({ query: 'which room does the pangolin live in' });
@@ -418,7 +423,7 @@ export function memoryApiContract(
       expect(results[1]).toMatchObject({ superseded_by: corrected });
     });
 
-    it('explains the score of a correction by what it corrects, where that matches better', async () => {
+    it('explains the score of a successor by the superseded memory if that matches better', async () => {
       const old = await getId(memory.store({ content: 'the axolotl lives in the tank of room four' }));
       await memory.store({ content: 'now in five', supersedes: old });
       const { results } = await memory.recall({ query: 'axolotl tank of room four', explain: true });
@@ -429,10 +434,10 @@ export function memoryApiContract(
     });
 
     it.each(['what is 50% of a/b?', 'x=1&y=2#z', '+1 (555) 010', '"quoted" \\ back', '日本語', '🎉', 'q'.repeat(8192)])(
-      'takes any query (%#)',
+      'accepts any query (%#)',
       async (query) => {
         const id = await getId(memory.store({ content: query }));
-        const found = await recalled({ query, top_k: 100 });
+        const found = await recallIds({ query, top_k: 100 });
         expect(found.length === 0 || found.includes(id)).toBe(true);
       },
     );
@@ -455,13 +460,13 @@ export function memoryApiContract(
       ['/explain', { query: 'x', explain: 'maybe' }],
       ['/highlight', { query: 'x', highlight: 'maybe' }],
       ['/colour', { query: 'x', colour: 'red' }],
-    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
-      await refused(memory.recall(request as never), 'INVALID_REQUEST', path);
+    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+      await expectError(memory.recall(request as never), 'INVALID_REQUEST', path);
     });
   });
 
-  verb('session', () => {
-    it('is the transcript, oldest first, page by page', async () => {
+  describeMethod('session', () => {
+    it('returns the transcript, oldest first, page by page', async () => {
       const contents = ['good morning', 'hello', 'how are you', 'well', 'and you'];
       const ids = await storeAll('transcript', contents);
       const earlier = await getId(
@@ -478,20 +483,20 @@ export function memoryApiContract(
         importance: 0.5,
         created_at: '2000-01-01T00:00:00.000Z',
       });
-      const paged = await inPages(
+      const paged = await readPages(
         (page) => memory.session({ session_id: 'transcript', ...page }),
         ({ memories }) => memories,
       );
       expect(paged).toEqual(whole.memories);
     });
 
-    it.each(AWKWARD_IDS)('has any name (%#)', async (session_id) => {
+    it.each(AWKWARD_IDS)('accepts any session id (%#)', async (session_id) => {
       const id = await getId(memory.store({ content: `stored in ${session_id}`, session_id }));
-      const answer = await memory.session({ session_id });
-      expect(answer).toMatchObject({ session_id, total: 1, memories: [{ id }] });
+      const response = await memory.session({ session_id });
+      expect(response).toMatchObject({ session_id, total: 1, memories: [{ id }] });
     });
 
-    it('is empty where nobody stored', async () => {
+    it('returns an empty transcript for an unknown session', async () => {
       expect(await memory.session({ session_id: 'silence' })).toEqual({
         session_id: 'silence',
         memories: [],
@@ -505,13 +510,13 @@ export function memoryApiContract(
       ['/limit', { session_id: 's', limit: 0 }],
       ['/limit', { session_id: 's', limit: 10_001 }],
       ['/cursor', { session_id: 's', cursor: 'no such place' }],
-    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
-      await refused(memory.session(request), 'INVALID_REQUEST', path);
+    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+      await expectError(memory.session(request), 'INVALID_REQUEST', path);
     });
   });
 
-  verb('sessions', () => {
-    it('lists sessions in the order of their names, with what they hold, page by page', async () => {
+  describeMethod('sessions', () => {
+    it('lists sessions by id, with counts and times, page by page', async () => {
       const tag = ['listed'];
       for (const session_id of ['list b', 'list a', 'list c', 'list a']) {
         await memory.store({ content: 'listed', session_id, tags: tag, created_at: '2021-01-01T00:00:00Z' });
@@ -525,35 +530,32 @@ export function memoryApiContract(
         { session_id: 'list c', total: 1, ...at },
       ]);
       expect(
-        await inPages(
+        await readPages(
           (page) => memory.sessions({ tag, ...page }),
           (page) => page.sessions,
         ),
       ).toEqual(sessions);
     });
 
-    it('refuses a limit and a filter that are wrong', async () => {
-      await refused(memory.sessions({ limit: 0 }), 'INVALID_REQUEST', '/limit');
-      await refused(memory.sessions({ tag: [] }), 'INVALID_REQUEST', '/tag');
+    it('refuses an invalid limit and an invalid filter', async () => {
+      await expectError(memory.sessions({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await expectError(memory.sessions({ tag: [] }), 'INVALID_REQUEST', '/tag');
     });
   });
 
-  verb('memory', () => {
-    it.each(['', ...UNKNOWN_IDS, 'x'.repeat(5000)])(
-      'answers NOT_FOUND for an id that it never gave (%#)',
-      async (id) => {
-        await refused(memory.memory(id), 'NOT_FOUND');
-      },
-    );
+  describeMethod('memory', () => {
+    it.each(['', ...UNKNOWN_IDS, 'x'.repeat(5000)])('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.memory(id), 'NOT_FOUND');
+    });
 
-    it('answers NOT_FOUND for what has expired', async () => {
+    it('returns NOT_FOUND for an expired memory', async () => {
       const id = await getId(memory.store({ content: 'long gone', expires_at: '2001-01-01T00:00:00Z' }));
-      await refused(memory.memory(id), 'NOT_FOUND');
+      await expectError(memory.memory(id), 'NOT_FOUND');
     });
   });
 
-  verb('history', () => {
-    it('tells every text that a memory has had, and the one of a time', async () => {
+  describeMethod('history', () => {
+    it('returns every text of a memory, and the text at a given time', async () => {
       const id = await getId(memory.store({ content: 'first draft' }));
       for (const content of ['second draft', 'third draft']) await memory.update(id, { content });
       const { texts, total } = await memory.history(id);
@@ -561,7 +563,7 @@ export function memoryApiContract(
       expect(total).toBe(3);
       expect(texts[2]?.held_until).toBeNull();
       expect(
-        await inPages(
+        await readPages(
           (page) => memory.history(id, page),
           (page) => page.texts,
         ),
@@ -570,39 +572,39 @@ export function memoryApiContract(
       expect(now.texts).toEqual([texts[2]]);
     });
 
-    it.each(UNKNOWN_IDS)('answers NOT_FOUND for nobody (%#)', async (id) => {
-      await refused(memory.history(id), 'NOT_FOUND');
-      await refused(memory.history(id, { as_of: '2999-01-01T00:00:00Z' }), 'NOT_FOUND');
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.history(id), 'NOT_FOUND');
+      await expectError(memory.history(id, { as_of: '2999-01-01T00:00:00Z' }), 'NOT_FOUND');
     });
 
-    it('answers NOT_FOUND for a time before the memory', async () => {
+    it('returns NOT_FOUND for a time before the memory was stored', async () => {
       const id = await getId(memory.store({ content: 'young' }));
-      await refused(memory.history(id, { as_of: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
+      await expectError(memory.history(id, { as_of: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
     });
 
-    it('refuses a time and a cursor that are wrong', async () => {
+    it('refuses an invalid time and an invalid cursor', async () => {
       const id = await getId(memory.store({ content: 'timeless' }));
-      await refused(memory.history(id, { as_of: 'once' }), 'INVALID_REQUEST', '/as_of');
-      await refused(memory.history(id, { cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
+      await expectError(memory.history(id, { as_of: 'once' }), 'INVALID_REQUEST', '/as_of');
+      await expectError(memory.history(id, { cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
     });
   });
 
-  verb('memories', () => {
-    it('lists what passes a filter, newest first, page by page', async () => {
+  describeMethod('memories', () => {
+    it('lists memories that match a filter, newest first, page by page', async () => {
       const ids = await storeAll('to be listed', ['one', 'two', 'three', 'four', 'five']);
       const filter = { session_id: 'to be listed' };
       const { memories, total } = await memory.memories(filter);
       expect(total).toBe(5);
       expect(memories.map(({ id }) => id)).toEqual(ids.toReversed());
       expect(memories[0]).toEqual(await memory.memory(ids[4] as string));
-      const paged = await inPages(
+      const paged = await readPages(
         (page) => memory.memories({ ...filter, ...page }),
         (page) => page.memories,
       );
       expect(paged.map(({ id }) => id)).toEqual(ids.toReversed());
     });
 
-    it('counts what passes a filter by tier up to each moment, in the order of the moments', async () => {
+    it('counts memories that match a filter by tier up to each moment, in the order of the moments', async () => {
       const times = ['2021-03-01T10:00:00Z', '2021-03-01T20:00:00Z', '2021-03-02T10:00:00Z'];
       for (const created_at of times) await memory.store({ content: created_at, session_id: 'growth', created_at });
       const filter = { session_id: 'growth' };
@@ -614,33 +616,49 @@ export function memoryApiContract(
         { ...none, at: '2021-03-01T23:59:59.999Z', working_count: 2 },
         { ...none, at: '2021-03-01T09:59:59.000Z' },
       ]);
-      // The moments are no filter, so that the list goes on without them.
+      // The moments are not part of the filter, so the cursor is valid without them.
       const rest = await memory.memories({ ...filter, cursor: page.next_cursor as string });
       expect([rest.memories.length, rest.growth]).toEqual([2, undefined]);
     });
 
-    it('refuses a cursor with other filters than its own, and takes it with another limit', async () => {
+    it('finds memories by the first or last characters of their ids, merged ones too', async () => {
+      const ids = await storeAll('ids', ['the same', 'the same', 'another']);
+      await memory.consolidate();
+      const find = async (part: string) =>
+        (await memory.memories({ id: part, session_id: 'ids' })).memories.map(({ id }) => id);
+      for (const id of ids) {
+        for (const part of [id, id.slice(-8), id.slice(0, -1)]) expect(await find(part), part).toEqual([id]);
+      }
+      expect(await find((ids[0] as string).slice(0, 4))).toEqual(ids.toReversed());
+      const middle = (ids[0] as string).slice(1, -1);
+      expect(await find(middle)).toEqual([]);
+      expect(await memory.memories({ id: 'zzzz' })).toEqual({ memories: [], total: 0 });
+    });
+
+    it('refuses a cursor with other filters, and accepts it with another limit', async () => {
       await storeAll('cursor', ['one', 'two', 'three']);
       const filter = { session_id: 'cursor', tier: 'working' } as const;
       const { next_cursor: cursor = '' } = await memory.memories({ ...filter, limit: 1 });
       const rest = await memory.memories({ tier: 'working', session_id: 'cursor', cursor, limit: 10 });
       expect(rest.memories).toHaveLength(2);
       for (const other of [{}, { session_id: 'cursor' }, { ...filter, source: 'api' }]) {
-        await refused(memory.memories({ ...other, cursor }), 'INVALID_REQUEST', '/cursor');
+        await expectError(memory.memories({ ...other, cursor }), 'INVALID_REQUEST', '/cursor');
       }
     });
 
-    it('refuses what is wrong', async () => {
-      await refused(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
-      await refused(memory.memories({ growth_at: ['2021-02-31'] }), 'INVALID_REQUEST', '/growth_at');
-      await refused(memory.memories({ growth_at: Array(101).fill('2021-02-03') }), 'INVALID_REQUEST', '/growth_at');
-      await refused(memory.memories({ cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
-      await refused(memory.memories({ colour: 'red' } as never), 'INVALID_REQUEST', '/colour');
+    it('refuses invalid requests', async () => {
+      await expectError(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      for (const id of ['abc', 'abc%', 'x'.repeat(37)])
+        await expectError(memory.memories({ id }), 'INVALID_REQUEST', '/id');
+      await expectError(memory.memories({ growth_at: ['2021-02-31'] }), 'INVALID_REQUEST', '/growth_at');
+      await expectError(memory.memories({ growth_at: Array(101).fill('2021-02-03') }), 'INVALID_REQUEST', '/growth_at');
+      await expectError(memory.memories({ cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
+      await expectError(memory.memories({ colour: 'red' } as never), 'INVALID_REQUEST', '/colour');
     });
   });
 
-  verb('update', () => {
-    it('changes what it names and leaves the rest', async () => {
+  describeMethod('update', () => {
+    it('changes the given fields and keeps the others', async () => {
       const fields = { content: 'a vole', tags: ['a'], importance: 0.25, metadata: { n: 1 } };
       const id = await getId(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
       expect(await memory.update(id, { content: 'a water vole', expires_at: null })).toEqual({ id, status: 'updated' });
@@ -653,10 +671,10 @@ export function memoryApiContract(
       const rest = { tags: ['b'], importance: 1, metadata: {}, expires_at: '2998-01-01T00:00:00.000Z' };
       await memory.update(id, rest);
       expect(await memory.memory(id)).toMatchObject({ ...rest, content: 'a water vole', version: 3 });
-      expect(await recalled({ query: 'water vole' })).toContain(id);
+      expect(await recallIds({ query: 'water vole' })).toContain(id);
     });
 
-    it('changes the group of a memory that has hidden duplicates', async () => {
+    it('changes the whole group of a memory that has hidden duplicates', async () => {
       const codes = Array.from({ length: 5 }, () => 'the shed code is 7788');
       const [visible = '', ...hidden] = await storeAll('alarm', codes);
       await memory.consolidate();
@@ -668,68 +686,68 @@ export function memoryApiContract(
       }
       expect((await memory.memory(hidden[0] as string)).content).toBe('the shed code is 7788');
       await memory.update(visible, { expires_at: new Date(Date.now() - 1000).toISOString() });
-      expect(await recalled({ query: 'shed code', session_id: 'alarm' })).toEqual([]);
+      expect(await recallIds({ query: 'shed code', session_id: 'alarm' })).toEqual([]);
       expect((await memory.session({ session_id: 'alarm' })).total).toBe(0);
     });
 
-    it('happens only for a version that was seen, where versions are named', async () => {
+    it('requires one of the given versions', async () => {
       const id = await getId(memory.store({ content: 'contested' }));
       await memory.update(id, { importance: 0.1 }, { ifVersions: [7, 1] });
-      await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [1] }), 'PRECONDITION_FAILED');
-      await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [] }), 'PRECONDITION_FAILED');
+      await expectError(memory.update(id, { importance: 0.2 }, { ifVersions: [1] }), 'PRECONDITION_FAILED');
+      await expectError(memory.update(id, { importance: 0.2 }, { ifVersions: [] }), 'PRECONDITION_FAILED');
       expect(await memory.memory(id)).toMatchObject({ importance: 0.1, version: 2 });
     });
 
-    it('refuses what is wrong', async () => {
+    it('refuses invalid requests', async () => {
       const id = await getId(memory.store({ content: 'to stay' }));
-      await refused(memory.update(id, {}), 'INVALID_REQUEST');
-      await refused(memory.update(id, { content: '' }), 'INVALID_REQUEST', '/content');
-      await refused(memory.update(id, { source: 'x' } as never), 'INVALID_REQUEST', '/source');
+      await expectError(memory.update(id, {}), 'INVALID_REQUEST');
+      await expectError(memory.update(id, { content: '' }), 'INVALID_REQUEST', '/content');
+      await expectError(memory.update(id, { source: 'x' } as never), 'INVALID_REQUEST', '/source');
     });
 
-    it.each(UNKNOWN_IDS)('answers NOT_FOUND for nobody (%#)', async (id) => {
-      await refused(memory.update(id, { importance: 1 }), 'NOT_FOUND');
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.update(id, { importance: 1 }), 'NOT_FOUND');
     });
   });
 
-  verb('forget', () => {
-    it('removes a memory for good', async () => {
+  describeMethod('forget', () => {
+    it('deletes a memory for good', async () => {
       const id = await getId(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
       expect(await memory.forget(id)).toMatchObject({ status: 'forgotten', id });
-      await refused(memory.memory(id), 'NOT_FOUND');
-      await refused(memory.forget(id), 'NOT_FOUND');
-      expect(await recalled({ query: 'dunlin' })).toEqual([]);
+      await expectError(memory.memory(id), 'NOT_FOUND');
+      await expectError(memory.forget(id), 'NOT_FOUND');
+      expect(await recallIds({ query: 'dunlin' })).toEqual([]);
       expect((await memory.session({ session_id: 'forgotten' })).total).toBe(0);
     });
 
-    it('removes the hidden duplicates of a visible memory too, and names them', async () => {
+    it('deletes the hidden duplicates of a visible memory too, and returns their ids', async () => {
       const [visible = '', hidden = ''] = await storeAll('duplicates', ['the same plovers', 'the same plovers']);
       await memory.consolidate();
       expect((await memory.memory(hidden)).merged_into).toBe(visible);
       expect(await memory.forget(visible)).toMatchObject({ also_forgotten: [hidden] });
-      await refused(memory.memory(hidden), 'NOT_FOUND');
+      await expectError(memory.memory(hidden), 'NOT_FOUND');
     });
 
-    it('removes a hidden duplicate alone, and names the memories that still have its text', async () => {
+    it('deletes a hidden duplicate alone, and returns the ids of the memories that still have its text', async () => {
       const [visible = '', hidden = ''] = await storeAll('one of them', ['the same avocets', 'the same avocets']);
       await memory.consolidate();
       expect(await memory.forget(hidden)).toMatchObject({ id: hidden, remaining_duplicates: [visible] });
-      expect(await recalled({ query: 'avocets' })).toEqual([visible]);
+      expect(await recallIds({ query: 'avocets' })).toEqual([visible]);
     });
 
-    it('happens only for a version that was seen, where versions are named', async () => {
+    it('requires one of the given versions', async () => {
       const id = await getId(memory.store({ content: 'guarded' }));
-      await refused(memory.forget(id, { ifVersions: [2] }), 'PRECONDITION_FAILED');
+      await expectError(memory.forget(id, { ifVersions: [2] }), 'PRECONDITION_FAILED');
       expect(await memory.forget(id, { ifVersions: [1] })).toMatchObject({ status: 'forgotten' });
     });
 
-    it.each(UNKNOWN_IDS)('answers NOT_FOUND for nobody (%#)', async (id) => {
-      await refused(memory.forget(id), 'NOT_FOUND');
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.forget(id), 'NOT_FOUND');
     });
   });
 
-  verb('forgetMany', () => {
-    it('removes what all conditions select, and says how many', async () => {
+  describeMethod('forgetMany', () => {
+    it('deletes the memories that match all conditions, and returns their number', async () => {
       const at = { tags: ['many'], source: 'swarm', created_at: '2010-01-01T00:00:00Z' };
       for (const session_id of ['one', 'one', 'other']) await memory.store({ content: 'a midge', session_id, ...at });
       expect(await memory.forgetMany({ tag: 'many', session_id: 'one' })).toMatchObject({
@@ -747,16 +765,16 @@ export function memoryApiContract(
       expect((await memory.memories({ metadata: { chat: '70' } })).total).toBe(1);
     });
 
-    it('refuses no condition, and one that is wrong', async () => {
-      await refused(memory.forgetMany({}), 'INVALID_REQUEST');
-      await refused(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
-      await refused(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
-      await refused(memory.forgetMany({ id: 'x' } as never), 'INVALID_REQUEST', '/id');
+    it('refuses a request without conditions and invalid conditions', async () => {
+      await expectError(memory.forgetMany({}), 'INVALID_REQUEST');
+      await expectError(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
+      await expectError(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
+      await expectError(memory.forgetMany({ id: 'x' } as never), 'INVALID_REQUEST', '/id');
     });
   });
 
-  verb('consolidate', () => {
-    it('promotes what was stored, and says how much', async () => {
+  describeMethod('consolidate', () => {
+    it('promotes stored memories, and returns their number', async () => {
       await memory.consolidate();
       const id = await getId(memory.store({ content: 'to be promoted' }));
       expect(await memory.consolidate()).toMatchObject({
@@ -767,13 +785,13 @@ export function memoryApiContract(
       expect((await memory.memory(id)).tier).toBe('episodic');
     });
 
-    it('leaves what is younger than asked', async () => {
+    it('does not promote memories younger than min_age_seconds', async () => {
       const id = await getId(memory.store({ content: 'too young to promote' }));
       await memory.consolidate({ min_age_seconds: 3600 });
       expect((await memory.memory(id)).tier).toBe('working');
     });
 
-    it('says what it would do, and does nothing', async () => {
+    it('returns a plan and changes nothing if dry_run is true', async () => {
       const id = await getId(memory.store({ content: 'not yet' }));
       const planned = await memory.consolidate({ dry_run: true });
       expect(planned).toMatchObject({ status: 'planned', plan: { promote: { total: expect.any(Number) } } });
@@ -781,13 +799,13 @@ export function memoryApiContract(
       expect((await memory.memory(id)).tier).toBe('working');
     });
 
-    it('refuses what is wrong', async () => {
-      await refused(memory.consolidate({ min_age_seconds: -1 }), 'INVALID_REQUEST', '/min_age_seconds');
-      await refused(memory.consolidate({ dry_run: 'yes' } as never), 'INVALID_REQUEST', '/dry_run');
+    it('refuses invalid requests', async () => {
+      await expectError(memory.consolidate({ min_age_seconds: -1 }), 'INVALID_REQUEST', '/min_age_seconds');
+      await expectError(memory.consolidate({ dry_run: 'yes' } as never), 'INVALID_REQUEST', '/dry_run');
     });
   });
 
-  verb('consolidations', () => {
+  describeMethod('consolidations', () => {
     it('lists the runs, newest first, page by page', async () => {
       const ids: unknown[] = [];
       for (let run = 0; run < 3; run++) ids.push((await memory.consolidate()).id);
@@ -795,21 +813,21 @@ export function memoryApiContract(
       expect(total).toBe(consolidations.length);
       expect(consolidations.slice(0, 3).map(({ id }) => id)).toEqual(ids.toReversed());
       expect(consolidations[0]).toMatchObject({ status: 'completed', ended_at: expect.any(String) });
-      const paged = await inPages(
+      const paged = await readPages(
         (page) => memory.consolidations(page),
         (page) => page.consolidations,
       );
       expect(paged).toEqual(consolidations);
     });
 
-    it('refuses what is wrong', async () => {
-      await refused(memory.consolidations({ limit: 0 }), 'INVALID_REQUEST', '/limit');
-      await refused(memory.consolidations({ cursor: 'NO SUCH' }), 'INVALID_REQUEST', '/cursor');
+    it('refuses invalid requests', async () => {
+      await expectError(memory.consolidations({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await expectError(memory.consolidations({ cursor: 'NO SUCH' }), 'INVALID_REQUEST', '/cursor');
     });
   });
 
-  verb('consolidation', () => {
-    it('tells what a run did, page by page', async () => {
+  describeMethod('consolidation', () => {
+    it('returns the changes of a run, page by page', async () => {
       await memory.consolidate();
       const ids = await storeAll('what a run did', ['one stint', 'two stints', 'three stints']);
       const { id } = (await memory.consolidate()) as { id: string };
@@ -817,52 +835,52 @@ export function memoryApiContract(
       expect(run).toMatchObject({ id, status: 'completed' });
       expect(run.total).toBe(run.changes.length);
       for (const memory_id of ids) expect(run.changes).toContainEqual({ kind: 'promoted', memory_id });
-      const paged = await inPages(
+      const paged = await readPages(
         (page) => memory.consolidation({ id, ...page }),
         (page) => page.changes,
       );
       expect(paged).toEqual(run.changes);
     });
 
-    it.each(UNKNOWN_IDS)('answers NOT_FOUND for an id that it never gave (%#)', async (id) => {
-      await refused(memory.consolidation({ id }), 'NOT_FOUND');
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.consolidation({ id }), 'NOT_FOUND');
     });
 
-    it('refuses what is wrong', async () => {
-      await refused(memory.consolidation({ id: 'x', limit: 0 }), 'INVALID_REQUEST', '/limit');
+    it('refuses invalid requests', async () => {
+      await expectError(memory.consolidation({ id: 'x', limit: 0 }), 'INVALID_REQUEST', '/limit');
     });
   });
 
-  verb('undo', () => {
-    it('takes a run back, once', async () => {
+  describeMethod('undo', () => {
+    it('undoes a run once', async () => {
       await memory.consolidate();
       const promoted = await getId(memory.store({ content: 'to be put back' }));
       const { id } = (await memory.consolidate()) as { id: string };
       expect(await memory.undo(id)).toEqual({ status: 'undone', id });
       expect((await memory.memory(promoted)).tier).toBe('working');
       expect((await memory.consolidation({ id })).status).toBe('undone');
-      await refused(memory.undo(id), 'CONFLICT');
+      await expectError(memory.undo(id), 'CONFLICT');
     });
 
-    it('refuses a run before a newer one', async () => {
+    it('refuses to undo a run before a newer one', async () => {
       await memory.store({ content: 'promoted by the first run' });
       const { id } = (await memory.consolidate()) as { id: string };
       await memory.store({ content: 'promoted by the second run' });
       await memory.consolidate();
-      await refused(memory.undo(id), 'CONFLICT');
+      await expectError(memory.undo(id), 'CONFLICT');
     });
 
-    it.each(UNKNOWN_IDS)('answers NOT_FOUND for nobody (%#)', async (id) => {
-      await refused(memory.undo(id), 'NOT_FOUND');
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.undo(id), 'NOT_FOUND');
     });
   });
 
-  verb('users', () => {
+  describeMethod('users', () => {
     const SESSION = 'of two users';
     const inScope = (userId: string, agentId?: string) =>
       withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
 
-    it('keeps apart what two users say in the same words and session', async () => {
+    it('separates memories of two users with the same text and session id', async () => {
       const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
       const adas = await getId(ada.store(words));
@@ -884,27 +902,27 @@ export function memoryApiContract(
         () => ben.forget(adas),
         () => ben.store({ ...words, supersedes: adas }),
       ]) {
-        await refused(call(), 'NOT_FOUND');
+        await expectError(call(), 'NOT_FOUND');
       }
       expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
       expect(await ada.memory(adas)).toMatchObject({ content: words.content });
     });
 
-    it('shows an agent its own memories, and with shared those of no agent', async () => {
+    it('returns the memories of an agent, and with shared also memories without an agent', async () => {
       const user = 'contract-cleo';
       const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
       const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
       await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
-      const recalledBy = async (withShared: boolean) =>
+      const createRecallForCheck = async (withShared: boolean) =>
         (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
           .map(({ id }) => id)
           .sort();
-      expect(await recalledBy(false)).toEqual([cook]);
-      expect(await recalledBy(true)).toEqual([shared, cook].sort());
-      await refused(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
+      expect(await createRecallForCheck(false)).toEqual([cook]);
+      expect(await createRecallForCheck(true)).toEqual([shared, cook].sort());
+      await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
     });
 
-    it('refuses another user within a scope, and what is about the whole namespace', async () => {
+    it('refuses another user within a scope, and methods on the whole namespace', async () => {
       const ada = inScope('contract-ada');
       const user_id = 'contract-ben';
       for (const call of [
@@ -916,14 +934,14 @@ export function memoryApiContract(
         () => ada.consolidate(),
         () => ada.consolidations({}),
       ]) {
-        await refused(call(), 'FORBIDDEN');
+        await expectError(call(), 'FORBIDDEN');
       }
     });
 
-    it('refuses a user who is undefined: without one, a request is about all', async () => {
+    it('refuses an undefined user_id, since a request without the field applies to all users', async () => {
       const nobody = { user_id: undefined as never };
       const calls = [
-        () => memory.store({ content: 'of whom', ...nobody }),
+        () => memory.store({ content: 'whose memory', ...nobody }),
         () => memory.recall({ query: 'corncrake', ...nobody }),
         () => memory.memories(nobody),
         () => memory.memory('any', nobody),
@@ -934,23 +952,23 @@ export function memoryApiContract(
         () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
         () => memory.importMemories(asBytes([]), nobody),
       ];
-      for (const call of calls) await refused(call(), 'INVALID_REQUEST', '/user_id');
+      for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
     });
 
-    it('refuses what is no request within a scope, and takes none for an empty one', async () => {
+    it('refuses an invalid request within a scope, and treats an absent one as empty', async () => {
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
       const id = await getId(ada.store({ content: 'The whinchat stays' }));
       for (const wrong of [5, 'x', [], () => {}] as never[]) {
-        await refused((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
-        await refused((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
-        await refused((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
-        await refused((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
       }
       expect((await ben.memories(undefined as never)).memories).toEqual([]);
       expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
     });
 
-    it('lets the inner of two scopes say whether shared memories are seen', async () => {
+    it('uses the shared option of the inner scope of two', async () => {
       await memory.store({ content: 'The redstart is for all', session_id: SESSION });
       const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
       const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
@@ -959,11 +977,11 @@ export function memoryApiContract(
       expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
     });
 
-    it('refuses to forget by nothing but whether it is shared', async () => {
-      await refused(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
+    it('refuses to forget with shared as the only condition', async () => {
+      await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
     });
 
-    it('does not tell by an import whether another user has a memory', async () => {
+    it('does not reveal by an import whether another user has a memory', async () => {
       const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
       const ben = inScope('contract-ben');
       await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
@@ -980,10 +998,10 @@ export function memoryApiContract(
       expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
     });
 
-    it('lists the users with what they have, page by page', async () => {
+    it('lists the users with their counts, page by page', async () => {
       await inScope('contract-dora').store({ content: 'first' });
       await inScope('contract-dora').store({ content: 'second' });
-      const users = await inPages(
+      const users = await readPages(
         (page) => memory.users(page),
         (page) => page.users,
       );
@@ -993,16 +1011,16 @@ export function memoryApiContract(
     });
   });
 
-  verb('events', () => {
-    /** Follows until the test ends. Resolved when the stream is open, of which only an event can tell. */
+  describeMethod('events', () => {
+    /** Subscribes to events until the test ends. Resolves when the stream is open, which only an event can prove. */
     async function follow(request: Parameters<MemoryApi['events']>[0]): Promise<MemoryEvent[]> {
-      const leaving = new AbortController();
+      const controller = new AbortController();
       const seen: MemoryEvent[] = [];
       const reading = (async () => {
-        for await (const event of memory.events(request, leaving.signal)) seen.push(event);
+        for await (const event of memory.events(request, controller.signal)) seen.push(event);
       })();
       onTestFinished(async () => {
-        leaving.abort();
+        controller.abort();
         await reading;
       });
       await expect
@@ -1017,75 +1035,75 @@ export function memoryApiContract(
       return seen;
     }
 
-    const about = (events: MemoryEvent[], id: string) =>
+    const getEventTypes = (events: MemoryEvent[], id: string) =>
       events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id)).map(({ type }) => type);
 
-    it('tell what happens, in order', async () => {
+    it('reports changes in order', async () => {
       const seen = await follow({});
       const id = await getId(memory.store({ content: 'a watched wheatear' }));
       await memory.update(id, { importance: 1 });
       await memory.recall({ query: 'wheatear' });
       await memory.forget(id);
       const types = ['stored', 'updated', 'recalled', 'forgotten'];
-      await expect.poll(() => about(seen, id)).toEqual(types);
+      await expect.poll(() => getEventTypes(seen, id)).toEqual(types);
       expect(new Set(seen.map((event) => event.id)).size).toBe(seen.length);
     });
 
-    it('tell only of the types asked for', async () => {
+    it('reports only the requested types', async () => {
       const seen = await follow({ type: ['stored', 'forgotten'] });
       const id = await getId(memory.store({ content: 'a quiet wryneck' }));
       await memory.update(id, { importance: 1 });
       await memory.forget(id);
-      await expect.poll(() => about(seen, id)).toEqual(['stored', 'forgotten']);
+      await expect.poll(() => getEventTypes(seen, id)).toEqual(['stored', 'forgotten']);
     });
 
-    it('go on after the last that was seen', async () => {
+    it('continues after last_event_id', async () => {
       const seen = await follow({ type: ['stored'] });
       const last_event_id = seen.at(-1)?.id as string;
       const id = await getId(memory.store({ content: 'meanwhile' }));
       for await (const event of memory.events({ type: ['stored'], last_event_id })) {
         expect(event.type).toBe('stored');
-        if (about([event], id).length > 0) break;
+        if (getEventTypes([event], id).length > 0) break;
       }
     });
 
-    it('begin with a gap after one that is not known', async () => {
+    it('begins with a gap event after an unknown last_event_id', async () => {
       for await (const event of memory.events({ last_event_id: 'nobody.1' })) {
         expect(event.type).toBe('gap');
         break;
       }
     });
 
-    it('end without an error when they are told to', async () => {
+    it('ends without an error when the signal is aborted', async () => {
       const already = memory.events({}, AbortSignal.abort());
-      for await (const event of already) expect.fail(`told of ${event.type}`);
-      const leaving = new AbortController();
+      for await (const event of already) expect.fail(`unexpected event ${event.type}`);
+      const controller = new AbortController();
       const types: string[] = [];
-      for await (const event of memory.events({ last_event_id: 'nobody.1' }, leaving.signal)) {
+      for await (const event of memory.events({ last_event_id: 'nobody.1' }, controller.signal)) {
         types.push(event.type);
-        leaving.abort();
+        controller.abort();
       }
       expect(types).toEqual(['gap']);
     });
 
-    it('refuse what is wrong', async () => {
+    it('refuses invalid requests', async () => {
       const first = async (request: object) => {
         for await (const event of memory.events(request as never)) return event;
         return undefined;
       };
-      await refused(first({ type: ['eaten'] }), 'INVALID_REQUEST', '/type');
-      await refused(first({ type: [] }), 'INVALID_REQUEST', '/type');
-      await refused(first({ colour: 'red' }), 'INVALID_REQUEST', '/colour');
+      await expectError(first({ type: ['eaten'] }), 'INVALID_REQUEST', '/type');
+      await expectError(first({ type: [] }), 'INVALID_REQUEST', '/type');
+      await expectError(first({ colour: 'red' }), 'INVALID_REQUEST', '/colour');
     });
   });
 
-  verb('exportMemories', () => {
-    it('tells all that is kept, a line each after a header', async () => {
+  describeMethod('exportMemories', () => {
+    it('returns all memories, one per line, after a header', async () => {
       const id = await getId(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
-      const [header = '', ...lines] = await exported();
+      const [header = '', ...lines] = await exportLines();
       expect(JSON.parse(header)).toMatchObject({ format: 'memoryd', version: 1, lines: lines.length });
       const memories = lines.map((line) => JSON.parse(line));
-      expect(memories.find((kept) => kept.id === id)).toMatchObject({
+      expect(memories.find((line) => line.id === id)).toMatchObject({
         content: 'an exported ibis',
         tags: ['kept'],
         metadata: { n: [1] },
@@ -1093,7 +1111,7 @@ export function memoryApiContract(
       });
     });
 
-    it('ends early when nobody reads on', async () => {
+    it('can be abandoned before its end', async () => {
       for await (const line of memory.exportMemories()) {
         expect(JSON.parse(line)).toMatchObject({ format: 'memoryd' });
         break;
@@ -1101,10 +1119,10 @@ export function memoryApiContract(
     });
   });
 
-  verb('importMemories', () => {
-    it('keeps what was exported and forgotten since, and leaves the rest', async () => {
+  describeMethod('importMemories', () => {
+    it('restores an exported memory that was forgotten since, and does not change the others', async () => {
       const id = await getId(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
-      const lines = await exported();
+      const lines = await exportLines();
       await memory.forget(id);
       expect(await memory.importMemories(asBytes(lines))).toMatchObject({
         imported_count: 1,
@@ -1112,29 +1130,29 @@ export function memoryApiContract(
         refused_count: 0,
       });
       expect(await memory.memory(id)).toMatchObject({ content: 'an imported ibis', session_id: 'imported' });
-      expect(await recalled({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
+      expect(await recallIds({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
     });
 
-    it('refuses lines one by one, and what has no header altogether', async () => {
+    it('refuses single lines, and a whole import without a header', async () => {
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
-      const answer = await memory.importMemories(asBytes([header, '{"id":"x"}', 'no JSON']));
-      expect(answer).toMatchObject({ imported_count: 0, refused_count: 2 });
-      expect(answer.refused.map(({ line, error }) => [line, error.code])).toEqual([
+      const response = await memory.importMemories(asBytes([header, '{"id":"x"}', 'no JSON']));
+      expect(response).toMatchObject({ imported_count: 0, refused_count: 2 });
+      expect(response.refused.map(({ line, error }) => [line, error.code])).toEqual([
         [2, 'INVALID_REQUEST'],
         [3, 'INVALID_REQUEST'],
       ]);
-      await refused(memory.importMemories(asBytes(['{"id":"x"}'])), 'INVALID_REQUEST');
-      await refused(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
+      await expectError(memory.importMemories(asBytes(['{"id":"x"}'])), 'INVALID_REQUEST');
+      await expectError(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
     });
 
-    it('tells of refused lines in their order, whether it is their form or what is there that they are refused for', async () => {
+    it('returns refused lines in order, both for invalid lines and for conflicts', async () => {
       const id = await getId(memory.store({ content: 'an ibis that stays', session_id: 'imported' }));
-      const lines = await exported();
-      const kept = lines.map((line) => JSON.parse(line)).find((line) => line.id === id);
-      const other = JSON.stringify({ ...kept, content: 'another ibis' });
+      const lines = await exportLines();
+      const original = lines.map((line) => JSON.parse(line)).find((line) => line.id === id);
+      const other = JSON.stringify({ ...original, content: 'another ibis' });
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
-      const { refused: told } = await memory.importMemories(asBytes([header, other, 'no JSON', other]));
-      expect(told.map(({ line, error }) => [line, error.code])).toEqual([
+      const { refused: refusedLines } = await memory.importMemories(asBytes([header, other, 'no JSON', other]));
+      expect(refusedLines.map(({ line, error }) => [line, error.code])).toEqual([
         [2, 'CONFLICT'],
         [3, 'INVALID_REQUEST'],
         [4, 'CONFLICT'],
@@ -1144,7 +1162,7 @@ export function memoryApiContract(
     it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
       await getId(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
-      const lines = await exported();
+      const lines = await exportLines();
       const own = { ...JSON.parse(lines.at(-1) ?? ''), id: 'its-own', [link]: 'its-own' };
       expect(await memory.importMemories(asBytes([header, JSON.stringify(own)]))).toMatchObject({
         imported_count: 0,
@@ -1152,17 +1170,17 @@ export function memoryApiContract(
       });
     });
 
-    it('throws what its lines throw', async () => {
+    it('rejects with the error of its source of lines', async () => {
       const broken = new Error('the disk broke');
       const lines = async function* () {
-        yield* asBytes((await exported()).slice(0, 1));
+        yield* asBytes((await exportLines()).slice(0, 1));
         throw broken;
       };
       await expect(memory.importMemories(lines())).rejects.toBe(broken);
     });
   });
 
-  async function exported(): Promise<string[]> {
+  async function exportLines(): Promise<string[]> {
     const lines: string[] = [];
     for await (const line of memory.exportMemories()) lines.push(line);
     return lines;
@@ -1172,7 +1190,7 @@ export function memoryApiContract(
     for (const line of lines) yield new TextEncoder().encode(line);
   }
 
-  verb('stats', () => {
+  describeMethod('stats', () => {
     it('counts memories by tier', async () => {
       await memory.consolidate();
       const before = await memory.stats();

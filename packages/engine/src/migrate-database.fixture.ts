@@ -8,7 +8,7 @@ import { newMemory } from './ports/new-memory.fixture.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { NewMemory } from './ports/storage-memories.ts';
 
-/** More than one commit takes, so that a migration can be cut off between two. */
+/** More memories than fit in one commit, so that a migration can be interrupted between two. */
 export const MANY = 600;
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
@@ -19,7 +19,7 @@ export const newFile = () => ({ dbPath: join(folder, `${++names}.db`) });
 
 export const memory = (id: string, fields: Partial<NewMemory> = {}) => newMemory({ namespace: 'many', id, ...fields });
 
-/** Opens a database, lets something be done with it, and closes it. */
+/** Opens a database, runs `work` with it, and closes it. */
 export async function using<T>(database: DatabaseOptions, work: (opened: OpenDatabase) => Promise<T>): Promise<T> {
   const opened = await openStorage({ ...database, workingMax: 10_000, recalls: false });
   try {
@@ -29,7 +29,7 @@ export async function using<T>(database: DatabaseOptions, work: (opened: OpenDat
   }
 }
 
-/** Returns all that a migration brings along. */
+/** Returns all data that a migration copies. */
 export function getContents(database: DatabaseOptions) {
   return using(database, async ({ storage, keys }) => {
     expect(await storage.integrity()).toEqual([]);

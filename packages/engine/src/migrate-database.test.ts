@@ -17,8 +17,8 @@ describe('a migration', () => {
     copyFileSync(filled.dbPath, from.dbPath);
   });
 
-  /** Returns how many memories of the namespace `many` a database has. */
-  function memoriesIn({ dbPath }: { dbPath: string }): unknown {
+  /** Returns the number of memories in the namespace `many` of a database. */
+  function countMemories({ dbPath }: { dbPath: string }): unknown {
     const file = new Sqlite(dbPath, { readonly: true });
     try {
       return file.prepare("SELECT count(*) FROM memory WHERE namespace = 'many'").pluck().get();
@@ -27,20 +27,20 @@ describe('a migration', () => {
     }
   }
 
-  it('leaves a database alone that keeps anything else', async () => {
+  it('refuses a target with other data, without changing it', async () => {
     await using(to, ({ storage }) => storage.store(memory('mine')));
     await expect(migrateDatabase({ from, to })).rejects.toMatchObject({ code: 'CONFLICT' });
-    expect(memoriesIn(to)).toBe(1);
+    expect(countMemories(to)).toBe(1);
   });
 
-  it('is not done again into what has been used since', async () => {
+  it('refuses a migrated target that has been used since', async () => {
     await migrateDatabase({ from, to });
     await using(to, ({ storage }) => storage.forget('many', 'a'));
     await expect(migrateDatabase({ from, to })).rejects.toMatchObject({ code: 'CONFLICT' });
-    expect(memoriesIn(to)).toBe(1);
+    expect(countMemories(to)).toBe(1);
   });
 
-  it('does not take a copy of a database for another', async () => {
+  it('refuses a copy of the source as the target', async () => {
     copyFileSync(from.dbPath, to.dbPath);
     for (const same of [from, to]) {
       await expect(migrateDatabase({ from, to: same })).rejects.toMatchObject({
@@ -50,20 +50,20 @@ describe('a migration', () => {
     }
   });
 
-  it('makes no file where there is none to read', async () => {
+  it('creates no file for a missing source', async () => {
     const missing = newFile();
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('ends when it is given up, is not served half, and goes on when it is done again', async () => {
+  it('can be aborted, blocks the engine while incomplete, and continues on the next call', async () => {
     await using(from, ({ storage }) => storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`more ${i}`))));
-    const giving = new AbortController();
-    const onMigrated = (done: number) => done === 400 && giving.abort();
-    await expect(migrateDatabase({ from, to }, { signal: giving.signal, onMigrated })).rejects.toMatchObject({
+    const controller = new AbortController();
+    const onProgress = (done: number) => done === 400 && controller.abort();
+    await expect(migrateDatabase({ from, to }, { signal: controller.signal, onProgress })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
     });
-    expect(memoriesIn(to)).toBeGreaterThanOrEqual(256);
+    expect(countMemories(to)).toBeGreaterThanOrEqual(256);
     const engine = {
       ...ENGINE_DEFAULTS,
       ...to,
@@ -77,13 +77,13 @@ describe('a migration', () => {
     await (await openEngine(engine)).close();
   });
 
-  it('refuses to end where the two are not the same', async () => {
+  it('fails if the databases differ at the end', async () => {
     const opened = await openStorage({ ...to, workingMax: 100, recalls: false });
     let stored: Promise<unknown> | undefined;
-    const onMigrated = () => {
+    const onProgress = () => {
       stored ??= opened.storage.store(memory('other', { namespace: 'other' }));
     };
-    await expect(migrateDatabase({ from, to }, { onMigrated })).rejects.toMatchObject({
+    await expect(migrateDatabase({ from, to }, { onProgress })).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('other'),
     });

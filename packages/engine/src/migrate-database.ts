@@ -10,34 +10,42 @@ import type { OpenDatabase } from './ports/storage.ts';
 import type { NamespaceUsage } from './ports/storage-namespaces.ts';
 import { systemClock, uuidV7 } from './system.ts';
 
-/** Told now and then how many lines have been written or checked, of about how many. */
-export type OnMigrated = (done: number, of: number) => void;
+/** Progress callback: the number of lines written or checked, of an estimated total. */
+type OnProgress = (done: number, total: number) => void;
 
-/** A namespace as both databases keep it: the lines of its export but the first, and the SHA-256 of all in hexadecimal digits. */
+/**
+ * A migrated namespace: the number of lines of its export without the header, and the SHA-256 of all lines, in
+ * hexadecimal digits.
+ */
 interface MigratedNamespace {
   name: string;
   lines: number;
   sha256: string;
 }
 
-/** What a database keeps after a migration. */
+/** Result of a migration. */
 export interface Migrated {
   namespaces: MigratedNamespace[];
   keys: number;
 }
 
-/** Nothing of a database is to promote, be refused or be indexed while it is read or filled. */
+/**
+ * Storage options that keep a database unchanged while it is read or filled: no promotion, no quotas, no recall index.
+ */
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 
 /**
- * Brings all that one database keeps into another, which is empty or has a part of it from an earlier call: memories with
- * their history and links, quotas and keys; neither records of consolidations nor idempotency keys, and vectors are made
- * anew. At the end, both are compared. NOT_FOUND where there is no file to read, CONFLICT where the other keeps anything
- * else or they are not the same in the end, UNAVAILABLE where either cannot be used or the signal gave it up.
+ * Migrates all data of one database to another: memories with history and links, quotas and keys. Does not migrate
+ * records of consolidations and idempotency keys; vectors are re-embedded. The target must be empty, or contain part of
+ * the data from an interrupted call. Compares both databases at the end.
+ *
+ * @throws MemoryError NOT_FOUND if the source file does not exist
+ * @throws MemoryError CONFLICT if the target contains other data, or if the databases differ at the end
+ * @throws MemoryError UNAVAILABLE if a database cannot be used or the signal is aborted
  */
 export async function migrateDatabase(
   { from, to }: { from: DatabaseOptions; to: DatabaseOptions },
-  options: { signal?: AbortSignal; onMigrated?: OnMigrated } = {},
+  options: { signal?: AbortSignal; onProgress?: OnProgress } = {},
 ): Promise<Migrated> {
   if (from.dbPath !== undefined && !existsSync(from.dbPath)) {
     throw new MemoryError('NOT_FOUND', `there is no database at ${from.dbPath}`);
@@ -59,49 +67,50 @@ class Migration {
   readonly #source: OpenDatabase;
   readonly #target: OpenDatabase;
   readonly #signal: AbortSignal | undefined;
-  readonly #onMigrated: OnMigrated;
+  readonly #onProgress: OnProgress;
   readonly #events = new EventLog(systemClock, uuidV7);
   readonly #now = systemClock.now();
   #done = 0;
-  #of = 0;
+  #total = 0;
 
   constructor(
     source: OpenDatabase,
     target: OpenDatabase,
-    { signal, onMigrated = () => {} }: { signal?: AbortSignal; onMigrated?: OnMigrated },
+    { signal, onProgress = () => {} }: { signal?: AbortSignal; onProgress?: OnProgress },
   ) {
     this.#source = source;
     this.#target = target;
     this.#signal = signal;
-    this.#onMigrated = onMigrated;
+    this.#onProgress = onProgress;
   }
 
   async run(): Promise<Migrated> {
     await this.#begin();
     const all = await this.#source.storage.usage(this.#now);
-    // Every line is written once and checked once.
-    this.#of = 2 * all.reduce((sum, namespace) => sum + about(namespace), 0);
+    // Each line is written once and checked once.
+    this.#total = 2 * all.reduce((sum, namespace) => sum + estimateLines(namespace), 0);
     const keys = await this.#migrateKeys();
     const namespaces: MigratedNamespace[] = [];
     for (const { name, quota } of all) {
       namespaces.push(await this.#migrate(name));
-      // Not before: what the source holds may be more than a quota that came later.
+      // Set after the import, since the source may exceed a quota that was set later.
       if (quota.memories !== null || quota.bytes !== null) await this.#target.storage.setQuota(name, quota);
       for (const { userId, ...own } of await this.#source.storage.userQuotas(name)) {
         await this.#target.storage.setUserQuota(name, userId, own);
       }
     }
-    await this.#assertAlike(all);
+    await this.#assertSameUsage(all);
     await this.#target.storage.endMigration();
     return { namespaces, keys };
   }
 
   async #begin(): Promise<void> {
     const [source, target] = await Promise.all([this.#source.storage.secret(), this.#target.storage.secret()]);
-    if (source === target) throw conflict('both are one database, or copies of one');
+    if (source === target)
+      throw conflict('source and target must be different databases, but they are one database or copies of it');
     const name = hash('sha256', `migration\0${source}`);
     if (await this.#target.storage.beginMigration(name)) return;
-    throw conflict('the database to migrate to keeps something else already; nothing was changed');
+    throw conflict('the target database must be empty, but it has other data; nothing was changed');
   }
 
   async #migrateKeys(): Promise<number> {
@@ -111,47 +120,51 @@ class Migration {
   }
 
   async #migrate(name: string): Promise<MigratedNamespace> {
-    const written = new Lines();
+    const source = new LinesChecksum();
     const { storage } = this.#target;
-    const lines = this.#watched(exportMemories(this.#source, name, {}, this.#signal), written);
-    assertTaken(name, await importMemories({ storage, events: this.#events }, name, lines));
-    const kept = new Lines();
-    for await (const _ of this.#watched(exportMemories(this.#target, name, {}, this.#signal), kept));
-    const [there, here] = [written.sum, kept.sum];
-    if (there.sha256 !== here.sha256) {
+    const lines = this.#countLines(exportMemories(this.#source, name, {}, this.#signal), source);
+    assertImported(name, await importMemories({ storage, events: this.#events }, name, lines));
+    const target = new LinesChecksum();
+    for await (const _ of this.#countLines(exportMemories(this.#target, name, {}, this.#signal), target));
+    const [expected, actual] = [source.sum, target.sum];
+    if (expected.sha256 !== actual.sha256) {
       throw conflict(
-        `namespace ${name} differs: ${counted(there.lines, 'line')} with SHA-256 ${there.sha256} came, ${counted(here.lines, 'line')} with ` +
-          `${here.sha256} are kept; was either database written meanwhile?`,
+        `namespace ${name} differs: the source has ${counted(expected.lines, 'line')} (SHA-256 ${expected.sha256}), ` +
+          `the target ${counted(actual.lines, 'line')} (${actual.sha256}); do not write to either meanwhile`,
       );
     }
-    return { name, ...there };
+    return { name, ...expected };
   }
 
-  async *#watched(lines: AsyncIterable<string>, passed: Lines): AsyncIterable<Uint8Array> {
+  async *#countLines(lines: AsyncIterable<string>, checksum: LinesChecksum): AsyncIterable<Uint8Array> {
     for await (const line of lines) {
       const bytes = Buffer.from(line);
-      passed.add(bytes);
+      checksum.add(bytes);
       this.#done++;
-      this.#onMigrated(this.#done, this.#of);
+      this.#onProgress(this.#done, this.#total);
       yield bytes;
     }
   }
 
-  async #assertAlike(before: readonly NamespaceUsage[]): Promise<void> {
+  async #assertSameUsage(before: readonly NamespaceUsage[]): Promise<void> {
     const after = new Map((await this.#target.storage.usage(this.#now)).map((each) => [each.name, each]));
     for (const namespace of before) {
-      const same = isAlike(namespace, after.get(namespace.name));
+      const isSame = hasSameUsage(namespace, after.get(namespace.name));
       after.delete(namespace.name);
-      if (!same) throw conflict(`namespace ${namespace.name} counts otherwise than it did; was it written meanwhile?`);
+      if (!isSame)
+        throw conflict(
+          `namespace ${namespace.name} has other counts than before; do not write to it during the migration`,
+        );
     }
     const [other] = after.keys();
-    if (other !== undefined) throw conflict(`namespace ${other} came from elsewhere`);
+    if (other !== undefined) throw conflict(`the target has the namespace ${other}, which the source does not have`);
   }
 }
 
-/** Lines that have passed. */
-class Lines {
+/** Counts lines and computes their SHA-256. */
+class LinesChecksum {
   readonly #digest = createHash('sha256');
+  // The header is not counted.
   #lines = -1;
 
   add(line: Uint8Array): void {
@@ -164,27 +177,31 @@ class Lines {
   }
 }
 
-function about({ used, counts }: NamespaceUsage): number {
+function estimateLines({ used, counts }: NamespaceUsage): number {
   return used.memories + counts.semantic_count;
 }
 
-/** Whether a namespace counts alike in both databases; one that keeps nothing but records may be unknown in the other. */
-function isAlike(one: NamespaceUsage, other: NamespaceUsage | undefined): boolean {
-  return isDeepStrictEqual(one, other ?? { ...one, keys: 0, quota: NO_QUOTA, used: NOTHING });
+/**
+ * Returns true if a namespace has the same counts in both databases. A namespace that has only records may be absent
+ * from the other database.
+ */
+function hasSameUsage(one: NamespaceUsage, other: NamespaceUsage | undefined): boolean {
+  return isDeepStrictEqual(one, other ?? { ...one, keys: 0, quota: NO_QUOTA, used: NO_USAGE });
 }
 
 const NO_QUOTA = { memories: null, bytes: null };
-const NOTHING = { memories: 0, bytes: 0 };
+const NO_USAGE = { memories: 0, bytes: 0 };
 
-function assertTaken(name: string, { refused, refused_count, unlinked_count }: ImportResponse): void {
+function assertImported(name: string, { refused, refused_count, unlinked_count }: ImportResponse): void {
   if (refused_count > 0) {
     const [{ line, error } = { line: 0, error: { message: '' } }] = refused;
     throw conflict(
-      `namespace ${name} has ${counted(refused_count, 'line that is', 'lines that are')} refused, first line ${line}: ${error.message}`,
+      `namespace ${name}: ${counted(refused_count, 'line was', 'lines were')} refused, ` +
+        `the first is line ${line}: ${error.message}`,
     );
   }
   if (unlinked_count > 0)
-    throw conflict(`namespace ${name} has ${counted(unlinked_count, 'link')} to memories that are not there`);
+    throw conflict(`namespace ${name} has ${counted(unlinked_count, 'link')} to missing memories`);
 }
 
 function conflict(message: string): MemoryError {

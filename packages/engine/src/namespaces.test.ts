@@ -25,9 +25,9 @@ const THEIRS = Array.from({ length: propertyRuns(1000) }, (_, i) => ({
 );
 const QUERIES = ['what must Ada not eat', 'where is the key', 'ferns', 'Porto', 'an appointment of Ben'];
 
-async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse[]> {
+async function recallOurs(others: readonly StoreRequest[]): Promise<RecallResponse[]> {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-scores-'));
-  let made = 0;
+  let created = 0;
   const engine: Engine = await openEngine({
     ...ENGINE_DEFAULTS,
     dbPath: join(folder, 'memory.db'),
@@ -36,12 +36,12 @@ async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
     clock: { now: () => Date.UTC(2026, 0, 1) },
-    ids: { next: () => `m${++made}` },
+    ids: { next: () => `m${++created}` },
   });
   try {
     const theirs = engine.namespace('theirs');
     await theirs.storeBatch([...others]);
-    made = 0;
+    created = 0;
     const ours = engine.namespace('ours');
     for (const memory of OURS) await ours.store(memory);
     for (const api of [theirs, ours]) {
@@ -54,12 +54,12 @@ async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse
   }
 }
 
-it('scores are the same whether another namespace holds nothing or hundreds of similar texts', {
+it('scores do not depend on similar texts in another namespace', {
   timeout: 240_000,
 }, async () => {
-  const alone = await recalled([]);
+  const alone = await recallOurs([]);
   expect(alone.every(({ total }) => total === OURS.length)).toBe(true);
-  expect(await recalled(THEIRS)).toEqual(alone);
+  expect(await recallOurs(THEIRS)).toEqual(alone);
 });
 
 describe('the name of a namespace', () => {
@@ -83,13 +83,13 @@ describe('the name of a namespace', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it.each(['a\0b', '\ud800'])('is refused where it cannot be kept (%#)', async (name) => {
+  it.each(['a\0b', '\ud800'])('is refused if it cannot be stored (%#)', async (name) => {
     expect(() => engine.namespace(name)).toThrow(refusal);
     await expect(engine.namespaces.setQuota(name, quota)).rejects.toEqual(refusal);
     expect(await engine.namespaces.list()).toEqual([]);
   });
 
-  it('is given no quota where no key could be made for it, unless there is such a namespace', async () => {
+  it('is refused for a quota if it is invalid for API keys, unless the namespace exists', async () => {
     await expect(engine.namespaces.setQuota('two words', quota)).rejects.toEqual(refusal);
     await engine.namespace('two words').store({ content: 'kept' });
     await engine.namespaces.setQuota('two words', quota);

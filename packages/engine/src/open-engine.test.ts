@@ -10,10 +10,10 @@ import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 import { propertyRuns } from './property-runs.fixture.ts';
 
-/** Words that stand in no other text, so that bytes tell whether a text is left. */
+/** Words that occur in no other text, so that the bytes of a file show whether a text is left. */
 const MARKS = ['kestrelbox', 'umbrapine', 'quillstone', 'fjordlamp', 'novaberry', 'wickerdune'];
 
-/** Texts that are the same after NFC and trimming, at different indexes, and texts that are not. */
+/** Texts that are equal after NFC normalization and trimming, and texts that are not. */
 const TEXTS = [
   ...MARKS.map((mark) => `Ann put the ${mark} away`),
   `Ann put the ${MARKS[0]} away `,
@@ -24,7 +24,7 @@ const TEXTS = [
 ];
 const SESSIONS = ['monday', 'tuesday', 'default'];
 
-/** What one step does; `pick` chooses one of the memories that were ever stored. */
+/** A step of a test. `pick` selects one of the stored memories. */
 type Step =
   | { kind: 'store'; text: number; session: number }
   | { kind: 'update'; pick: number; text: number }
@@ -48,53 +48,53 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'crash' as const) }) },
 );
 
-interface Kept {
+interface StoredText {
   id: string;
   content: string;
   session: string;
-  /** The duplicate that stays live. */
+  /** Id of the live duplicate. */
   mergedInto: string | null;
 }
 
-/** A run, and the merges that it made. */
+/** A consolidation run and its merges. */
 interface Run {
   id: string;
-  merges: { memory: Kept; before: string | null; into: string }[];
+  merges: { memory: StoredText; before: string | null; into: string }[];
 }
 
-/** What memoryd promises, without files, threads or ranking. */
+/** A model of the guarantees of memoryd, without files, threads or ranking. */
 class Model {
-  /** In the order of arrival. */
-  readonly kept: Kept[] = [];
-  readonly forgotten: Kept[] = [];
-  /** Those that have not been undone, the newest last. */
+  /** In order of arrival. */
+  readonly memories: StoredText[] = [];
+  readonly forgotten: StoredText[] = [];
+  /** Runs that have not been undone, the newest last. */
   readonly runs: Run[] = [];
-  /** Ids of the memories that ever held a mark. */
+  /** For each mark, the ids of the memories that ever contained it. */
   readonly #holders = new Map<string, Set<string>>(MARKS.map((mark) => [mark, new Set()]));
 
   store(id: string, content: string, session: string): void {
-    this.kept.push({ id, content, session, mergedInto: null });
+    this.memories.push({ id, content, session, mergedInto: null });
     this.#noteHolder(id, content);
   }
 
-  // A new text sets a hidden duplicate free. The hidden duplicates of a visible memory stay what they are.
-  update(memory: Kept, content: string): void {
+  // A hidden duplicate with a new text becomes visible. The hidden duplicates of a visible memory stay hidden.
+  update(memory: StoredText, content: string): void {
     if (memory.content === content) return;
     memory.content = content;
     this.#noteHolder(memory.id, content);
     memory.mergedInto = null;
   }
 
-  forget(memory: Kept): void {
-    for (const gone of [memory, ...this.#getDuplicates(memory)]) {
-      this.kept.splice(this.kept.indexOf(gone), 1);
-      this.forgotten.push(gone);
+  forget(memory: StoredText): void {
+    for (const removed of [memory, ...this.#getDuplicates(memory)]) {
+      this.memories.splice(this.memories.indexOf(removed), 1);
+      this.forgotten.push(removed);
     }
   }
 
   consolidate(id: string): void {
     const merges: Run['merges'] = [];
-    for (const memory of this.kept) {
+    for (const memory of this.memories) {
       const duplicate = this.live.find((other) => other === memory || isDuplicate(other, memory));
       if (!duplicate || duplicate === memory || memory.mergedInto !== null) continue;
       for (const merged of [memory, ...this.#getDuplicates(memory)]) {
@@ -105,25 +105,25 @@ class Model {
     this.runs.push({ id, merges });
   }
 
-  // What a client has forgotten or set free since stays so.
+  // Does not affect memories that a client has forgotten or made visible since.
   undo(): void {
     for (const { memory, before, into } of this.runs.pop()?.merges ?? []) {
       if (memory.mergedInto !== into) continue;
-      const duplicate = this.kept.find(({ id }) => id === before);
+      const duplicate = this.memories.find(({ id }) => id === before);
       memory.mergedInto = duplicate && isDuplicate(duplicate, memory) ? duplicate.id : null;
     }
   }
 
-  get live(): Kept[] {
-    return this.kept.filter(({ mergedInto }) => mergedInto === null);
+  get live(): StoredText[] {
+    return this.memories.filter(({ mergedInto }) => mergedInto === null);
   }
 
-  /** Marks that some memory held, of which none is left. */
-  get goneMarks(): string[] {
-    const kept = new Set(this.kept.map(({ id }) => id));
+  /** Returns the marks whose memories are all forgotten. */
+  get forgottenMarks(): string[] {
+    const remaining = new Set(this.memories.map(({ id }) => id));
     return MARKS.filter((mark) => {
       const holders = [...(this.#holders.get(mark) ?? [])];
-      return holders.length > 0 && holders.every((id) => !kept.has(id));
+      return holders.length > 0 && holders.every((id) => !remaining.has(id));
     });
   }
 
@@ -131,13 +131,13 @@ class Model {
     for (const [mark, holders] of this.#holders) if (content.includes(mark)) holders.add(id);
   }
 
-  #getDuplicates({ id }: Kept): Kept[] {
-    return this.kept.filter(({ mergedInto }) => mergedInto === id);
+  #getDuplicates({ id }: StoredText): StoredText[] {
+    return this.memories.filter(({ mergedInto }) => mergedInto === id);
   }
 }
 
-function isDuplicate(one: Kept, other: Kept): boolean {
-  const canonical = ({ content }: Kept) => content.normalize('NFC').trim();
+function isDuplicate(one: StoredText, other: StoredText): boolean {
+  const canonical = ({ content }: StoredText) => content.normalize('NFC').trim();
   return one.session === other.session && canonical(one) === canonical(other);
 }
 
@@ -152,7 +152,7 @@ function newPath(): string {
   return join(folder, 'memory.db');
 }
 
-/** A real engine over a real file, and the model beside it. */
+/** A real engine with a real file, and the model for comparison. */
 class Pair {
   readonly model = new Model();
   #path: string;
@@ -181,14 +181,14 @@ class Pair {
         break;
       }
       case 'update': {
-        const memory = chosen(model.kept, step.pick);
+        const memory = pickMemory(model.memories, step.pick);
         if (!memory) break;
         await api.update(memory.id, { content: TEXTS[step.text] as string });
         model.update(memory, TEXTS[step.text] as string);
         break;
       }
       case 'forget': {
-        const memory = chosen(model.kept, step.pick);
+        const memory = pickMemory(model.memories, step.pick);
         if (!memory) break;
         await api.forget(memory.id);
         model.forget(memory);
@@ -216,7 +216,7 @@ class Pair {
       await this.api.undo(newest.id);
       this.model.undo();
     } catch (error) {
-      // A client has written the memory that others were merged into since.
+      // A client has since written the memory that others were merged into.
       expect(error).toMatchObject({ code: 'CONFLICT' });
       const named = (error as MemoryError).details?.map(({ message }) => message).join(' ') ?? '';
       expect(
@@ -226,7 +226,7 @@ class Pair {
     }
   }
 
-  // What is on disk at this moment is what a process that is killed now leaves behind.
+  // A copy of the files at this moment has the state that a killed process would leave behind.
   async #crash(): Promise<void> {
     const image = newPath();
     for (const suffix of ['', '-wal']) {
@@ -237,9 +237,9 @@ class Pair {
     this.#engine = await openAt(image);
   }
 
-  async expectAsPromised(): Promise<void> {
+  async expectModelState(): Promise<void> {
     const { api, model } = this;
-    for (const { id, content, mergedInto } of model.kept) {
+    for (const { id, content, mergedInto } of model.memories) {
       expect(await api.memory(id)).toMatchObject({ content, merged_into: mergedInto });
     }
     for (const { id } of model.forgotten) await expect(api.memory(id)).rejects.toThrow(MemoryError);
@@ -249,14 +249,14 @@ class Pair {
     expect(working_count + episodic_count + semantic_count).toBe(model.live.length);
     for (const session of SESSIONS) {
       const { memories } = await api.session({ session_id: session });
-      const inSession = model.kept.filter((memory) => memory.session === session);
+      const inSession = model.memories.filter((memory) => memory.session === session);
       expect(memories.map(({ id, content }) => [id, content])).toEqual(
         inSession.map(({ id, content }) => [id, content]),
       );
     }
   }
 
-  async expectFound(): Promise<void> {
+  async expectRecallByMarks(): Promise<void> {
     for (const mark of MARKS) {
       const { results } = await this.api.recall({ query: mark, top_k: 1000 });
       const holding = this.model.live.filter(({ content }) => content.includes(mark));
@@ -264,12 +264,12 @@ class Pair {
     }
   }
 
-  /** What was forgotten is in no byte, while the engine runs and after it has closed. */
-  async expectForgottenGone(): Promise<void> {
-    const gone = this.model.goneMarks;
-    for (const mark of gone) expect(filesHold(this.#path, mark), `${mark} while it runs`).toBe(false);
+  /** Expects that no file contains the text of a forgotten memory, while the engine runs and after it has closed. */
+  async expectForgottenPurged(): Promise<void> {
+    const forgotten = this.model.forgottenMarks;
+    for (const mark of forgotten) expect(filesContain(this.#path, mark), `${mark} while the engine runs`).toBe(false);
     await this.#engine.close();
-    for (const mark of gone) expect(filesHold(this.#path, mark), `${mark} after closing`).toBe(false);
+    for (const mark of forgotten) expect(filesContain(this.#path, mark), `${mark} after closing`).toBe(false);
     this.#engine = await openAt(this.#path);
   }
 
@@ -278,12 +278,14 @@ class Pair {
   }
 }
 
-function chosen(kept: readonly Kept[], pick: number): Kept | undefined {
-  return kept[pick % kept.length];
+function pickMemory(memories: readonly StoredText[], pick: number): StoredText | undefined {
+  return memories[pick % memories.length];
 }
 
-/** Whether a file beside the database, or the database, holds the middle of a word: an index may cut its ends. */
-function filesHold(path: string, mark: string): boolean {
+/**
+ * Returns true if the database file, or a file beside it, contains the middle of a word. An index may cut off its ends.
+ */
+function filesContain(path: string, mark: string): boolean {
   const folder = join(path, '..');
   const middle = mark.slice(1, -1);
   return readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(middle));
@@ -302,19 +304,19 @@ function openAt(dbPath: string, options: Partial<EngineSettings> = {}): Promise<
   });
 }
 
-describe('an engine over any sequence of stores, updates, forgets, consolidations, undos, restarts and crashes', () => {
-  it('keeps, shows and finds just what a simple model says', { timeout: 300_000 }, async () => {
+describe('any sequence of stores, updates, forgets, consolidations, undos, restarts and crashes', () => {
+  it('leaves an engine in the state of a simple model', { timeout: 300_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const pair = await Pair.open();
         try {
           for (const next of steps) {
             await pair.take(next);
-            await pair.expectAsPromised();
+            await pair.expectModelState();
           }
-          await pair.expectFound();
-          await pair.expectForgottenGone();
-          await pair.expectAsPromised();
+          await pair.expectRecallByMarks();
+          await pair.expectForgottenPurged();
+          await pair.expectModelState();
         } finally {
           await pair.close();
         }
@@ -324,14 +326,14 @@ describe('an engine over any sequence of stores, updates, forgets, consolidation
   });
 });
 
-/** Returns all pairs in `npm run test:long`, and every fifth otherwise. */
+/** Returns all pairs in `npm run test:long`, otherwise every fifth. */
 function pairsToTest(): readonly NearPair[] {
   const step = Math.round(NEAR_PAIRS.length / propertyRuns(NEAR_PAIRS.length));
   return NEAR_PAIRS.filter((_, place) => place % step === 0);
 }
 
 describe('two facts that differ in a name, a number, a date or a negation', () => {
-  it('are never merged, corrected, replaced or distilled together by consolidation', { timeout: 120_000 }, async () => {
+  it('are never merged, superseded or distilled together by consolidation', { timeout: 120_000 }, async () => {
     const engine = await openAt(newPath(), { embedder: 'minilm' });
     try {
       const api = engine.namespace('default');

@@ -4,18 +4,18 @@ import { explainOldNode } from '@memoryd/engine/node-version';
 import { AccessLog } from './core/access-log.ts';
 import { Consolidator } from './core/consolidation/consolidator.ts';
 import { ConsolidationSchedule } from './core/consolidation/schedule.ts';
-import { recalledBy } from './core/consolidation/self-check.ts';
+import { createRecallForCheck } from './core/consolidation/self-check.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
-import { openedEarly } from './core/embedding-queue/opened-early.ts';
+import { openEmbedderEarly } from './core/embedding-queue/opened-early.ts';
 import { type EventLimits, EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { assertKeepableNamespace, getNamespaces } from './core/namespaces.ts';
-import { onlyModelInUse } from './core/only-model-in-use.ts';
+import { requireModelInUse } from './core/only-model-in-use.ts';
 import { findTimeZone } from './core/ranking/time-zone.ts';
 import { ArrivalClock } from './core/time.ts';
-import { DatabaseHealth, watchedBy } from './database-health.ts';
+import { DatabaseHealth, withHealth } from './database-health.ts';
 import { extractive } from './distilling/extractive.ts';
 import { openMiniLm, withoutStates } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers.ts';
@@ -29,7 +29,7 @@ import {
   POOLINGS,
 } from './engine-defaults.ts';
 import { KeyRing } from './keys/key-ring.ts';
-import { DATABASE_OPTION_NAMES, type DatabaseOptions, databaseNamed, openStorage } from './open-storage.ts';
+import { DATABASE_OPTION_NAMES, type DatabaseOptions, openStorage, parseDatabase } from './open-storage.ts';
 import type { Lease } from './ports/coordination.ts';
 import type { DecliningDistiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
@@ -38,23 +38,24 @@ import type { Storage } from './ports/storage.ts';
 import type { Quotas } from './ports/storage-namespaces.ts';
 import { knownFormats } from './redacting/known-formats.ts';
 import { english } from './synonyms/table.ts';
-import { syntheticIvSeal, systemClock, uuidV7 } from './system.ts';
+import { createSeal, systemClock, uuidV7 } from './system.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Opens a database and everything that serves it: one process, and one embedding model, for all its namespaces. While the
- * model cannot be opened, that is reported, recall goes by words, and opening is tried again. Other processes, servers among
- * them, may have the same database open. Warnings and errors become warnings of the process, unless `telemetry` takes them.
+ * Opens a database with one embedding model for all its namespaces, and starts automatic consolidation. While the model
+ * cannot be opened, the engine reports this, recalls by words alone, and tries again. Other processes, including
+ * servers, may have the same database open. Warnings and errors become warnings of the process, unless `telemetry`
+ * receives them.
  *
- * @param database the path of a file, which is made where it is not there yet, the address of a PostgreSQL database
- *   (`postgres://…`), or either by its option, together with other options
- * @param options what is left out, or undefined, is as in `ENGINE_DEFAULTS`
+ * @param database the path of a file, which is created if it does not exist, the address of a PostgreSQL database
+ *   (`postgres://…`), or an object with either of them and other options
+ * @param options absent or undefined options have the values of `ENGINE_DEFAULTS`
  *
  * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
- * @throws TypeError for a database that is no text or named twice, an unknown option, a number out of its range
- * (ENGINE_RANGES), a `redact` that is not a boolean, an embedder of no known kind, a setting that the embedder does not use,
- * or a language model without an address or the reverse
+ * @throws TypeError for an invalid or ambiguous database, an unknown option, a number out of range (ENGINE_RANGES), an
+ *   invalid value of `redact` or `tokenStates`, an unknown embedder, a setting that the embedder does not use, or only
+ *   one of `llmUrl` and `llmModel`
  */
 export async function openEngine(
   database: string | (DatabaseOptions & Partial<EngineSettings>),
@@ -63,19 +64,24 @@ export async function openEngine(
   const oldNode = explainOldNode();
   if (oldNode !== undefined) throw new MemoryError('UNAVAILABLE', oldNode);
   for (const name of ['dbPath', 'databaseUrl']) {
-    if (name in options) throw new TypeError(`${name} is no option: the first argument says which database`);
+    if (name in options) throw new TypeError(`unknown option ${name}: pass the database as the first argument`);
   }
-  return open({ ...ENGINE_DEFAULTS, telemetry: processWarnings, ...namedBy(database), ...withoutUndefined(options) });
+  return open({
+    ...ENGINE_DEFAULTS,
+    telemetry: processWarnings,
+    ...toDatabaseOptions(database),
+    ...withoutUndefined(options),
+  });
 }
 
-/** Throws TypeError for a database that is no text, or whose options are among others as well. */
-function namedBy(database: string | (DatabaseOptions & Partial<EngineSettings>)): DatabaseOptions {
+/** Returns the database options. Throws TypeError for an invalid database. */
+function toDatabaseOptions(database: string | (DatabaseOptions & Partial<EngineSettings>)): DatabaseOptions {
   if (typeof database === 'object' && database !== null) return withoutUndefined(database);
-  if (typeof database === 'string' && database !== '') return databaseNamed(database);
+  if (typeof database === 'string' && database !== '') return parseDatabase(database);
   throw new TypeError('database must be the path of a file or the address of a PostgreSQL database');
 }
 
-// Callers whose types say no more than that a property is optional, or that have none, may pass undefined for it.
+// Callers without types, or without exactOptionalPropertyTypes, may pass undefined for an absent option.
 function withoutUndefined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
@@ -111,9 +117,9 @@ async function open(options: EngineOptions): Promise<Engine> {
   if (core.consolidationIntervalMs > 0) schedule.start();
   async function close(): Promise<void> {
     events.close();
-    const looked = schedule.stop();
+    const stopped = schedule.stop();
     await core.consolidator.stop();
-    await looked;
+    await stopped;
     await embedding?.stop();
     await core.accesses.flush();
     await storage.close();
@@ -129,7 +135,7 @@ async function open(options: EngineOptions): Promise<Engine> {
     backup: (signal) => storage.backup(signal),
     databaseProblem: () => health.problem(),
     databaseCondition: () => storage.condition(),
-    noteBackup: () => storage.noteBackup(clock.now()),
+    recordBackup: () => storage.recordBackup(clock.now()),
     embedder: () => embedding?.health ?? { state: 'off' },
     close() {
       closed ??= close();
@@ -138,7 +144,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   };
 }
 
-/** What has to be opened, and closed again where that fails. */
+/** Parts that are opened with the engine, and closed if opening fails. */
 interface OpenParts {
   storage: Storage;
   health: DatabaseHealth;
@@ -151,13 +157,13 @@ interface OpenParts {
   secret: string;
 }
 
-type Timed = EngineOptions & { clock: Clock };
+type OptionsWithClock = EngineOptions & { clock: Clock };
 
-async function openParts(options: Timed): Promise<OpenParts> {
+async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const { telemetry, clock, ids = uuidV7 } = options;
   const openEmbedder = createEmbedder(options);
   const distiller = await createDistiller(options, clock);
-  const early = openEmbedder && openedEarly(openEmbedder);
+  const early = openEmbedder && openEmbedderEarly(openEmbedder);
   const {
     storage: opened,
     lease,
@@ -171,13 +177,13 @@ async function openParts(options: Timed): Promise<OpenParts> {
     throw error;
   });
   const health = new DatabaseHealth(opened);
-  const storage = watchedBy(health, opened);
-  const opening = early && options.keepModel ? onlyModelInUse(early.open, storage, clock) : early?.open;
+  const storage = withHealth(health, opened);
+  const opening = early && options.keepModel ? requireModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
-  const events = new EventLog(clock, ids, { notices, ...streamLimits(options) });
+  const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<string> {
-    await assertWhole(storage);
+    await assertNotMigrating(storage);
     await embedding?.start();
     await Promise.all([events.start(), keyRing.start()]);
     return storage.secret();
@@ -192,7 +198,10 @@ async function openParts(options: Timed): Promise<OpenParts> {
   return { storage, health, lease, distiller, embedding, events, keys: keyRing, secret };
 }
 
-function createCore(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
+function createCore(
+  options: OptionsWithClock,
+  { storage, lease, distiller, embedding, events, secret }: OpenParts,
+): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
   const consolidator = new Consolidator({
@@ -205,7 +214,7 @@ function createCore(options: Timed, { storage, lease, distiller, embedding, even
     archiveMs: options.archiveDays * DAY_MS,
     maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
     events,
-    recalled: recalledBy(recalling),
+    recalled: createRecallForCheck(recalling),
   });
   return {
     ...recalling,
@@ -215,7 +224,7 @@ function createCore(options: Timed, { storage, lease, distiller, embedding, even
     accesses: new AccessLog(storage, telemetry),
     consolidator,
     events,
-    seal: syntheticIvSeal(secret),
+    seal: createSeal(secret),
     distiller,
     thesaurus: english,
     ...(options.redact === 'on' && { redactor: knownFormats }),
@@ -225,26 +234,26 @@ function createCore(options: Timed, { storage, lease, distiller, embedding, even
   };
 }
 
-/** Throws TypeError for what is no option: misspelt, it would be as if it were not there, and its default would hold. */
+/** Throws TypeError for an unknown option. Otherwise a misspelt option would silently have its default value. */
 function assertKnown(options: EngineOptions): void {
   const known: readonly string[] = [...ENGINE_SETTING_NAMES, ...DATABASE_OPTION_NAMES];
   const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new TypeError(`there is no option ${unknown}`);
+  if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}`);
 }
 
-/** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */
+/** Throws TypeError, with the name of the setting, for an invalid value. Callers may have no types. */
 function assertSettings(options: EngineOptions): void {
   const { redact = 'off', tokenStates = 'on' } = options;
   const { namespace, user } = toQuotas(options);
-  const { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace } = streamLimits(options);
+  const { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace } = getStreamLimits(options);
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
   const ofNamespace = { namespaceMaxMemories: namespace.memories, namespaceMaxBytes: namespace.bytes };
   const ofUser = { userMaxMemories: user.memories, userMaxBytes: user.bytes };
   const settings = { ...options, ...streams, ...ofNamespace, ...ofUser };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
-    const [least, most] = ENGINE_RANGES[name];
-    const isInRange = Number.isInteger(settings[name]) && settings[name] >= least && settings[name] <= most;
-    if (!isInRange) throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
+    const [min, max] = ENGINE_RANGES[name];
+    const isInRange = Number.isInteger(settings[name]) && settings[name] >= min && settings[name] <= max;
+    if (!isInRange) throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
   if (!['on', 'off'].includes(tokenStates)) throw new TypeError('tokenStates must be on or off');
@@ -256,20 +265,21 @@ function assertEmbeddingSettings(options: EngineOptions): void {
   for (const name of ['embeddingQueryPrefix', 'embeddingPassagePrefix'] as const) {
     const prefix: unknown = options[name] ?? '';
     if (typeof prefix === 'string' && prefix.length <= MAX_PREFIX_LENGTH) continue;
-    throw new TypeError(`${name} must be a text of at most ${MAX_PREFIX_LENGTH} characters`);
+    throw new TypeError(`${name} must be a string of at most ${MAX_PREFIX_LENGTH} characters`);
   }
   const { embeddingPooling = 'mean' } = options;
-  if (!POOLINGS.includes(embeddingPooling)) throw new TypeError(`embeddingPooling must be ${POOLINGS.join(', ')}`);
+  if (!POOLINGS.includes(embeddingPooling))
+    throw new TypeError(`embeddingPooling must be one of ${POOLINGS.join(', ')}`);
   const { name, needs } = findIgnoredSetting(options) ?? {};
   if (name !== undefined)
-    throw new TypeError(`${name} needs an embedder ${needs}, and embedder is ${options.embedder}`);
+    throw new TypeError(`${name} requires the embedder ${needs}, but embedder is ${options.embedder}`);
 }
 
-function streamLimits({
+function getStreamLimits({
   maxEventStreams = ENGINE_DEFAULTS.maxEventStreams,
   maxEventStreamsPerNamespace = ENGINE_DEFAULTS.maxEventStreamsPerNamespace,
 }: EngineSettings): EventLimits {
-  return { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace };
+  return { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace };
 }
 
 function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {
@@ -278,7 +288,7 @@ function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): s
   return zone;
 }
 
-/** Quotas of the namespaces and users that have none of their own. */
+/** Returns the quotas of namespaces and users that have no quota of their own. */
 function toQuotas({
   namespaceMaxMemories = ENGINE_DEFAULTS.namespaceMaxMemories,
   namespaceMaxBytes = ENGINE_DEFAULTS.namespaceMaxBytes,
@@ -291,15 +301,18 @@ function toQuotas({
   };
 }
 
-/** Throws UNAVAILABLE for a database to which only a part of another has come yet. */
-async function assertWhole(storage: Storage): Promise<void> {
+/** Throws UNAVAILABLE if a migration to this database has not ended. */
+async function assertNotMigrating(storage: Storage): Promise<void> {
   if (!(await storage.isMigrating())) return;
-  throw new MemoryError('UNAVAILABLE', 'a migration to this database has not ended; `memoryd migrate` goes on with it');
+  throw new MemoryError(
+    'UNAVAILABLE',
+    'a migration to this database has not ended; run `memoryd migrate` again to finish it',
+  );
 }
 
 /**
- * How the embedder that the options name is opened; undefined where there is none. Who asks no other service should not wait
- * for what does to load.
+ * Returns a function that opens the configured embedder; undefined for `none`. Imports the client for remote models on
+ * demand, so that other embedders do not load it.
  */
 function createEmbedder({
   embedder,
@@ -325,17 +338,23 @@ function createEmbedder({
     case 'transformers':
       return (signal) => openTransformers(model, signal, { prefixes: { query, memory }, pooling });
     default:
-      throw new TypeError(`no embedder is called ${embedder}`);
+      throw new TypeError(`embedder must be none, minilm, openai:MODEL or transformers:MODEL, but is ${embedder}`);
   }
 }
 
-/** The language model that the options name, with the default for whatever it fails at; or the default alone. */
+/**
+ * Returns the configured language model, with the extractive distiller as fallback; the extractive distiller alone if
+ * no language model is configured.
+ */
 async function createDistiller(
   { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,
   clock: Clock,
 ): Promise<DecliningDistiller> {
   if (!url && !model) return extractive;
-  if (!url || !model) throw new TypeError('llmUrl and llmModel are given together');
-  const { llmDistiller } = await import('./distilling/language-model.ts');
-  return withFallback(llmDistiller({ url, model, ...(apiKey && { apiKey }) }), extractive, { telemetry, clock });
+  if (!url || !model) throw new TypeError('llmUrl and llmModel must be set together');
+  const { createLanguageModelDistiller } = await import('./distilling/language-model.ts');
+  return withFallback(createLanguageModelDistiller({ url, model, ...(apiKey && { apiKey }) }), extractive, {
+    telemetry,
+    clock,
+  });
 }

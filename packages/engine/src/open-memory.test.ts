@@ -17,15 +17,18 @@ function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'memoryd-open-'));
 }
 
-/** A path in a folder that is removed when the test ends. */
+/** Returns a path in a folder that is removed when the test ends. */
 function newPath(): string {
   const folder = newFolder();
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return join(folder, 'not there yet', 'memory.db');
 }
 
-/** Stores a text that shares no word with a question, and asks until it is found: a busy machine opens the model late. */
-async function untilMeaningCounts(memory: MemoryApi): Promise<void> {
+/**
+ * Waits until recall uses vectors: stores a text that shares no word with a question, and polls until the question
+ * finds it. On a busy machine, opening the model takes long.
+ */
+async function waitForVectors(memory: MemoryApi): Promise<void> {
   const { id } = await memory.store({ content: 'Maria is allergic to peanuts and shellfish.' });
   await expect
     .poll(async () => {
@@ -35,7 +38,7 @@ async function untilMeaningCounts(memory: MemoryApi): Promise<void> {
     .toEqual([id]);
 }
 
-describe('a memory that is open in the process', () => {
+describe('openMemory', () => {
   memoryApiContract(async () => {
     const folder = newFolder();
     const memory = await openMemory(join(folder, 'memory.db'), QUIET);
@@ -48,7 +51,7 @@ describe('a memory that is open in the process', () => {
     };
   });
 
-  it('may be closed more than once, is used no more, and is found again when the file is opened again', async () => {
+  it('can be closed repeatedly, rejects calls after closing, and keeps memories in the file', async () => {
     const path = newPath();
     const first = await openMemory(path, QUIET);
     const { id } = await first.store({ content: 'kept over night' });
@@ -60,15 +63,12 @@ describe('a memory that is open in the process', () => {
     await again.close();
   });
 
-  it.each([[undefined], [''], [{ dbPath: 'memory.db' }]])(
-    'refuses %j in the place of a database, and says so',
-    async (database) => {
-      await expect(openMemory(database as string, QUIET)).rejects.toThrow(/^database must be /);
-    },
-  );
+  it.each([[undefined], [''], [{ dbPath: 'memory.db' }]])('rejects the database %j', async (database) => {
+    await expect(openMemory(database as string, QUIET)).rejects.toThrow(/^database must be /);
+  });
 
   it.each(['dataBase', 'embeder', 'redactt', 'dbPath', 'databaseUrl'])(
-    'refuses the option %s, which it does not have, before anything is opened',
+    'rejects the unknown option %s before opening the database',
     async (name) => {
       const path = newPath();
       const opening = openMemory(path, { ...QUIET, [name]: path });
@@ -78,7 +78,7 @@ describe('a memory that is open in the process', () => {
     },
   );
 
-  it('is seen by its namespace alone', async () => {
+  it('isolates namespaces', async () => {
     const path = newPath();
     const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);
     const { id } = await ours.store({ content: 'ours' });
@@ -86,7 +86,7 @@ describe('a memory that is open in the process', () => {
     await Promise.all([ours.close(), theirs.close()]);
   });
 
-  it('tells of what a forget of many has removed before it failed', async () => {
+  it('reports the memories that a failed bulk forget has deleted', async () => {
     const path = newPath();
     const memory = await openMemory(path, QUIET);
     await memory.storeBatch(Array.from({ length: 250 }, (_, i) => ({ content: `text ${i}`, tags: ['gone'] })));
@@ -95,26 +95,26 @@ describe('a memory that is open in the process', () => {
       CREATE TRIGGER failing BEFORE DELETE ON memory WHEN (SELECT count(*) FROM memory) <= 150
       BEGIN SELECT RAISE(ABORT, 'no further'); END`);
     other.close();
-    const leaving = new AbortController();
-    const told = memory
-      .events({ type: ['forgotten'] }, leaving.signal)
+    const controller = new AbortController();
+    const event = memory
+      .events({ type: ['forgotten'] }, controller.signal)
       [Symbol.asyncIterator]()
       .next();
     await expect(memory.forgetMany({ tag: 'gone' })).rejects.toThrow();
-    expect((await told).value).toMatchObject({ type: 'forgotten', count: 100 });
-    leaving.abort();
+    expect((await event).value).toMatchObject({ type: 'forgotten', count: 100 });
+    controller.abort();
     await memory.close();
   });
 
-  it('is recalled by meaning without any option, and refuses a question whose date is being looked for when it is closed', async () => {
+  it('recalls by vectors without options, and rejects a recall whose date is being parsed on close', async () => {
     const memory = await openMemory(newPath());
     await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
-    await untilMeaningCounts(memory);
+    await waitForVectors(memory);
     const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
     await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
   });
 
-  it('is opened as without the options that are undefined', async () => {
+  it('treats undefined options as absent', async () => {
     const names = [...Object.keys(ENGINE_DEFAULTS), 'namespace', 'telemetry', 'redact', 'clock', 'keepModel'];
     const path = newPath();
     const memory = await openMemory(path, Object.fromEntries(names.map((name) => [name, undefined])));
@@ -128,7 +128,7 @@ describe('a memory that is open in the process', () => {
     await same.close();
   });
 
-  it('is not made for a namespace that no API key could be made for', async () => {
+  it('rejects a namespace that is invalid for API keys', async () => {
     const path = newPath();
     await expect(openMemory(path, { ...QUIET, namespace: 'team b' })).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
@@ -136,12 +136,12 @@ describe('a memory that is open in the process', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is not opened where the file cannot be used', async () => {
+  it('rejects a file that cannot be used', async () => {
     await expect(openMemory('/dev/null/memory.db', QUIET)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect(openMemory(newPath(), { embedder: 'other' })).rejects.toThrow(TypeError);
   });
 
-  it('keeps the model of the database where it is told to, and says that it recalls by words', async () => {
+  it('keeps the model of the database with keepModel, and reports that it recalls by words', async () => {
     const path = newPath();
     const server = await startEmbeddingServer();
     onTestFinished(() => server.close());
@@ -155,18 +155,20 @@ describe('a memory that is open in the process', () => {
     expect((await second.recall({ query: 'peanuts' })).total).toBe(1);
     expect((await second.stats()).embedding).toEqual(embedding);
     await second.close();
-    expect(reported).toContain(`the database has vectors of ${embedding?.model}, and is not embedded anew`);
+    expect(reported).toContain(
+      `the database has vectors of ${embedding?.model}, and this command does not re-embed it`,
+    );
     const third = await openMemory(newPath(), { keepModel: true, consolidationIntervalSeconds: 0 });
     await third.store({ content: 'the first memory' });
     expect((await third.stats()).embedding).toMatchObject({ model: expect.stringMatching(/^minilm/), embedded: 1 });
     await third.close();
   });
 
-  it('warns the process of what goes wrong', async () => {
+  it('emits a process warning for errors', async () => {
     const warned = once(process, 'warning');
     const embedder = { embedder: 'openai:none', embeddingUrl: 'http://127.0.0.1:9/v1' };
     const memory = await openMemory(newPath(), { ...QUIET, ...embedder });
-    await memory.store({ content: 'nobody embeds this' });
+    await memory.store({ content: 'never embedded' });
     expect((await warned)[0]).toMatchObject({ name: 'MemorydWarning', message: expect.stringMatching(/^memoryd: /) });
     await memory.close();
   });

@@ -3,24 +3,24 @@ import { assertNamespace } from './core/namespaces.ts';
 import type { EngineSettings } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 
-/** What `openMemory` may be told beside the database; what is left out, or undefined, is as in a server without settings. */
+/** Options of `openMemory`. Absent or undefined options have the defaults of a server. */
 export interface OpenMemoryOptions extends Partial<EngineSettings> {
-  /** Whose memories; `default`, that of callers without a key, where absent. */
+  /** Namespace of the memories. `default`, the namespace of callers without a key, if absent. */
   namespace?: string | undefined;
 }
 
-/** The memories of one namespace of a database that is open in this process. */
+/** The memories of one namespace in a database that is open in this process. */
 export interface OpenMemory extends Scopable<MemoryApi> {
-  /** Writes what was gathered and lets the database go, which keeps the process running until then. */
+  /** Writes buffered data and closes the database. Until then the process keeps running. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a database in this process: the `MemoryApi` without a server, of one namespace. It consolidates by itself, as a
- * server does. For several namespaces, `openEngine` opens the database and its model once. Rejects as `openEngine`, and with
- * INVALID_REQUEST for a namespace that no API key could be made for.
+ * Opens a database in this process and returns the `MemoryApi` of one namespace, without a server. Consolidates in the
+ * background, as a server does. For several namespaces, use `openEngine`, which opens the database and the model once.
+ * Rejects as `openEngine` does, and with INVALID_REQUEST for an invalid namespace.
  *
- * @param database the path of a file, which is made where it is not there yet, or the address of a PostgreSQL database,
+ * @param database the path of a file, which is created if it does not exist, or the address of a PostgreSQL database,
  *   `postgres://…`
  */
 export async function openMemory(database: string, options: OpenMemoryOptions = {}): Promise<OpenMemory> {

@@ -9,20 +9,20 @@ import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
 import { systemClock } from './system.ts';
 
-/** Which database: a file by its path, whose folders are made, or one on a PostgreSQL server by its address. */
+/** The database to open: a file by its path, whose folders are created, or a PostgreSQL database by its address. */
 export type DatabaseOptions =
   | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never; databaseConnections?: never }
   | {
       dbPath?: never;
       /** `postgres://user:password@host:port/database`. */
       databaseUrl: string;
-      /** The address of a replica of it, for recall. */
+      /** Address of a replica for recall. */
       databaseReadUrl?: string;
-      /** Most connections to it, and as many to the replica, at a time; 10 where absent. */
+      /** Maximum number of concurrent connections to the database, and to the replica; 10 if absent. */
       databaseConnections?: number;
     };
 
-/** What `DatabaseOptions` may say. */
+/** Names of the options in `DatabaseOptions`. */
 export const DATABASE_OPTION_NAMES: readonly string[] = [
   'dbPath',
   'databaseUrl',
@@ -31,21 +31,21 @@ export const DATABASE_OPTION_NAMES: readonly string[] = [
 ] satisfies (keyof DatabaseOptions)[];
 
 type StorageOptions = DatabaseOptions & {
-  /** Most working memories of a namespace. */
+  /** Maximum number of working memories per namespace. */
   workingMax: number;
-  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  /** Quotas of namespaces and users that have no quota of their own; unlimited if absent. */
   quota?: Quotas;
-  /** Whether recall will be asked; it is where absent. */
+  /** False if the database is opened without recall. True if absent. */
   recalls?: boolean;
   telemetry?: Telemetry;
 };
 
-/** The database that a text names: an address of a PostgreSQL server, or else the path of a file. */
-export function databaseNamed(text: string): DatabaseOptions {
+/** Parses the name of a database: the address of a PostgreSQL database, or the path of a file. */
+export function parseDatabase(text: string): DatabaseOptions {
   return /^postgres(ql)?:\/\//i.test(text) ? { databaseUrl: text } : { dbPath: text };
 }
 
-/** Opens a database of either kind. UNAVAILABLE when it cannot be used. */
+/** Opens a database of either kind. Rejects with UNAVAILABLE if it cannot be used. */
 export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
   const { workingMax, quota, recalls, telemetry } = options;
   if (options.databaseUrl === undefined) {
@@ -69,8 +69,8 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
 }
 
 /**
- * Opens a database for its keys and namespaces alone: no model is opened, no index is made and nothing consolidates.
- * Rejects with UNAVAILABLE when it cannot be used.
+ * Opens a database to administrate keys and namespaces, without a model, a recall index and consolidation. Rejects with
+ * UNAVAILABLE if the database cannot be used.
  */
 export async function openAdministration(database: DatabaseOptions): Promise<Administration> {
   const { storage, keys, notices } = await openStorage({
@@ -85,17 +85,20 @@ export async function openAdministration(database: DatabaseOptions): Promise<Adm
   };
 }
 
-/** Notes in a database that a backup of it has just been made. */
-export async function noteBackup(database: DatabaseOptions): Promise<void> {
+/** Records in a database that a backup has just been made. */
+export async function recordBackup(database: DatabaseOptions): Promise<void> {
   const { storage } = await openStorage({ ...database, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
   try {
-    await storage.noteBackup(systemClock.now());
+    await storage.recordBackup(systemClock.now());
   } finally {
     await storage.close();
   }
 }
 
-/** Checks a database, whether or not a server uses it. UNAVAILABLE where it is none of memoryd, or of a newer one. */
+/**
+ * Checks the integrity of a database, which a server may use at the same time. Rejects with UNAVAILABLE if it is not a
+ * memoryd database, or has a newer schema.
+ */
 export async function verifyDatabase(
   database: DatabaseOptions,
   onStage: (stage: VerifyStage) => void = () => {},

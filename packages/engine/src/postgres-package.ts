@@ -6,34 +6,37 @@ import type { Quotas } from './ports/storage-namespaces.ts';
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   url: string;
-  /** Most connections at a time; 10 where none is given. */
+  /** Maximum number of concurrent connections; 10 if absent. */
   connections?: number;
-  /** Most working memories of a namespace. */
+  /** Maximum number of working memories per namespace. */
   workingMax: number;
-  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  /** Quotas of namespaces and users that have no quota of their own; unlimited if absent. */
   quota?: Quotas;
-  /** A replica of the database, for recall; the database itself where absent. That of another database is refused. */
+  /**
+   * Address of a replica for recall; absent to recall from the database itself. A replica of another database is
+   * refused.
+   */
   readUrl?: string;
-  /** Told when the replica fails and when it works again, and when the index of vectors cannot be made. */
+  /** Receives events when the replica fails or recovers, and when the vector index cannot be built. */
   telemetry?: Telemetry;
 }
 
-/** The step of the schema that a database is at, 0 where it is empty, and the last one that this memoryd takes it to. */
+/** The schema step of a database (0 if it is empty), and the last step of this version of memoryd. */
 export interface SchemaSteps {
   at: number;
   last: number;
 }
 
-/** What the package for databases on PostgreSQL servers does. */
+/** Exports of the package @memoryd/postgres. */
 interface PostgresPackage {
   openPostgres(options: PostgresOptions): Promise<OpenDatabase>;
   inspectPostgres(url: string): Promise<SchemaSteps>;
 }
 
-/** The package is optional, and it depends on this one: its name is no literal, so that no compiler looks for it here. */
+/** Not a literal, so that the compiler does not resolve the package: it is optional and depends on this package. */
 const PACKAGE: string = '@memoryd/postgres';
 
-/** Loads the package, for which an engine on a file does not wait. UNAVAILABLE, with the command that helps, where it is absent. */
+/** Loads the PostgreSQL package on demand. Rejects with UNAVAILABLE and the command to install it if it is missing. */
 export async function loadPostgres(): Promise<PostgresPackage> {
   try {
     return await import(PACKAGE);
@@ -48,9 +51,8 @@ export async function loadPostgres(): Promise<PostgresPackage> {
 }
 
 /**
- * Looks at a database on a PostgreSQL server without changing it. Rejects with UNAVAILABLE where memoryd could not use it.
- *
- * @param databaseUrl `postgres://user:password@host:port/database`
+ * Reads the schema step of a PostgreSQL database without changing it. Rejects with UNAVAILABLE if memoryd could not use
+ * the database.
  */
 export async function inspectDatabase(databaseUrl: string): Promise<SchemaSteps> {
   const { inspectPostgres } = await loadPostgres();

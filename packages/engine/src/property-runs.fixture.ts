@@ -1,6 +1,6 @@
 /**
- * Returns how many runs a property test makes: all in `npm run test:long`, a fifth otherwise. A run of such a property opens
- * databases or consolidates, which takes up to seconds.
+ * Returns the number of runs of a property test: all in `npm run test:long`, otherwise a fifth. Use it for properties
+ * that open databases or consolidate, where a run takes up to seconds.
  */
 export function propertyRuns(long: number): number {
   return process.env.LONG_TESTS ? long : Math.ceil(long / 5);

@@ -1,69 +1,74 @@
 import ky, { HTTPError, type KyInstance, TimeoutError } from 'ky';
 
-/** A model behind one of the OpenAI protocols. */
+/** A remote model behind an OpenAI-compatible protocol. */
 export interface RemoteModel {
-  /** What comes before the protocol's own path; a query string stays. */
+  /** Base URL without the path of the protocol. A query string is preserved. */
   url: string;
   model: string;
-  /** Absent for servers that want none. */
+  /** Absent for servers that require no key. */
   apiKey?: string;
 }
 
-/** What is asked of a model: the end of the address, and the words for it in messages. */
+/** The protocol of a model: its path, and the words for it in error messages. */
 export interface Protocol {
-  /** Such as `/embeddings`. */
+  /** For example `/embeddings`. */
   path: string;
-  /** Such as "the embedding server". */
+  /** For example "the embedding server". */
   server: string;
-  /** What it answers, such as "embeddings". */
+  /** The content of responses, for example "embeddings". */
   answers: string;
-  largestAnswerBytes: number;
+  maxResponseBytes: number;
 }
 
-/** How long to try. Retries back off from .3 s, doubling, with jitter. */
-export interface Patience {
+/** Timeouts and retries. Retries back off exponentially from 0.3 s, with jitter. */
+export interface RetryPolicy {
   attemptMs: number;
   totalMs: number;
   retries: number;
 }
 
-/** One request. `secret`: its words may not be logged, and so nothing that a refusal quotes. */
+/**
+ * A request. `secret`: its texts must not be logged, so that error messages of the server, which may quote them, are
+ * not logged either.
+ */
 interface RemoteRequest {
   body: object;
-  patience: Patience;
+  patience: RetryPolicy;
   secret: boolean;
-  /** Gives up when it is aborted. */
+  /** Aborts the request. */
   signal?: AbortSignal;
 }
 
 const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
 
-/** Longest that a server's own `Retry-After` is waited for. */
+/** Maximum delay of a retry by the server's `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 30_000;
 const MAX_BACKOFF_MS = 5000;
 
-/** How much of a refusal is looked at, and how much of that is logged. */
-const MAX_REFUSAL_CHARS = 16 * 1024;
-const LOGGED_CHARS = 300;
+/** Maximum length of an error response that is read, and of the part that is logged. */
+const MAX_ERROR_BODY_CHARS = 16 * 1024;
+const MAX_LOGGED_CHARS = 300;
 
-/** In the words of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, whatever the status. */
-const SAYS_TOO_LONG =
+/**
+ * Error messages for too long texts by OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, for any status.
+ */
+const TOO_LONG_MESSAGE =
   /too (long|large|many tokens)|context.?(length|window|size)|max\w*.{0,30}(tokens|length)|less than \d+ tokens/i;
 
-/** Requests to one model, each bounded in time and size. */
+/** Client of one remote model. Each request has limits of time and size. */
 export class RemoteModelClient {
   readonly #model: RemoteModel;
   readonly #protocol: Protocol;
   readonly #endpoint: URL;
   readonly #client: KyInstance;
-  readonly #underWay = new Set<() => void>();
+  readonly #pending = new Set<() => void>();
   #closed = false;
 
-  /** @throws RemoteFailure for a key that no header can hold */
+  /** @throws RemoteFailure for a key that is not valid in a header */
   constructor(model: RemoteModel, protocol: Protocol) {
-    // Asked here because fetch quotes what it refuses.
+    // Checked here because the error of fetch would quote the key.
     if (model.apiKey && !/^[!-~]+$/.test(model.apiKey)) {
-      throw new RemoteFailure('key', 'the API key holds blanks or other signs that no key has');
+      throw new RemoteFailure('key', 'the API key must consist of printable ASCII characters without spaces');
     }
     this.#model = model;
     this.#protocol = protocol;
@@ -80,24 +85,25 @@ export class RemoteModelClient {
         jitter: true,
         shouldRetry: ({ error }) => (isTooLong(error) ? false : undefined),
       },
-      // The text of a refusal stays as it is.
+      // Keep the text of an error response unparsed.
       parseJson: (text) => text,
     });
   }
 
   /**
-   * The text of the answer to a request that names the model beside what `body` says.
+   * Sends a request with the model and the fields of `body`. Returns the text of the response.
    *
    * @throws RemoteFailure
    */
   async post({ body, patience, secret, signal }: RemoteRequest): Promise<string> {
     const abort = new AbortController();
-    const giveUp = () => abort.abort(this.#failure('closed', 'is asked no more'));
+    const giveUp = () =>
+      abort.abort(new RemoteFailure('closed', `the request to ${this.#protocol.server} was aborted`));
     const timeUp = () => abort.abort(this.#failure('late', 'does not answer in time'));
     if (this.#closed || signal?.aborted) giveUp();
     const timer = setTimeout(timeUp, patience.totalMs);
     signal?.addEventListener('abort', giveUp, { once: true });
-    this.#underWay.add(giveUp);
+    this.#pending.add(giveUp);
     try {
       abort.signal.throwIfAborted();
       const response = await this.#client.post(this.#endpoint, {
@@ -106,25 +112,20 @@ export class RemoteModelClient {
         timeout: patience.attemptMs,
         retry: { limit: patience.retries },
       });
-      return await getText(response, this.#protocol.largestAnswerBytes, abort.signal);
+      return await getText(response, this.#protocol.maxResponseBytes, abort.signal);
     } catch (error) {
       throw abort.signal.aborted ? abort.signal.reason : this.#getFailure(error, secret);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
-      this.#underWay.delete(giveUp);
+      this.#pending.delete(giveUp);
     }
   }
 
-  /** Gives up what is under way, and takes nothing more. */
+  /** Aborts pending requests and rejects all further requests. */
   close(): void {
     this.#closed = true;
-    for (const giveUp of this.#underWay) giveUp();
-  }
-
-  /** What an answer is that holds something else than was asked for. */
-  unusable(what: string, cause?: unknown): RemoteFailure {
-    return this.#failure('unusable', `answers ${what}`, cause);
+    for (const giveUp of this.#pending) giveUp();
   }
 
   #failure(kind: RemoteFailure['kind'], what: string, cause?: unknown): RemoteFailure {
@@ -133,83 +134,84 @@ export class RemoteModelClient {
 
   #getFailure(error: unknown, secret: boolean): RemoteFailure {
     if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
-    if (error instanceof HTTPError) return this.#failureOfStatus(error, secret);
-    if (error instanceof AnswerTooLarge) return this.unusable(error.message);
+    if (error instanceof HTTPError) return this.#getStatusFailure(error, secret);
+    if (error instanceof ResponseTooLarge) return this.#failure('unusable', `returned ${error.message}`);
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(getMessages(error)));
   }
 
-  // The error of the library holds the request with its key, so it is never passed on.
-  #failureOfStatus(error: HTTPError, secret: boolean): RemoteFailure {
+  // The error of ky contains the request with the API key, so it is never passed on.
+  #getStatusFailure(error: HTTPError, secret: boolean): RemoteFailure {
     const { status } = error.response;
     if (status === 401 || status === 403) {
-      // What the server says may quote the key.
-      const what = this.#model.apiKey ? 'does not take the API key' : 'wants an API key';
+      // No cause, since the message of the server may quote the key.
+      const what = this.#model.apiKey ? 'rejects the API key' : 'requires an API key';
       return this.#failure('key', `${what} (${status})`);
     }
-    const said = getRefusal(error);
-    const cause = secret ? undefined : this.#loggable(`${status}: ${said}`);
-    if (saysTooLong(status, said)) return this.#failure('too long', 'refuses a text as too long', cause);
-    if (status === 404 && /model/i.test(said)) return this.#failure('model', 'does not know the model (404)', cause);
-    if (status === 400 || status === 422) return this.#failure('refused', 'refuses a text', cause);
-    if (status === 429) return this.#failure('busy', 'takes no more requests for now (429)', cause);
+    const message = getErrorBody(error);
+    const cause = secret ? undefined : this.#loggable(`${status}: ${message}`);
+    if (isTooLongMessage(status, message)) return this.#failure('too long', 'rejects a text as too long', cause);
+    if (status === 404 && /model/i.test(message)) return this.#failure('model', 'does not know the model (404)', cause);
+    if (status === 400 || status === 422) return this.#failure('refused', 'rejects a text', cause);
+    if (status === 429) return this.#failure('busy', 'is limiting requests (429)', cause);
     if (BUSY_STATUSES.includes(status) || status >= 500) return this.#failure('failing', `fails (${status})`, cause);
-    return new RemoteFailure('address', `the address answers no ${this.#protocol.answers} (${status})`, cause);
+    return new RemoteFailure('address', `the address does not serve ${this.#protocol.answers} (${status})`, cause);
   }
 
   #loggable(text: string): Error {
     const { apiKey } = this.#model;
-    return new Error((apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, LOGGED_CHARS));
+    return new Error((apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, MAX_LOGGED_CHARS));
   }
 }
 
 function isTooLong(error: Error): boolean {
-  return error instanceof HTTPError && saysTooLong(error.response.status, getRefusal(error));
+  return error instanceof HTTPError && isTooLongMessage(error.response.status, getErrorBody(error));
 }
 
-function saysTooLong(status: number, said: string): boolean {
-  return status === 413 || ([400, 422, 500].includes(status) && SAYS_TOO_LONG.test(said));
+function isTooLongMessage(status: number, message: string): boolean {
+  return status === 413 || ([400, 422, 500].includes(status) && TOO_LONG_MESSAGE.test(message));
 }
 
-/** Returns the beginning of the body of a refusal, or an empty text if it could not be read. */
-function getRefusal({ data }: HTTPError): string {
-  return typeof data === 'string' ? data.slice(0, MAX_REFUSAL_CHARS) : '';
+/** Returns the beginning of the body of an error response, or an empty text if it could not be read. */
+function getErrorBody({ data }: HTTPError): string {
+  return typeof data === 'string' ? data.slice(0, MAX_ERROR_BODY_CHARS) : '';
 }
 
-class AnswerTooLarge extends Error {}
+class ResponseTooLarge extends Error {}
 
 /**
- * The text of an answer's body. Rejects where it is larger than it may be, and as soon as the signal comes: Node's fetch
- * holds that weakly, and forgets it while a body is read (nodejs/undici, pull request 4984).
+ * Reads the text of a response body. Rejects if it exceeds the limit, or when the signal is aborted. Listens for the
+ * signal itself, since fetch of Node references the signal weakly and may lose it while a body is read (nodejs/undici,
+ * pull request 4984).
  */
-async function getText({ body }: Response, largestBytes: number, signal: AbortSignal): Promise<string> {
+async function getText({ body }: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
   const reader = body?.getReader();
   const giveUp = () => void reader?.cancel(signal.reason).catch(() => {});
   signal.addEventListener('abort', giveUp, { once: true });
   try {
-    return await textFrom(reader, largestBytes, signal);
+    return await readText(reader, maxBytes, signal);
   } finally {
     signal.removeEventListener('abort', giveUp);
-    // Of what is not wanted whole, no more is sent.
+    // Stops the transfer of a body that was not read completely.
     giveUp();
   }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-async function textFrom(reader: Reader | undefined, largestBytes: number, signal: AbortSignal): Promise<string> {
+async function readText(reader: Reader | undefined, maxBytes: number, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
     bytes += piece.value.length;
-    if (bytes > largestBytes) throw new AnswerTooLarge(`more than ${largestBytes} bytes`);
+    if (bytes > maxBytes) throw new ResponseTooLarge(`more than ${maxBytes} bytes`);
     text += decoder.decode(piece.value, { stream: true });
   }
   signal.throwIfAborted();
   return text + decoder.decode();
 }
 
-/** What an error and its causes say: fetch itself says only that it failed. */
+/** Joins the messages of an error and its causes, since the message of fetch itself is only "fetch failed". */
 function getMessages(error: unknown): string {
   const messages: string[] = [];
   for (let cause = error; cause instanceof Error && messages.length < 4; cause = cause.cause) {
@@ -218,31 +220,31 @@ function getMessages(error: unknown): string {
   return messages.join(': ');
 }
 
-/** What about a request to a model's server did not go as it should. */
+/** Kind of failure of a request to a remote model. */
 export type FailureKind =
-  /** The key is wrong or missing; `setting` says which. */
+  /** The API key is wrong or missing. */
   | 'key'
   /** The server does not know the model. */
   | 'model'
-  /** The address is of something else. */
+  /** The address does not serve the protocol. */
   | 'address'
-  /** Nobody answers there. */
+  /** No connection to the address. */
   | 'unreachable'
-  /** No answer came in time. */
+  /** No response within the timeout. */
   | 'late'
-  /** Too many requests for now. */
+  /** Too many requests at the moment. */
   | 'busy'
-  /** The server fails. */
+  /** The server failed. */
   | 'failing'
-  /** The server refuses what this request says, and would take others. */
+  /** The server rejects this request, but may accept others. */
   | 'refused'
   | 'too long'
-  /** The answer is not what was asked for. */
+  /** The response does not have the expected content. */
   | 'unusable'
-  /** Whoever asked gave up. */
+  /** The caller aborted the request or closed the client. */
   | 'closed';
 
-/** Which of the three settings of a remote model to look at. */
+/** The setting of a remote model that is probably wrong. */
 export type RemoteSetting = 'url' | 'model' | 'apiKey';
 
 const SETTINGS: Partial<Record<FailureKind, RemoteSetting>> = {
@@ -254,8 +256,8 @@ const SETTINGS: Partial<Record<FailureKind, RemoteSetting>> = {
 };
 
 /**
- * A request to a model's server that failed. The message is half a sentence for whoever operates the service; neither
- * it nor the cause holds the key, nor what the server says of a request whose words no log may hold.
+ * A failed request to a remote model. The message is a phrase for operators. Neither message nor cause contains the API
+ * key, or error messages of the server for a request with `secret`.
  */
 export class RemoteFailure extends Error {
   override readonly name = 'RemoteFailure';
@@ -266,7 +268,7 @@ export class RemoteFailure extends Error {
     this.kind = kind;
   }
 
-  /** The setting to look at, where one is likely to be wrong. */
+  /** The setting that is probably wrong, if any. */
   get setting(): RemoteSetting | undefined {
     return SETTINGS[this.kind];
   }

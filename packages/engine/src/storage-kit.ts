@@ -1,15 +1,15 @@
-/** What an adapter of the port `Storage` is made of: its types, the verbs over SQL, the analysis of texts and the ranking. */
+/** Building blocks of a `Storage` adapter: types, operations in SQL, text analysis and ranking. */
 
 export { BackgroundTask } from './concurrency/background-task.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
-export { GROUP_LIMITS, mostMemoriesOfRareWord, tellingWords } from './core/distil/group.ts';
-export { groupedByOwner } from './core/owner.ts';
-export { DAMPING, wordShares } from './core/ranking/bm25.ts';
-export { dateMatch, speakerTerms, weighed } from './core/ranking/query-terms.ts';
+export { GROUP_LIMITS, getDistinctiveWords, getMaxRareWordFrequency } from './core/distil/group.ts';
+export { groupByOwner } from './core/owner.ts';
+export { DAMPING, getWordShares } from './core/ranking/bm25.ts';
+export { dateMatch, getSpeakerTerms, weighed } from './core/ranking/query-terms.ts';
 export { getRetention } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
 export type { NoticeListener, Notices, NoticeTopic } from './ports/coordination.ts';
-export type { AskedDate } from './ports/ranking.ts';
+export type { QueryPeriod } from './ports/ranking.ts';
 export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';
 export type {
@@ -18,7 +18,7 @@ export type {
   DistilCandidatesRequest,
   DistilNeighbour,
 } from './ports/storage-consolidation.ts';
-export type { KeptRecords, StorageCopy } from './ports/storage-kept.ts';
+export type { ExportRecords, StorageCopy } from './ports/storage-kept.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
 export type { Quotas } from './ports/storage-namespaces.ts';
 export type { Owner, OwnerFilter } from './ports/storage-owner.ts';
@@ -31,7 +31,7 @@ export {
   type Signals,
 } from './ports/storage-search.ts';
 export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
-export { eachHost } from './postgres-address.ts';
+export { splitHosts } from './postgres-address.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
 export { Nearness } from './recall-index/nearness.ts';
@@ -57,10 +57,8 @@ export {
   NEIGHBOUR_DISTANCE,
   type Surroundings,
 } from './storage/gather.ts';
-export { getRecords, toLine } from './storage/kept-lines.ts';
 export { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from './storage/memory-row.ts';
-export { assertMayWrite, ENTRIES_MADE_BY } from './storage/newer-writer.ts';
-export { rankFound } from './storage/rank-found.ts';
+export { rankFound } from './storage/rank-results.ts';
 export {
   areTooMany,
   askedWords,
@@ -70,6 +68,7 @@ export {
   rarestWords,
   synonymsAmong,
 } from './storage/recall-words.ts';
+export { getRecords, toLine } from './storage/record-lines.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
 export {
   CHANGED_UNTIL,
@@ -81,6 +80,7 @@ export {
   modelInUse,
   setProperty,
 } from './storage/sql/database-marks.ts';
+export { keptRecords } from './storage/sql/export-records.ts';
 export {
   BEFORE_THE_LAST,
   DISTILLABLE,
@@ -91,8 +91,6 @@ export {
   liveAndPassing,
 } from './storage/sql/filters.ts';
 export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
-export { storeMany } from './storage/sql/keep-memories.ts';
-export { keptRecords } from './storage/sql/kept-records.ts';
 export {
   type ColumnType,
   count,
@@ -105,4 +103,6 @@ export {
 export { isLimit, type NamespaceLimits, NO_QUOTAS, type Rooms, readRooms } from './storage/sql/quotas.ts';
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type Held, type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
+export { storeMany } from './storage/sql/store-memories.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';
+export { assertMayWrite, ENTRIES_MADE_BY } from './storage/writer-version.ts';

@@ -1,9 +1,9 @@
-/** The suites that every adapter of the storage ports passes, and what their tests are made of. They need vitest. */
+/** Contract test suites and fixtures for adapters of the storage ports. Requires vitest. */
 
 export { EventLog } from './core/event-log.ts';
 export { exportMemories } from './core/export-memories.ts';
 export { importMemories } from './core/import-memories.ts';
-export { wordMatches } from './core/ranking/bm25.ts';
+export { getWordMatches } from './core/ranking/bm25.ts';
 export { memoryApiContract } from './memory-api.contract.ts';
 export { getContents, MANY, memory, newFile, using } from './migrate-database.fixture.ts';
 export { deeds, Life } from './ports/life.fixture.ts';

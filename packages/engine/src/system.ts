@@ -7,17 +7,20 @@ export const systemClock: Clock = { now: () => Date.now() };
 
 const RANDOM_BYTES = 16;
 
-/** Random bytes for so many ids are fetched at once: fetching them costs more than all the rest of making an id. */
-const FETCHED_IDS = 256;
+/**
+ * Number of ids for which random bytes are generated at once, since a call of the generator costs more than the rest of
+ * creating an id.
+ */
+const IDS_PER_FETCH = 256;
 
-const random = Buffer.alloc(FETCHED_IDS * RANDOM_BYTES);
+const random = Buffer.alloc(IDS_PER_FETCH * RANDOM_BYTES);
 let used = random.length;
 let msecs = 0;
 let seq = 0;
 
 /**
- * UUIDs of version 7 (RFC 9562): random, and in the order of their making, which keeps the index over them compact.
- * Those of one millisecond are counted up from a random number (method 1 of section 6.2).
+ * Generates UUIDs of version 7 (RFC 9562). They are random and sort in order of creation, which keeps indexes over them
+ * compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
  */
 export const uuidV7: IdSource = {
   next() {
@@ -25,7 +28,7 @@ export const uuidV7: IdSource = {
     const now = Date.now();
     if (now > msecs) {
       msecs = now;
-      // Its first half, so that there is always room to count on.
+      // Only the lower half of the range, so that the counter does not overflow.
       seq = bytes.readUInt32BE() >>> 1;
     } else {
       seq++;
@@ -47,14 +50,14 @@ const IV_BYTES = 16;
 const SEALED = /^[\w-]{22,}$/;
 
 /**
- * Encryption whose initialisation vector is a keyed digest of purpose and text, and so proves both (Rogaway and Shrimpton
- * 2006, "Deterministic authenticated-encryption"). Of two sealed texts nothing can be told but whether they are equal, and
- * about how long they are.
+ * Returns deterministic authenticated encryption: the initialization vector is a keyed digest of purpose and text, and
+ * authenticates both (Rogaway and Shrimpton 2006, "Deterministic authenticated-encryption"). Sealed texts reveal only
+ * whether two texts are equal, and their approximate length.
  *
- * @param key 32 hexadecimal digits, kept with the database
+ * @param key 32 hexadecimal digits, stored with the database
  */
-export function syntheticIvSeal(key: string): Seal {
-  const [cipherKey, ivKey] = ['encrypt', 'authenticate'].map((use) => derived(key, use)) as [Buffer, Buffer];
+export function createSeal(key: string): Seal {
+  const [cipherKey, ivKey] = ['encrypt', 'authenticate'].map((use) => deriveKey(key, use)) as [Buffer, Buffer];
   const getIv = (text: Buffer, purpose: string): Buffer =>
     createHmac('sha256', ivKey).update(purpose).update('\0').update(text).digest().subarray(0, IV_BYTES);
   return {
@@ -73,7 +76,7 @@ export function syntheticIvSeal(key: string): Seal {
   };
 }
 
-/** A key of its own for each use, of 128 bits. */
-function derived(key: string, use: string): Buffer {
+/** Derives a separate key of 128 bits for each use. */
+function deriveKey(key: string, use: string): Buffer {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(use).digest().subarray(0, 16);
 }

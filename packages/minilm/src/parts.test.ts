@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
-import { takePart, WINDOW_LENGTH, windowAt } from './parts.ts';
+import { getWindow, takePart, WINDOW_LENGTH } from './parts.ts';
 import { PART_TOKENS, readTokenizer, type Tokenize } from './tokens.ts';
 
 let tokenize: Tokenize;
@@ -9,11 +9,11 @@ beforeAll(async () => {
   ({ tokenize } = await readTokenizer(join(BUILT_FOLDER, MODEL_FILES.tokenizer)));
 });
 
-/** All parts of a text, as an embedder takes them. */
+/** Splits a text into parts. */
 function getParts(text: string): { text: string; ids: number[] }[] {
   const parts: { text: string; ids: number[] }[] = [];
   for (let from = 0; from < text.length; ) {
-    const { ids, length } = takePart(windowAt(text, from), tokenize, PART_TOKENS);
+    const { ids, length } = takePart(getWindow(text, from), tokenize, PART_TOKENS);
     expect(length).toBeGreaterThan(0);
     parts.push({ text: text.slice(from, from + length), ids });
     from += length;
@@ -24,13 +24,13 @@ function getParts(text: string): { text: string; ids: number[] }[] {
 const SENTENCE = 'The gardener planted seventeen rose bushes along the southern wall of the monastery. ';
 const WORDS = 'hammer lantern violin pepper bridge window orchard saddle ';
 
-describe('the parts of a long text', () => {
+describe('parts of a long text', () => {
   it.each([
     ['sentences', SENTENCE.repeat(200)],
     ['words without sentences', WORDS.repeat(300)],
     ['lines', 'milk, eggs and flour\n'.repeat(500)],
     ['code', 'if(a[i]<b[j]){c[k++]=a[i++];}else{c[k++]=b[j++];}\n'.repeat(150)],
-  ])('hold every token of %s, in order and at most 254 in each', (_, text) => {
+  ])('contain every token of %s in order, at most 254 each', (_, text) => {
     const parts = getParts(text);
     expect(parts.length).toBeGreaterThan(2);
     for (const { ids } of parts) expect(ids.length).toBeLessThanOrEqual(PART_TOKENS);
@@ -39,11 +39,11 @@ describe('the parts of a long text', () => {
 
   it.each([
     ['one word', 'x'.repeat(20_000)],
-    ['syllables that fall apart into letters', '한'.repeat(1000)],
-    ['letters that join into one character without end', '\u1100'.repeat(5000)],
+    ['syllables that decompose into letters', '한'.repeat(1000)],
+    ['letters that combine into one endless character', '\u1100'.repeat(5000)],
     ['emoji of several characters', '👩‍👩‍👧‍👦'.repeat(1000)],
     ['characters of two units', '𒀀'.repeat(6000)],
-  ])('cover %s whole and cut no character in two', (_, text) => {
+  ])('cover %s completely without splitting a character', (_, text) => {
     const parts = getParts(text);
     expect(parts.map((part) => part.text).join('')).toBe(text);
     for (const part of parts) {
@@ -56,38 +56,38 @@ describe('the parts of a long text', () => {
     for (const part of getParts(SENTENCE.repeat(100))) expect(part.text.trimEnd()).toMatch(/monastery\.$/);
   });
 
-  it('end at the ends of words where a sentence is too long', () => {
+  it('end at the ends of words if a sentence is too long', () => {
     const parts = getParts(WORDS.repeat(200));
     const words = parts.flatMap((part) => part.text.trim().split(/\s+/));
     expect(new Set(words)).toEqual(new Set(WORDS.trim().split(' ')));
   });
 
-  it('are at least half full before the last', () => {
+  it('are at least half full except the last', () => {
     const text = `Yes. ${SENTENCE.repeat(30)} ${WORDS.repeat(60)}. No. ${'x,'.repeat(2000)}`;
     for (const { ids } of getParts(text).slice(0, -1)) expect(ids.length).toBeGreaterThanOrEqual(PART_TOKENS / 2);
   });
 
-  it('are taken from windows that never grow', () => {
+  it('are taken from windows of limited length', () => {
     const text = WORDS.repeat(1000);
-    for (const from of [0, 1, 5000]) expect(windowAt(text, from).length).toBeLessThanOrEqual(WINDOW_LENGTH);
-    expect(windowAt(text, 0)).toMatch(/ $/);
+    for (const from of [0, 1, 5000]) expect(getWindow(text, from).length).toBeLessThanOrEqual(WINDOW_LENGTH);
+    expect(getWindow(text, 0)).toMatch(/ $/);
   });
 });
 
-describe('long words', () => {
-  it('are tokenised in pieces instead of becoming one unknown token', () => {
+describe('tokenizing long words', () => {
+  it('splits them into pieces instead of one unknown token', () => {
     expect(tokenize('lighthouse'.repeat(20)).length).toBeGreaterThan(10);
     expect(tokenize('ǖ'.repeat(60)).length).toBeGreaterThan(10);
   });
 
-  it('are left whole up to 64 characters', () => {
+  it('leaves words of up to 64 characters whole', () => {
     const word = 'electroencephalographically'.repeat(2);
     expect(tokenize(`(${word})`)).toEqual([...tokenize('('), ...tokenize(word), ...tokenize(')')]);
     expect(tokenize(word)).not.toEqual(tokenize(`${word.slice(0, 16)} ${word.slice(16)}`));
   });
 });
 
-describe('a text', () => {
+describe('tokenizing a text', () => {
   it.each([
     ['Chinese', '我明天下午三点去图书馆还书。'],
     ['Japanese', '今日は天気がいいので、川沿いを散歩しました。'],
@@ -98,9 +98,9 @@ describe('a text', () => {
     ['Russian', 'Завтра встречаемся в шесть у фонтана.'],
     ['Greek', 'Το πλοίο φεύγει στις οκτώ το πρωί.'],
     ['Hebrew', 'שלום, מתי מתחיל השיעור?'],
-    ['Chinese with a name of English', 'user: 我明天下午三点去图书馆还书。'],
-    ['nothing but signs that it does not know', '🎉'],
-  ])('in %s has no tokens, since the model does not know it', (_, text) => {
+    ['Chinese with an English name', 'user: 我明天下午三点去图书馆还书。'],
+    ['only unknown symbols', '🎉'],
+  ])('returns no tokens for %s', (_, text) => {
     expect(tokenize(text)).toEqual([]);
   });
 
@@ -110,8 +110,8 @@ describe('a text', () => {
     ['Polish', 'Jutro idziemy na grzyby, weź kosz i nóż.'],
     ['Vietnamese', 'Tối nay chúng ta ăn phở ở quán gần nhà.'],
     ['code', 'if(a[i]<b[j]){c[k++]=a[i++];}'],
-    ['numbers and signs', '3 + 4 = 7?'],
-  ])('of %s has tokens', (_, text) => {
+    ['numbers and symbols', '3 + 4 = 7?'],
+  ])('returns tokens for %s', (_, text) => {
     expect(tokenize(text).length).toBeGreaterThan(0);
   });
 });

@@ -3,7 +3,7 @@ import { BUILT_FOLDER } from './files.ts';
 import { loadModel } from './model.ts';
 import { type Model, STATE_SIZE } from './parts.ts';
 
-const atOnce = async () => {};
+const noTurn = async () => {};
 
 let model: Model;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 async function getStates(...texts: string[]): Promise<Int8Array[][]> {
-  const parts = await model(texts, atOnce);
+  const parts = await model(texts, noTurn);
   return parts.map(({ states = new Int8Array() }) =>
     Array.from({ length: states.length / STATE_SIZE }, (_, i) => states.slice(i * STATE_SIZE, (i + 1) * STATE_SIZE)),
   );
@@ -23,14 +23,14 @@ function cosine(one: Int8Array | undefined, other: Int8Array | undefined): numbe
   return product(one, other) / Math.sqrt(product(one, one) * product(other, other));
 }
 
-describe('the states of tokens', () => {
-  it('are of those that tell what a text is about', async () => {
+describe('token states', () => {
+  it('exist for informative tokens only', async () => {
     const [all = []] = await getStates('The heron, and the otter: at the lake!');
     expect(all).toHaveLength(3);
     for (const state of all) expect(Math.hypot(...state)).toBeCloseTo(127, -1);
   });
 
-  it('are the same whatever text shares the run', async () => {
+  it('do not depend on other texts in the run', async () => {
     const texts = [
       'The otter swims in the lake.',
       'Otters',
@@ -40,12 +40,12 @@ describe('the states of tokens', () => {
     for (const [i, text] of texts.entries()) expect(await getStates(text)).toEqual([together[i]]);
   });
 
-  it('are near for the same word in the same sense, and further for another word', async () => {
+  it('are more similar for the same word in the same sense than for another word', async () => {
     const [[bank] = [], [other] = [], [meadow] = []] = await getStates('bank account', 'bank loan', 'meadow flowers');
     expect(cosine(bank, other)).toBeGreaterThan(cosine(bank, meadow) + 0.2);
   });
 
-  it('are none of a text in a language that the model does not know', async () => {
+  it('do not exist for a text in an unsupported language', async () => {
     expect(await getStates('我明天下午三点去图书馆还书。')).toEqual([[]]);
   });
 });

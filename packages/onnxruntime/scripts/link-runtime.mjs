@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 const source = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
 const target = fileURLToPath(new URL('..', import.meta.url));
 
-/** Libraries of graphics cards (121 MB), which nothing loads on a CPU, and a second copy of the library for macOS. */
-const LEFT_OUT = /^(DirectML|dxcompiler|dxil)\.dll$|\.\d+\.\d+\.\d+\.dylib$/;
+/** GPU libraries (121 MB), which are not loaded on a CPU, and a second copy of the library for macOS. */
+const EXCLUDED = /^(DirectML|dxcompiler|dxil)\.dll$|\.\d+\.\d+\.\d+\.dylib$/;
 
 for (const folder of ['bin', 'dist']) {
   rmSync(join(target, folder), { recursive: true, force: true });
   for (const entry of readdirSync(join(source, folder), { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() && !LEFT_OUT.test(entry.name)) linkFile(join(entry.parentPath, entry.name));
+    if (entry.isFile() && !EXCLUDED.test(entry.name)) linkFile(join(entry.parentPath, entry.name));
   }
 }
 

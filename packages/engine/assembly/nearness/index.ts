@@ -1,53 +1,53 @@
-import { getSum } from '../lanes';
+import { sumLanes } from '../lanes';
 
 /*
- * How near the tokens of a text are to those of a query. States are unit vectors of 32 signed bytes, times 127
- * (see src/recall-index/token-states.ts).
+ * Late interaction of a query and a text. Token states are unit vectors of 32 signed bytes, scaled by 127 (see
+ * src/recall-index/token-states.ts).
  */
 
 const STATE_BYTES: usize = 32;
-const LARGEST: f64 = 127;
+const STATE_SCALE: f64 = 127;
 const COUNT_BYTES: usize = 2;
 
-/** Of four tokens. */
+/** Size of the states of four tokens. */
 const GROUP_BYTES: usize = 4 * STATE_BYTES;
 
-/** The first address that is free. */
+/** The first free address. */
 export const START: usize = (__heap_base + 15) & ~15;
 
 /**
- * For each token of a query the cosine of the nearest token, on average, in the part of a text where that is most; NaN where
- * the text has no tokens.
+ * Returns the score of the best part of a text, which is the mean over the query's tokens of the cosine of the most
+ * similar token in the part; NaN if the text has no tokens.
  *
- * @param query its states, at least one, and zeros up to a whole group
- * @param text its parts: how many tokens each has (16 bits), and their states
+ * @param query its token states, at least one, zero-padded to a whole group
+ * @param text its parts: the number of tokens of each (16 bits), then their states
  */
 export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: usize): f64 {
   let best: f64 = NaN;
   while (text < textEnd) {
     const states = text + COUNT_BYTES;
-    // Nothing beyond the text, whatever a damaged one says.
+    // Stays inside the text even if its token count is corrupted.
     const end = min(textEnd, states + (load<u16>(text) as usize) * STATE_BYTES);
     if (end > states) {
-      const near = nearnessOfPart(query, queryEnd, states, end);
-      if (!(near <= best)) best = near;
+      const score = getPartScore(query, queryEnd, states, end);
+      if (!(score <= best)) best = score;
     }
     text = end;
   }
   return best;
 }
 
-function nearnessOfPart(query: usize, queryEnd: usize, states: usize, end: usize): f64 {
+function getPartScore(query: usize, queryEnd: usize, states: usize, end: usize): f64 {
   let sum: i64 = 0;
   for (let group = query; group < queryEnd; group += GROUP_BYTES) {
-    sum += getSum(getLargestProducts(group, states, end)) as i64;
+    sum += sumLanes(getLargestProducts(group, states, end)) as i64;
   }
-  return (sum as f64) / (((queryEnd - query) / STATE_BYTES) as f64) / (LARGEST * LARGEST);
+  return (sum as f64) / (((queryEnd - query) / STATE_BYTES) as f64) / (STATE_SCALE * STATE_SCALE);
 }
 
-/** Returns, for each of the four tokens of a group, the largest product with any of some states, or 0 where none is larger. */
+/** Returns, for each of the four tokens of a group, the largest product with any state, at least 0. */
 function getLargestProducts(group: usize, states: usize, end: usize): v128 {
-  // Four at once, since each state is then read and widened for all of them.
+  // Four tokens at once, so that each state is loaded and widened once for all of them.
   const a0 = v128.load8x8_s(group);
   const a1 = v128.load8x8_s(group, 8);
   const a2 = v128.load8x8_s(group, 16);
@@ -83,7 +83,7 @@ function addProducts(one: v128, other: v128, oneMore: v128, otherMore: v128): v1
   return i32x4.add(i32x4.dot_i16x8_s(one, other), i32x4.dot_i16x8_s(oneMore, otherMore));
 }
 
-/** Returns the sums of neighbouring lanes: two of one vector, then two of the other. */
+/** Returns the sums of adjacent lanes: two of one vector, then two of the other. */
 function addPairs(one: v128, other: v128): v128 {
   return i32x4.add(v128.shuffle<i32>(one, other, 0, 2, 4, 6), v128.shuffle<i32>(one, other, 1, 3, 5, 7));
 }

@@ -4,14 +4,14 @@ import { BackgroundTask, type BackgroundTaskOptions, doubling, type Outcome } fr
 
 const NOON = 43_200_000;
 
-/** A task whose runs the test ends, and the runs that have begun. */
+/** Returns a task whose runs are ended by the test, and the runs that have begun. */
 function startHeld(options: Partial<BackgroundTaskOptions> = {}) {
   const runs: { end(outcome: Outcome): void; fail(error: Error): void }[] = [];
   const run = () => new Promise<Outcome>((end, fail) => runs.push({ end, fail }));
   return { task: new BackgroundTask({ run, ...options }), runs };
 }
 
-/** A task whose runs end as `outcomes` say, an error by failing, and then are done. */
+/** Returns a task whose runs have the given outcomes, where an error makes a run fail, and then are done. */
 function startScripted(outcomes: (Outcome | Error)[], options: Partial<BackgroundTaskOptions> = {}) {
   const runs: (Outcome | Error)[] = [];
   const run = async () => {
@@ -23,14 +23,14 @@ function startScripted(outcomes: (Outcome | Error)[], options: Partial<Backgroun
   return { task: new BackgroundTask({ run, ...options }), runs };
 }
 
-describe('a task in the background', () => {
-  it('begins with the request where nothing makes it wait', () => {
+describe('a background task', () => {
+  it('runs immediately on request', () => {
     const { task, runs } = startHeld();
     void task.request();
     expect(runs).toHaveLength(1);
   });
 
-  it('lets requests that come during a run share the next, which begins after them', async () => {
+  it('serves requests during a run with one following run', async () => {
     const { task, runs } = startHeld();
     const first = task.request();
     const others = [task.request(), task.request()];
@@ -42,25 +42,25 @@ describe('a task in the background', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('goes on while there is more, and answers when all is done', async () => {
+  it('repeats runs while there is more work, and resolves when all work is done', async () => {
     const { task, runs } = startScripted(['more', 'more', 'done']);
     expect(await task.request()).toBe(true);
     expect(runs).toEqual(['more', 'more', 'done']);
   });
 
-  it('gathers requests, and waits for no pause where one asks for that', async () => {
+  it('debounces requests, and skips pauses for an urgent request', async () => {
     const { task, runs } = startScripted([], { debounceMs: NOON, restMs: NOON });
-    const gathered = [task.request(), task.request()];
+    const debounced = [task.request(), task.request()];
     expect(runs).toEqual([]);
     expect(await task.request('now')).toBe(true);
-    expect(await Promise.all(gathered)).toEqual([true, true]);
+    expect(await Promise.all(debounced)).toEqual([true, true]);
     const rested = task.request();
     expect(runs).toEqual(['done']);
     expect(await Promise.all([task.request('now'), rested])).toEqual([true, true]);
     expect(runs).toEqual(['done', 'done']);
   });
 
-  it('serves all that is requested while it gathers or rests with one run', async () => {
+  it('serves all requests during debounce or pause with one run', async () => {
     const { task, runs } = startScripted([], { debounceMs: 5, restMs: 5 });
     await Promise.all(Array.from({ length: 100 }, () => task.request()));
     expect(runs).toHaveLength(1);
@@ -68,14 +68,14 @@ describe('a task in the background', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('runs by itself, again and again', async () => {
+  it('runs repeatedly at its interval', async () => {
     const { task, runs } = startScripted([], { everyMs: 1 });
     task.start();
     await expect.poll(() => runs.length).toBeGreaterThan(3);
     await task.stop();
   });
 
-  it('says that it was held up, and tries until it is done, without a failure', async () => {
+  it('resolves with false when held up, and retries until done without counting failures', async () => {
     const failures: unknown[] = [];
     const options = { retryMs: () => 1, onFailed: (error: unknown) => failures.push(error) };
     const { task, runs } = startScripted(['held-up', 'held-up'], options);
@@ -84,30 +84,30 @@ describe('a task in the background', () => {
     expect(failures).toEqual([]);
   });
 
-  it('does not make a request wait for what was held up', async () => {
+  it('serves a request at once after a run was held up', async () => {
     const { task, runs } = startScripted(['held-up'], { retryMs: () => NOON });
     expect(await task.request()).toBe(false);
     expect(await task.request()).toBe(true);
     expect(runs).toEqual(['held-up', 'done']);
   });
 
-  it('tells the first failure in a row and the recovery, and pauses longer the more there are', async () => {
-    const told: unknown[] = [];
+  it('reports the first failure in a row and the recovery, and increases the pause with each failure', async () => {
+    const reported: unknown[] = [];
     const pauses: number[] = [];
     const [first, second, third] = [new Error('first'), new Error('second'), new Error('third')];
     const { task } = startScripted([first, second, 'done', third, 'done'], {
       retryMs: (failures) => pauses.push(failures),
-      onFailed: (error) => told.push(error),
-      onRecovered: () => told.push('recovered'),
+      onFailed: (error) => reported.push(error),
+      onRecovered: () => reported.push('recovered'),
     });
     expect(await task.request()).toBe(false);
-    await expect.poll(() => told).toEqual([first, 'recovered']);
+    await expect.poll(() => reported).toEqual([first, 'recovered']);
     expect(await task.request()).toBe(false);
-    await expect.poll(() => told).toEqual([first, 'recovered', third, 'recovered']);
+    await expect.poll(() => reported).toEqual([first, 'recovered', third, 'recovered']);
     expect(new Set(pauses)).toEqual(new Set([1, 2]));
   });
 
-  it('lets a request wait for the pause after a failure, unless it is urgent', async () => {
+  it('delays a request until the pause after a failure, unless the request is urgent', async () => {
     const { task, runs } = startScripted([new Error('fails')], { retryMs: () => NOON });
     expect(await task.request()).toBe(false);
     const waiting = task.request();
@@ -116,7 +116,7 @@ describe('a task in the background', () => {
     expect(task.failures).toBe(0);
   });
 
-  it('leaves a failure to the next request where no pause is given', async () => {
+  it('retries a failed run only at the next request if no retry delay is set', async () => {
     const { task, runs } = startScripted([new Error('fails')]);
     expect(await task.request()).toBe(false);
     await delay(20);
@@ -124,7 +124,7 @@ describe('a task in the background', () => {
     expect(await task.request()).toBe(true);
   });
 
-  it('ends after the run that is under way, and begins none', async () => {
+  it('stops after the run in progress, and starts no more runs', async () => {
     const { task, runs } = startHeld({ everyMs: 1, retryMs: () => 1 });
     const [served, left] = [task.request(), task.request()];
     let isStopped = false;
@@ -140,17 +140,17 @@ describe('a task in the background', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('does not tell what fails because it is stopped', async () => {
-    const told: unknown[] = [];
-    const { task, runs } = startHeld({ onFailed: (error) => told.push(error) });
+  it('does not report a failure while it is being stopped', async () => {
+    const reported: unknown[] = [];
+    const { task, runs } = startHeld({ onFailed: (error) => reported.push(error) });
     void task.request();
     const stopping = task.stop();
     runs[0]?.fail(new Error('stopped'));
     await stopping;
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
-  it('doubles a pause up to the longest', () => {
+  it('doubles a pause up to the maximum', () => {
     const pauses = Array.from({ length: 6 }, (_, failures) => doubling(500, 3000)(failures));
     expect(pauses).toEqual([500, 500, 1000, 2000, 3000, 3000]);
   });

@@ -1,73 +1,74 @@
-/** How a run ended: with all that there was to do, with a part of it, or because something is in its way. */
+/** Result of a run: all work is done, more work is left, or something prevents the work at the moment. */
 export type Outcome = 'done' | 'more' | 'held-up';
 
 export interface BackgroundTaskOptions {
-  /** Does what there is to do, or a part of it. The signal says that the task is being stopped. */
+  /** Does all or part of the pending work. The signal is aborted when the task is being stopped. */
   run(signal: AbortSignal): Promise<Outcome>;
-  /** Debounce in ms, from a request to its run: one run serves all requests in between. */
+  /** Debounce in ms: the delay from a request to its run, which serves all requests in between. */
   debounceMs?: number;
-  /** Milliseconds from the end of a run that is done to the next. */
+  /** Minimum pause in ms after a run that is done. */
   restMs?: number;
-  /** Milliseconds after which a run begins that nobody has requested. */
+  /** Interval in ms of runs without a request. */
   everyMs?: number;
-  /** Milliseconds after which a run that was held up or has failed is tried again; by the next request alone where absent. */
+  /** Delay in ms of the retry after a run that failed or was held up. If absent, the next request retries. */
   retryMs?(failuresInARow: number): number;
-  /** Told of the first failure in a row. */
+  /** Called at the first failure in a row. */
   onFailed?(error: unknown): void;
-  /** Told of the first run that is done after failures. */
+  /** Called at the first successful run after failures. */
   onRecovered?(): void;
 }
 
 /**
- * Work that goes on behind requests, one run at a time. Requests that come while a run is under way, or before one has
- * begun, share the next. A run that is held up or fails is tried again by itself.
+ * Background work with one run at a time. Requests that arrive during a run, or before a run has begun, share the next
+ * run. A run that failed or was held up is retried automatically.
  */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** The run that requests wait for, as long as it has not begun. */
+  /** The run that requests wait for, until it begins. */
   #next: Next | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Until then no run begins, unless it is requested at once. */
+  /** Earliest time of the next run, unless a request is urgent. */
   #restsUntil = 0;
 
   constructor(options: BackgroundTaskOptions) {
     this.#options = options;
   }
 
-  /** Failures since a run was done. */
+  /** Number of failures since the last successful run. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Says that the task is being stopped. */
+  /** Aborted when the task is being stopped. */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Begins to run by itself, the first time after `everyMs`. */
+  /** Starts runs at the interval `everyMs`, the first after one interval. */
   start(): void {
     const { everyMs } = this.#options;
     if (everyMs !== undefined) this.#runIn(everyMs);
   }
 
   /**
-   * Requests a run. `now`: it waits for no pause, only for the run that is under way. Resolves with whether a run that began
-   * after this call is done; where not, it is tried again. Resolves with false once the task is stopped.
+   * Requests a run. With `now`, the run waits only for a run in progress, not for debounce or pauses. Resolves with
+   * true if a run that began after this call is done. Resolves with false if the run failed or was held up, which is
+   * retried, and once the task is stopped.
    */
   request(when?: 'now'): Promise<boolean> {
     if (this.signal.aborted) return Promise.resolve(false);
     const isFirst = !this.#next;
     const next = (this.#next ??= newNext());
     if (when === 'now') next.isUrgent = true;
-    // The others share the timer of the first.
+    // Further requests share the timer of the first.
     if (!this.#running && (isFirst || next.isUrgent)) this.#runNext(next);
     return next.promise;
   }
 
-  /** Begins no run any more, and waits for the one that is under way. */
+  /** Starts no more runs, and waits for the run in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -126,23 +127,23 @@ export class BackgroundTask {
   }
 }
 
-/** A run that has not begun. */
+/** A requested run that has not begun. */
 interface Next {
   promise: Promise<boolean>;
   resolve(isDone: boolean): void;
-  /** Whether it waits for no pause. */
+  /** Whether the run skips debounce and pauses. */
   isUrgent: boolean;
 }
 
 function newNext(): Next {
   let resolve = (_isDone: boolean) => {};
-  const promise = new Promise<boolean>((promote) => {
-    resolve = promote;
+  const promise = new Promise<boolean>((settle) => {
+    resolve = settle;
   });
   return { promise, resolve, isUrgent: false };
 }
 
-/** Returns a pause that doubles with each failure in a row. */
-export function doubling(firstMs: number, longestMs: number): (failuresInARow: number) => number {
-  return (failures) => Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
+/** Returns a function that computes a pause in ms, which doubles with each failure in a row up to `maxMs`. */
+export function doubling(firstMs: number, maxMs: number): (failuresInARow: number) => number {
+  return (failures) => Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs);
 }

@@ -1,107 +1,110 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
 export interface FairQueueLimits {
-  /** Turns that are taken at a time. */
+  /** Maximum number of concurrent slots. */
   atOnce: number;
-  /** Callers that may wait for one. */
+  /** Maximum number of waiting callers. */
   waiting: number;
-  /** Turns that one key may take or wait for; any number where absent. */
+  /** Maximum number of slots that one key may hold or wait for; unlimited if absent. */
   ofKey?: number;
-  /** Milliseconds that a caller may wait. */
+  /** Timeout of a waiting caller in ms. */
   waitingMs: number;
 }
 
-/** Messages of UNAVAILABLE for callers without a turn. */
-export interface FairQueueRefusals {
-  /** Too many callers wait, or the caller has gone. */
+/** Error messages of UNAVAILABLE for callers that get no slot. */
+export interface FairQueueMessages {
+  /** The queue is full, or the caller has disconnected. */
   full: string;
   late: string;
-  /** The key has its share. */
+  /** The key has reached its limit. */
   share?: string;
 }
 
-/** A caller that waits: what is called when it is its turn, and when it is to wait no longer. */
+/** A waiting caller: `begin` gives it a slot, `giveUp` rejects it. */
 interface Waiter {
   begin(): void;
   giveUp(why: string): void;
 }
 
 /**
- * Turns at something of which only so much is done at a time. Callers that wait come key by key, in the order of asking
- * within each, so that a key with many calls keeps no other waiting. Where too many wait, the last of the key that has most
- * gives way. It is our own, since p-limit and p-queue know neither keys nor a limit of what waits.
+ * Limits concurrency with a fair queue. Waiting callers are served round robin by key, in order of arrival within a
+ * key, so that a key with many calls does not delay others. If the queue is full, the last caller of the key with the
+ * most waiting callers is rejected. p-limit and p-queue support neither keys nor a limit of the queue.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
-  readonly #refusals: FairQueueRefusals;
-  /** By key, the next one first. None is empty. */
+  readonly #refusals: FairQueueMessages;
+  /** FIFO of waiters per key, the next key first. Empty queues are removed. */
   readonly #queues = new Map<string | undefined, Set<Waiter>>();
-  /** How many turns each key has taken or waits for. */
+  /** Number of slots that each key holds or waits for. */
   readonly #shares = new Map<string, number>();
   #waiting = 0;
   #taken = 0;
 
-  constructor(limits: FairQueueLimits, refusals: FairQueueRefusals) {
+  constructor(limits: FairQueueLimits, refusals: FairQueueMessages) {
     this.#limits = limits;
     this.#refusals = refusals;
   }
 
-  /** How many turns are taken. */
+  /** Number of slots in use. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** How many callers wait for one. */
+  /** Number of waiting callers. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Resolves when it is the turn of a caller, with what ends the turn. UNAVAILABLE when too many wait, the wait is too long,
-   * the key has its share, or the signal says that nobody waits any more.
+   * Waits for a slot. Resolves with a function that releases it. Rejects with UNAVAILABLE if the queue is full, the
+   * wait exceeds the timeout, the key has reached its limit, or the caller has disconnected.
    *
-   * @param key what turns are shared among; undefined for a caller that acts for none
-   * @param whenGone makes the signal; called only for a caller that has to wait
+   * @param key the key for fairness; undefined for a caller without a key
+   * @param createSignal creates a signal that aborts when the caller disconnects; called only if the caller has to wait
    */
-  async take(key?: string, whenGone?: () => AbortSignal): Promise<() => void> {
-    const giveBack = this.#takeShare(key);
+  async take(key?: string, createSignal?: () => AbortSignal): Promise<() => void> {
+    const releaseShare = this.#takeShare(key);
     if (this.#taken < this.#limits.atOnce) this.#taken++;
     else {
-      await this.#wait(key, whenGone?.()).catch((error) => {
-        giveBack();
+      await this.#wait(key, createSignal?.()).catch((error) => {
+        releaseShare();
         throw error;
       });
     }
-    let isOver = false;
+    let isReleased = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
-      giveBack();
-      this.#passOn();
+      if (isReleased) return;
+      isReleased = true;
+      releaseShare();
+      this.#serveNext();
     };
   }
 
-  /** Does work when it is its turn. */
+  /** Runs `work` in a slot. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const end = await this.take();
+    const release = await this.take();
     try {
       return await work();
     } finally {
-      end();
+      release();
     }
   }
 
-  /** Gives up what waits. */
+  /** Rejects all waiting callers. */
   close(why: string): void {
     for (const queue of [...this.#queues.values()]) for (const waiter of [...queue]) waiter.giveUp(why);
   }
 
-  /** Returns what gives the share back. UNAVAILABLE where the key has as much as it may. */
+  /**
+   * Counts a slot for a key and returns a function that releases it. Throws UNAVAILABLE if the key has reached its
+   * limit.
+   */
   #takeShare(key: string | undefined): () => void {
-    const most = this.#limits.ofKey;
-    if (most === undefined || key === undefined) return () => {};
+    const limit = this.#limits.ofKey;
+    if (limit === undefined || key === undefined) return () => {};
     const own = this.#shares.get(key) ?? 0;
-    if (own >= most) throw new MemoryError('UNAVAILABLE', this.#refusals.share ?? this.#refusals.full);
+    if (own >= limit) throw new MemoryError('UNAVAILABLE', this.#refusals.share ?? this.#refusals.full);
     this.#shares.set(key, own + 1);
     return () => {
       const left = (this.#shares.get(key) ?? 0) - 1;
@@ -110,13 +113,13 @@ export class FairQueue {
     };
   }
 
-  #wait(key: string | undefined, gone: AbortSignal | undefined): Promise<void> {
+  #wait(key: string | undefined, signal: AbortSignal | undefined): Promise<void> {
     const { full, late } = this.#refusals;
-    if (gone?.aborted || !this.#makeRoomFor(key)) return Promise.reject(new MemoryError('UNAVAILABLE', full));
+    if (signal?.aborted || !this.#makeRoomFor(key)) return Promise.reject(new MemoryError('UNAVAILABLE', full));
     return new Promise((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
-        gone?.removeEventListener('abort', giveUpGone);
+        signal?.removeEventListener('abort', giveUpWhenGone);
         this.#leave(key, waiter);
       };
       const waiter: Waiter = {
@@ -129,18 +132,21 @@ export class FairQueue {
           reject(new MemoryError('UNAVAILABLE', why));
         },
       };
-      const giveUpGone = () => waiter.giveUp(full);
+      const giveUpWhenGone = () => waiter.giveUp(full);
       const timer = setTimeout(() => waiter.giveUp(late), this.#limits.waitingMs);
-      gone?.addEventListener('abort', giveUpGone);
+      signal?.addEventListener('abort', giveUpWhenGone);
       this.#join(key, waiter);
     });
   }
 
-  /** Returns whether one more of a key may wait, if need be in the place of another's. */
+  /** Returns true if one more caller of a key may wait. Rejects a waiter of another key if necessary. */
   #makeRoomFor(key: string | undefined): boolean {
     if (this.#waiting < this.#limits.waiting) return true;
     const own = this.#queues.get(key)?.size ?? 0;
-    const longest = [...this.#queues.values()].reduce((one, other) => (other.size > one.size ? other : one), NOBODY);
+    const longest = [...this.#queues.values()].reduce(
+      (one, other) => (other.size > one.size ? other : one),
+      NO_WAITERS,
+    );
     if (longest.size <= own + 1) return false;
     [...longest].at(-1)?.giveUp(this.#refusals.full);
     return true;
@@ -158,15 +164,15 @@ export class FairQueue {
     this.#waiting--;
   }
 
-  /** Gives a turn that has ended to the caller that has waited longest of the key whose turn it is. */
-  #passOn(): void {
+  /** Passes a released slot to the next waiter. */
+  #serveNext(): void {
     const [next] = this.#queues;
     if (!next) {
       this.#taken--;
       return;
     }
     const [key, queue] = next;
-    // The key goes behind the others.
+    // The key moves behind the others.
     this.#queues.delete(key);
     this.#queues.set(key, queue);
     const [waiter] = queue;
@@ -174,4 +180,4 @@ export class FairQueue {
   }
 }
 
-const NOBODY: ReadonlySet<Waiter> = new Set();
+const NO_WAITERS: ReadonlySet<Waiter> = new Set();

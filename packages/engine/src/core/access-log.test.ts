@@ -9,7 +9,7 @@ import type { Storage } from '../ports/storage.ts';
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { AccessLog } from './access-log.ts';
 
-/** Most memories whose accesses wait. */
+/** Maximum pending memories. */
 const LIMIT = 10_000;
 
 let folder: string;
@@ -33,13 +33,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Ordinals of memories that are gone, which nothing is written for. */
-const gone = (count: number, from = 1000) => Array.from({ length: count }, (_, i) => from + i);
+/** Ordinals of memories that do not exist; their accesses are not written. */
+const getMissing = (count: number, from = 1000) => Array.from({ length: count }, (_, i) => from + i);
 const note = (ordinals: number[]) => accesses.note('default', ordinals, 7);
 const uses = () => other.prepare('SELECT ordinal, count FROM memory_access ORDER BY ordinal').raw().all();
 
-describe('what recall gave out', () => {
-  it('is written down, each memory as often as it was given out', async () => {
+describe('AccessLog', () => {
+  it('writes the number of uses of each memory', async () => {
     note([1, 2]);
     note([2]);
     await accesses.flush();
@@ -52,12 +52,12 @@ describe('what recall gave out', () => {
     expect(reported).toEqual([]);
   });
 
-  it('is bounded while the disk is held up: what was given out longest ago is lost, and told', async () => {
+  it('drops and reports the oldest accesses while the disk is blocked', async () => {
     other.exec('BEGIN IMMEDIATE');
-    note([1, ...gone(LIMIT - 1)]);
-    note([2, ...gone(LIMIT - 2), 3]);
+    note([1, ...getMissing(LIMIT - 1)]);
+    note([2, ...getMissing(LIMIT - 2), 3]);
     note([3]);
-    note(gone(LIMIT - 1, 2 * LIMIT));
+    note(getMissing(LIMIT - 1, 2 * LIMIT));
     other.exec('COMMIT');
     await accesses.flush();
     expect(uses()).toEqual([
@@ -67,16 +67,16 @@ describe('what recall gave out', () => {
     expect(reported).toMatchObject([{ event: 'accesses_lost', facts: { accesses: LIMIT - 1 } }]);
   });
 
-  it('is written a part at a time, between which others write', async () => {
+  it('writes in batches, between which others can write', async () => {
     const ended: string[] = [];
-    note(gone(LIMIT - 1));
+    note(getMissing(LIMIT - 1));
     const flushed = accesses.flush().then(() => ended.push('flushed'));
     const stored = storage.store(newMemory({ id: 'four' })).then(() => ended.push('stored'));
     await Promise.all([flushed, stored]);
     expect(ended).toEqual(['stored', 'flushed']);
   });
 
-  it('is told to be lost where it cannot be written', async () => {
+  it('reports lost accesses if a write fails', async () => {
     note([1, 2]);
     note([2]);
     other.exec("CREATE TRIGGER nothing_more BEFORE INSERT ON memory_access BEGIN SELECT RAISE(ABORT, 'no more'); END");

@@ -3,25 +3,25 @@ import type { Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryAccess } from '../ports/storage-memories.ts';
 
-/** How often gathered accesses are written, and how many memories' at the most wait for it, those under way apart. */
-const FLUSH_EVERY_MS = 5000;
-const WAITING_LIMIT = 10_000;
+/** Interval between writes, and maximum number of memories that wait for the next write. */
+const FLUSH_INTERVAL_MS = 5000;
+const MAX_PENDING = 10_000;
 
-/** Memories of one write: some milliseconds, for which others wait. */
-const WRITTEN_AT_ONCE = 1000;
+/** Memories per write. One write takes some milliseconds, which other writers have to wait. */
+const WRITE_BATCH_SIZE = 1000;
 
 /**
- * Gathers which memories recall gave out, and writes it down now and then, so that recall itself never writes. What
- * has been gathered since the last time is lost with the process; it is a hint, not a memory. While a write takes long,
- * what was recalled longest ago gives way.
+ * Collects the memories that recall returned and writes their use counts in batches, so that recall itself never
+ * writes. A crash loses the counts since the last write; they are only a hint for ranking. If writes fall behind, the
+ * memories that were recalled longest ago are dropped.
  */
 export class AccessLog {
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  /** By ordinal; what was noted last is last. */
-  readonly #waiting = new Map<number, MemoryAccess>();
-  #lost = 0;
-  readonly #writing = new BackgroundTask({ run: () => this.#write(), debounceMs: FLUSH_EVERY_MS });
+  /** By ordinal, least recently noted first. */
+  readonly #pending = new Map<number, MemoryAccess>();
+  #dropped = 0;
+  readonly #writeTask = new BackgroundTask({ run: () => this.#write(), debounceMs: FLUSH_INTERVAL_MS });
 
   constructor(storage: Storage, telemetry: Telemetry) {
     this.#storage = storage;
@@ -30,46 +30,46 @@ export class AccessLog {
 
   note(namespace: string, ordinals: readonly number[], at: number): void {
     for (const ordinal of ordinals) {
-      const count = (this.#waiting.get(ordinal)?.count ?? 0) + 1;
-      this.#waiting.delete(ordinal);
-      this.#waiting.set(ordinal, { namespace, ordinal, count, at });
+      const count = (this.#pending.get(ordinal)?.count ?? 0) + 1;
+      this.#pending.delete(ordinal);
+      this.#pending.set(ordinal, { namespace, ordinal, count, at });
     }
     this.#dropOldest();
-    void this.#writing.request(this.#waiting.size >= WAITING_LIMIT ? 'now' : undefined);
+    void this.#writeTask.request(this.#pending.size >= MAX_PENDING ? 'now' : undefined);
   }
 
-  /** Writes down what was gathered. */
+  /** Writes all pending accesses now. */
   async flush(): Promise<void> {
-    await this.#writing.request('now');
+    await this.#writeTask.request('now');
   }
 
   #dropOldest(): void {
-    for (const [ordinal, { count }] of this.#waiting) {
-      if (this.#waiting.size <= WAITING_LIMIT) return;
-      this.#waiting.delete(ordinal);
-      this.#lost += count;
+    for (const [ordinal, { count }] of this.#pending) {
+      if (this.#pending.size <= MAX_PENDING) return;
+      this.#pending.delete(ordinal);
+      this.#dropped += count;
     }
   }
 
   async #write(): Promise<'done'> {
-    const accesses = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const accesses = [...this.#pending.values()];
+    this.#pending.clear();
     let written = 0;
     try {
-      for (; written < accesses.length; written += WRITTEN_AT_ONCE) {
-        await this.#storage.recordAccess(accesses.slice(written, written + WRITTEN_AT_ONCE));
+      for (; written < accesses.length; written += WRITE_BATCH_SIZE) {
+        await this.#storage.recordAccess(accesses.slice(written, written + WRITE_BATCH_SIZE));
       }
-      if (this.#lost > 0) this.#reportLost();
+      if (this.#dropped > 0) this.#reportDropped();
     } catch (error) {
-      for (const { count } of accesses.slice(written)) this.#lost += count;
-      this.#reportLost({ error });
+      for (const { count } of accesses.slice(written)) this.#dropped += count;
+      this.#reportDropped({ error });
     }
     return 'done';
   }
 
-  #reportLost(cause: { error?: unknown } = {}): void {
-    const facts = { accesses: this.#lost };
-    this.#lost = 0;
+  #reportDropped(cause: { error?: unknown } = {}): void {
+    const facts = { accesses: this.#dropped };
+    this.#dropped = 0;
     this.#telemetry.report({ level: 'warn', component: 'retrieval', event: 'accesses_lost', facts, ...cause });
   }
 }

@@ -33,7 +33,7 @@ export async function update(
 ): Promise<UpdateResponse> {
   const { request: accepted, redacted } = acceptRequest(core.redactor, checkUpdate, request);
   const { ifVersions } = condition;
-  const of = toOwners(condition);
+  const of = toConditionOwner(condition);
   assertMemoryId(memoryId);
   const { expires_at: expiresAt, tags, ...rest } = accepted;
   const updated = await core.storage.update({
@@ -57,12 +57,15 @@ export async function update(
     case 'unknown':
       throw memoryNotFound();
     case 'stale':
-      throw writtenMeanwhile();
+      throw versionConflict();
   }
 }
 
-/** Returns whose memory a write may be of. Callers may say more with it, such as a signal. */
-function toOwners(condition: WriteCondition): OwnerFilter {
+/**
+ * Returns the user and agent that a write is limited to. Only these fields are checked; a condition may also hold
+ * others, such as an abort signal.
+ */
+function toConditionOwner(condition: WriteCondition): OwnerFilter {
   assertOwnerGiven(condition);
   const { user_id, agent_id } = condition;
   const scope = { ...(user_id !== undefined && { user_id }), ...(agent_id !== undefined && { agent_id }) };
@@ -70,8 +73,11 @@ function toOwners(condition: WriteCondition): OwnerFilter {
   return toOwnerFilter(scope);
 }
 
-function writtenMeanwhile(): MemoryError {
-  return new MemoryError('PRECONDITION_FAILED', 'the memory has been written since the version that If-Match names');
+function versionConflict(): MemoryError {
+  return new MemoryError(
+    'PRECONDITION_FAILED',
+    'the memory has changed since the version in If-Match; read it again and retry with its current version',
+  );
 }
 
 /** See `MemoryApi.forget`. */
@@ -82,14 +88,14 @@ export async function forget(
   condition: WriteCondition = {},
 ): Promise<ForgetResponse> {
   const { ifVersions } = condition;
-  const of = toOwners(condition);
+  const of = toConditionOwner(condition);
   assertMemoryId(memoryId);
   const forgotten = await core.storage.forget(namespace, memoryId, { ...(ifVersions && { ifVersions }), of });
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
-  if (forgotten.outcome === 'stale') throw writtenMeanwhile();
+  if (forgotten.outcome === 'stale') throw versionConflict();
   const { alsoForgotten, remainingDuplicates, embedding, purged } = forgotten;
-  const gone = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
-  core.events.publishMemories(namespace, 'forgotten', gone);
+  const deleted = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
+  core.events.publishMemories(namespace, 'forgotten', deleted);
   if (embedding) core.embedding?.look();
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
   const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
@@ -108,7 +114,7 @@ export async function forgetMany(
     throw invalidRequest([
       {
         path: '',
-        message: `query must hold at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before`,
+        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before`,
       },
     ]);
   }
@@ -120,18 +126,18 @@ export async function forgetMany(
     ...(request.metadata && { metadata: request.metadata }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
-  const gone = { count: 0, owned: [] as OwnedCount[], embedding: false };
+  const deleted = { count: 0, owned: [] as OwnedCount[], embedding: false };
   try {
     const { purged } = await core.storage.forgetMany(namespace, selection, (some) => {
-      gone.owned.push(...some.owned);
-      gone.count += some.owned.reduce((sum, { count }) => sum + count, 0);
-      gone.embedding ||= some.embedding;
+      deleted.owned.push(...some.owned);
+      deleted.count += some.owned.reduce((sum, { count }) => sum + count, 0);
+      deleted.embedding ||= some.embedding;
     });
-    return { status: 'forgotten', forgotten_count: gone.count, ...purge(purged) };
+    return { status: 'forgotten', forgotten_count: deleted.count, ...purge(purged) };
   } finally {
-    // Also after a failure: what went before is gone.
-    core.events.publishCounts(namespace, 'forgotten', gone.owned);
-    if (gone.embedding) core.embedding?.look();
+    // Runs after a failure too: the batches before it have been deleted.
+    core.events.publishCounts(namespace, 'forgotten', deleted.owned);
+    if (deleted.embedding) core.embedding?.look();
   }
 }
 

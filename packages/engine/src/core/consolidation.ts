@@ -10,7 +10,7 @@ import {
   ConsolidationsRequest,
   type ConsolidationsResponse,
   createCheck,
-  isKeepable,
+  isStorable,
   MemoryError,
   type UndoResponse,
 } from '@memoryd/contract';
@@ -26,7 +26,7 @@ const checkOne = createCheck(ConsolidationRequest, 'request', ['id']);
 const runCursors = numberCursors('consolidations');
 const changeCursors = numberCursors('changes');
 
-/** See `MemoryApi.consolidate`. Whoever calls means now: without an age, every working memory promotes. */
+/** See `MemoryApi.consolidate`. Without `min_age_seconds`, every working memory is promoted. */
 export async function consolidate(
   core: Core,
   namespace: string,
@@ -52,13 +52,13 @@ async function plan(core: Core, namespace: string, minAgeMs: number): Promise<Co
     })),
     evict: toPlanned(evict, ({ id, reason }) => ({ id, reason })),
   };
-  const made = distil.items.filter(({ refreshes }) => refreshes === undefined).length;
-  const counts = { promoted: promote.total, distilled: made, merged: merge.total, evicted: evict.total };
+  const created = distil.items.filter(({ refreshes }) => refreshes === undefined).length;
+  const counts = { promoted: promote.total, distilled: created, merged: merge.total, evicted: evict.total };
   return { status: 'planned', ...toCounts({ counts }), plan };
 }
 
-function toPlanned<Item, Named>({ total, items }: Planned<Item>, toNamed: (item: Item) => Named) {
-  return { total, memories: items.map(toNamed) };
+function toPlanned<Item, Output>({ total, items }: Planned<Item>, toItem: (item: Item) => Output) {
+  return { total, memories: items.map(toItem) };
 }
 
 /** See `MemoryApi.consolidations`. */
@@ -95,30 +95,33 @@ export async function consolidation(
 export async function undo(core: Core, namespace: string, consolidationId: string): Promise<UndoResponse> {
   assertConsolidationId(consolidationId);
   const undone = await core.consolidator.undo(namespace, consolidationId);
-  if (undone.outcome !== 'begun') throw refusal(undone);
+  if (undone.outcome !== 'begun') throw toUndoError(undone);
   return { status: 'undone', id: consolidationId };
 }
 
-function refusal(refused: Exclude<UndoOutcome, { outcome: 'begun' }>): MemoryError {
-  switch (refused.outcome) {
+function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): MemoryError {
+  switch (outcome.outcome) {
     case 'unknown':
       return consolidationNotFound();
     case 'not-completed':
-      return new MemoryError('CONFLICT', `the consolidation is ${refused.state}`);
+      return new MemoryError('CONFLICT', `only a completed consolidation can be undone; this one is ${outcome.state}`);
     case 'too-old':
-      return new MemoryError('CONFLICT', 'the consolidation is older than the archive goes');
+      return new MemoryError(
+        'CONFLICT',
+        'the consolidation is older than the archive retention period and can no longer be undone',
+      );
     case 'newer':
-      return new MemoryError('CONFLICT', `consolidation ${refused.id} came later and has to be undone first`);
+      return new MemoryError('CONFLICT', `undo the later consolidation ${outcome.id} first`);
     case 'written':
-      return new MemoryError('CONFLICT', 'memories that the consolidation changed have been written since', {
-        details: refused.ids.map((id) => ({ path: `/memories/${id}`, message: `memory ${id} has been written since` })),
+      return new MemoryError('CONFLICT', 'memories that the consolidation changed have been updated since', {
+        details: outcome.ids.map((id) => ({ path: `/memories/${id}`, message: `memory ${id} has been updated since` })),
       });
   }
 }
 
-/** Throws NOT_FOUND for an id that no consolidation can have; databases differ in what they make of one. */
+/** Throws NOT_FOUND for an id that cannot be stored. Databases differ in how they handle such a text. */
 function assertConsolidationId(consolidationId: string): void {
-  if (!isKeepable(consolidationId)) throw consolidationNotFound();
+  if (!isStorable(consolidationId)) throw consolidationNotFound();
 }
 
 function consolidationNotFound(): MemoryError {

@@ -8,11 +8,11 @@ import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { EventLog } from './event-log.ts';
 import type { Thesaurus } from './ranking/query-terms.ts';
 
-/** What the verbs work with; composed in one place when an engine opens. */
+/** The dependencies of the API functions, composed when an engine opens. */
 export interface Core {
   storage: Storage;
   clock: Clock;
-  /** The time that memories arrive at. */
+  /** Arrival times of memories; see `ArrivalClock`. */
   arrivals: Clock;
   ids: IdSource;
   telemetry: Telemetry;
@@ -20,17 +20,17 @@ export interface Core {
   consolidator: Consolidator;
   events: EventLog;
   seal: Seal;
-  /** Makes semantic memories; never fails where its group says something. */
+  /** Creates semantic memories. Does not fail for a group with at least one text that is not blank. */
   distiller: DecliningDistiller;
-  /** Absent where recall goes by words alone. */
+  /** Absent if recall uses words only. */
   embedding?: EmbeddingQueue;
   thesaurus: Thesaurus;
-  /** Absent where texts are kept with the secrets in them. */
+  /** Absent if secrets are not redacted. */
   redactor?: Redactor;
-  /** Time between runs of consolidation that come by themselves; 0 where none do. */
+  /** Interval between scheduled consolidation runs; 0 if none are scheduled. */
   consolidationIntervalMs: number;
-  /** Most bytes of JSON that one answer may hold. */
-  /** The time zone of dates in queries that name none. */
+  /** Time zone for dates in queries that name none. */
   timezone: string;
+  /** Maximum bytes of JSON in one response. */
   maxAnswerBytes: number;
 }

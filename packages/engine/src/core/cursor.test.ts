@@ -1,17 +1,17 @@
 import { MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { syntheticIvSeal } from '../system.ts';
+import { createSeal } from '../system.ts';
 import { numberCursors, positionCursors, textCursors } from './cursor.ts';
 
 const KEY = '000102030405060708090a0b0c0d0e0f';
-const seal = syntheticIvSeal(KEY);
+const seal = createSeal(KEY);
 const integer = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const [positions, numbers, texts] = [positionCursors('a'), numberCursors('a'), textCursors('a')];
 
 describe('a cursor', () => {
-  it('leads back to its place', () => {
+  it('returns its place when read', () => {
     fc.assert(
       fc.property(integer, count, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
         const position = { createdAt, ordinal };
@@ -22,18 +22,18 @@ describe('a cursor', () => {
     );
   });
 
-  it('is the same for one database, and leads nowhere in another', () => {
+  it('is stable for one database and refused by another', () => {
     const cursor = numbers.write(seal, 7, '');
-    expect(numbers.write(syntheticIvSeal(KEY), 7, '')).toBe(cursor);
-    expect(() => numbers.read(syntheticIvSeal('ff'.repeat(16)), cursor, '')).toThrow(/next_cursor/);
+    expect(numbers.write(createSeal(KEY), 7, '')).toBe(cursor);
+    expect(() => numbers.read(createSeal('ff'.repeat(16)), cursor, '')).toThrow(/next_cursor/);
   });
 
-  it('tells nothing of its place by its length', () => {
+  it('has a length that does not depend on its place', () => {
     const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place, '').length);
     expect(new Set(lengths).size).toBe(1);
   });
 
-  it('has nothing in common with that of the place beside it', () => {
+  it('has no common prefix with cursors of adjacent places', () => {
     const cursors = Array.from({ length: 500 }, (_, ordinal) =>
       positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }, ''),
     );
@@ -45,7 +45,7 @@ describe('a cursor', () => {
   });
 
   it.each(['', '.', '5', 'abc', 'a.b', '0', '-', 'NaN', 'a'.repeat(22), 'é'.repeat(22), 'a'.repeat(60), '\ud800'])(
-    '%j, which none of them made, is refused',
+    'is refused if it was not created by the server: %j',
     (cursor) => {
       for (const cursors of [positions, numbers, texts]) {
         expect(() => cursors.read(seal, cursor, '')).toThrow(MemoryError);
@@ -53,17 +53,17 @@ describe('a cursor', () => {
     },
   );
 
-  it('of one list is refused by another', () => {
+  it('is refused by another list', () => {
     expect(() => numberCursors('b').read(seal, numbers.write(seal, 7, ''), '')).toThrow(/next_cursor/);
     expect(() => textCursors('b').read(seal, texts.write(seal, 'place', ''), '')).toThrow(/next_cursor/);
   });
 
-  it('is refused for other filters than those it was made with', () => {
+  it('is refused with different filters', () => {
     const cursor = positions.write(seal, { createdAt: 1, ordinal: 2 }, '{"tag":["a"]}');
     expect(() => positions.read(seal, cursor, '{"tag":["b"]}')).toThrow(/same filters/);
   });
 
-  it('with any sign changed is refused', () => {
+  it('is refused if any character is changed', () => {
     const cursor = texts.write(seal, 'a session', '');
     for (let at = 0; at < cursor.length - 1; at++) {
       const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);

@@ -4,21 +4,21 @@ import type { Page, PageRequest, Position, SessionPlace } from '../ports/storage
 import type { Core } from './core.ts';
 
 /**
- * Where a list goes on. Places count what the whole database has had, so clients see them sealed.
+ * Writes and reads the cursors of one list. A place counts rows of the whole database, so clients see only sealed places.
  *
- * @param filters the filters of the list as text: a cursor is good for a list with these filters only
+ * @param filters the filters of the list as text; a cursor is valid only for a list with the same filters
  */
 export interface Cursors<Place> {
   write(seal: Seal, place: Place, filters: string): string;
-  /** INVALID_REQUEST for a text that `write` of the same list with the same filters never made. */
+  /** Throws INVALID_REQUEST for a text that `write` did not create for the same list and filters. */
   read(seal: Seal, cursor: string, filters: string): Place;
 }
 
-/** Cursors of a list whose places are positions in time and order of arrival. */
+/** Creates cursors for a list sorted by creation time and arrival. */
 export function positionCursors(list: string): Cursors<Position> {
-  return sealed(
+  return createCursors(
     list,
-    ({ createdAt, ordinal }) => `${createdAt}.${padded(ordinal)}`,
+    ({ createdAt, ordinal }) => `${createdAt}.${pad(ordinal)}`,
     (text) => {
       const [createdAt, ordinal] = text.split('.').map(Number) as [number, number];
       return { createdAt, ordinal };
@@ -26,19 +26,19 @@ export function positionCursors(list: string): Cursors<Position> {
   );
 }
 
-/** Cursors of a list whose places are whole numbers from 0. */
+/** Creates cursors for a list whose places are integers from 0. */
 export function numberCursors(list: string): Cursors<number> {
-  return sealed(list, padded, Number);
+  return createCursors(list, pad, Number);
 }
 
-/** Cursors of a list whose places are texts. */
+/** Creates cursors for a list whose places are texts. */
 export function textCursors(list: string): Cursors<string> {
-  return sealed(list, String, String);
+  return createCursors(list, String, String);
 }
 
-/** Cursors of a list of sessions. No id has a U+0000. */
+/** Creates cursors for a list of sessions. No id contains U+0000. */
 export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
-  return sealed(
+  return createCursors(
     list,
     ({ sessionId, userId }) => `${sessionId}\0${userId}`,
     (text) => {
@@ -48,12 +48,12 @@ export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
   );
 }
 
-/** Of one length for all, since a sealed text tells its length. */
-function padded(place: number): string {
+/** Pads all numbers to one length, since the length of a sealed text reveals the length of its plain text. */
+function pad(place: number): string {
   return String(place).padStart(16, '0');
 }
 
-function sealed<Place>(
+function createCursors<Place>(
   list: string,
   toText: (place: Place) => string,
   toPlace: (text: string) => Place,
@@ -68,13 +68,16 @@ function sealed<Place>(
   };
 }
 
-/** A request for a page of a list: every field that is not about the page is a filter. */
+/** A request for a page of a list. All other fields are filters. */
 interface PagedRequest {
   limit?: number;
   cursor?: string;
 }
 
-/** Returns the page that a request asks for, as storage takes it. Refuses a cursor that was never given out for it. */
+/**
+ * Converts a request into the page request of storage. Throws INVALID_REQUEST for a cursor that was not created for its
+ * filters.
+ */
 export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: Cursors<Place>): PageRequest<Place> {
   const { limit = DEFAULTS.pageItems, cursor } = request;
   return {
@@ -84,7 +87,9 @@ export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: C
   };
 }
 
-/** Returns what a response says of its page after the items: how many all pages have, and where the next page begins. */
+/**
+ * Returns the fields of a response that follow its items: the total over all pages, and the cursor of the next page.
+ */
 export function pageEnd<Place>(
   { seal }: Core,
   request: PagedRequest,
@@ -94,7 +99,7 @@ export function pageEnd<Place>(
   return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next, toFilters(request)) }) };
 }
 
-/** Returns the filters of a request as text, the same in whatever order they were given. */
+/** Returns the filters of a request as text, independent of their order. */
 function toFilters({ limit: _limit, cursor: _cursor, ...filters }: PagedRequest): string {
   return JSON.stringify(filters, (_, value) => {
     if (Array.isArray(value)) return value.toSorted();

@@ -1,11 +1,11 @@
 import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/coordination.ts';
-import { syntheticIvSeal } from '../system.ts';
+import { MAX_NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/coordination.ts';
+import { createSeal } from '../system.ts';
 import { EventLog } from './event-log.ts';
 
-const seal = syntheticIvSeal('0'.repeat(32));
+const seal = createSeal('0'.repeat(32));
 
 let made = 0;
 const newLog = () => new EventLog({ now: () => Date.UTC(2026, 0, 1) }, { next: () => `name-${made++}` });
@@ -34,7 +34,7 @@ const getIds = (events: MemoryEvent[]) =>
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `m${from + i}`);
 
 describe('a stream of events', () => {
-  it('tells what happens from its start, in order', async () => {
+  it('delivers events since its start in order', async () => {
     const log = newLog();
     store(log, 'before');
     const stream = follow(log);
@@ -50,10 +50,10 @@ describe('a stream of events', () => {
     });
   });
 
-  describe('of one user', () => {
+  describe('limited to one user', () => {
     const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
 
-    it('has ids that count nothing of the others, and goes on after them', async () => {
+    it('has ids that do not reveal events of others, and continues after them', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada' });
       log.publishMemories('default', 'stored', of('ada', 'first'));
@@ -71,7 +71,7 @@ describe('a stream of events', () => {
       expect((await take(guessed, 1))[0]?.type).toBe('gap');
     });
 
-    it('tells of no recall of another, whatever it found and both share', async () => {
+    it('does not deliver recalls of another user, even with shared results', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada', shared: true });
       log.publishRecalled('default', shared(['of all']), { userIds: ['ben', ''] });
@@ -82,7 +82,7 @@ describe('a stream of events', () => {
     });
   });
 
-  it('waits for what has not happened yet', async () => {
+  it('waits for the next event', async () => {
     const log = newLog();
     const stream = follow(log);
     const coming = take(stream, 1);
@@ -90,14 +90,14 @@ describe('a stream of events', () => {
     expect(getIds(await coming)).toEqual(['late']);
   });
 
-  it('tells each reader everything', async () => {
+  it('delivers all events to each client', async () => {
     const log = newLog();
     const streams = [follow(log), follow(log)];
     store(log, 'one');
     for (const stream of streams) expect(getIds(await take(stream, 1))).toEqual(['one']);
   });
 
-  it('tells only of the types asked for', async () => {
+  it('delivers only the requested types', async () => {
     const log = newLog();
     const stream = follow(log, { type: ['forgotten', 'consolidation'] });
     store(log, 'stored');
@@ -107,7 +107,7 @@ describe('a stream of events', () => {
     expect(getIds(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
   });
 
-  it('tells a namespace nothing of another', async () => {
+  it('delivers no events of other namespaces', async () => {
     const log = newLog();
     const stream = follow(log);
     store(log, 'elsewhere', 'other');
@@ -115,7 +115,7 @@ describe('a stream of events', () => {
     expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
-  it('names some of many memories and says how many they were', async () => {
+  it('lists the first 256 memory ids and the total count', async () => {
     const log = newLog();
     const stream = follow(log);
     log.publishMemories('default', 'recalled', shared(numbers(1000)));
@@ -123,7 +123,7 @@ describe('a stream of events', () => {
     expect(event).toMatchObject({ memory_ids: numbers(256), count: 1000 });
   });
 
-  it('goes on after any event that is kept, whatever was read and missed', async () => {
+  it('continues after any stored event', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 900 }), fc.nat(100), async (read, missed) => {
         const log = newLog();
@@ -139,7 +139,7 @@ describe('a stream of events', () => {
     );
   });
 
-  it('begins with a gap, and then what is kept, where the event seen last is kept no more', async () => {
+  it('begins with a gap and the stored events if the last seen event is no longer stored', async () => {
     const log = newLog();
     const first = follow(log);
     store(log, 'seen');
@@ -151,7 +151,7 @@ describe('a stream of events', () => {
     expect(getIds(events.slice(1))).toEqual(numbers(1024, 76));
   });
 
-  it('goes on after a gap without another', async () => {
+  it('continues after a gap without another gap', async () => {
     const log = newLog();
     store(log, 'kept');
     const [gap] = await take(follow(log, { last_event_id: 'of an earlier process' }), 1);
@@ -160,13 +160,13 @@ describe('a stream of events', () => {
   });
 
   it.each(['', 'x', '.1', 'name-0.', 'name-0.1.2', `${'9'.repeat(400)}`])(
-    'takes %j for an event of long ago',
+    'begins with a gap after the unknown event id %j',
     async (id) => {
       expect(await take(follow(newLog(), { last_event_id: id }), 1)).toMatchObject([{ type: 'gap' }]);
     },
   );
 
-  it('takes an event that has not happened for one of another process', async () => {
+  it('begins with a gap after the id of a future event', async () => {
     const log = newLog();
     const stream = follow(log);
     store(log, 'one');
@@ -175,7 +175,7 @@ describe('a stream of events', () => {
     expect(await take(follow(log, { last_event_id: ahead }), 1)).toMatchObject([{ type: 'gap' }]);
   });
 
-  it('ends for a reader who falls behind what is kept, who may come back', async () => {
+  it('ends if the client falls behind the stored events, and allows a reconnect', async () => {
     const log = newLog();
     const slow = follow(log);
     store(log, 'read');
@@ -185,7 +185,7 @@ describe('a stream of events', () => {
     expect(await take(follow(log, { last_event_id: (read as MemoryEvent).id }), 1)).toMatchObject([{ type: 'gap' }]);
   });
 
-  it('keeps fewer events where they name many memories', async () => {
+  it('stores fewer events if they list many memories', async () => {
     const log = newLog();
     for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', shared(numbers(256)));
     store(log, 'last');
@@ -196,7 +196,7 @@ describe('a stream of events', () => {
   it.each([
     ['its signal', (_log: EventLog, reader: AbortController) => reader.abort()],
     ['the log', (log: EventLog) => log.close()],
-  ])('ends with %s, even while it waits', async (_what, end) => {
+  ])('ends with %s, even while a client waits', async (_what, end) => {
     const log = newLog();
     const reader = new AbortController();
     const stream = follow(log, {}, reader.signal);
@@ -206,36 +206,36 @@ describe('a stream of events', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true });
   });
 
-  it('that has been ended before it began is over', async () => {
+  it('ends at once if its signal is already aborted', async () => {
     expect(await follow(newLog(), {}, AbortSignal.abort()).next()).toEqual({ value: undefined, done: true });
   });
 
-  it('is refused when too many are open, and granted when one has ended', async () => {
+  it('is refused at the maximum number of streams until one ends', async () => {
     const log = newLog();
     const streams = Array.from({ length: 96 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
-    expect(() => follow(log)).toThrow('too many streams');
+    expect(() => follow(log)).toThrow('open event streams');
     await streams[7]?.return?.();
     await streams[7]?.return?.();
     follow(log);
-    expect(() => follow(log)).toThrow('too many streams');
+    expect(() => follow(log)).toThrow('open event streams');
   });
 
-  it('is granted to others where one namespace has as many as it may', async () => {
+  it('is available to other namespaces if one has reached its maximum', async () => {
     const log = newLog();
     const streams = Array.from({ length: 64 }, () => follow(log));
-    expect(() => follow(log)).toThrow('too many streams');
+    expect(() => follow(log)).toThrow('open event streams');
     follow(log, {}, undefined, 'another');
     await streams[7]?.return?.();
     follow(log);
   });
 
-  it('is refused once the log is closed', () => {
+  it('is refused after the log is closed', () => {
     const log = newLog();
     log.close();
     expect(() => follow(log)).toThrow('stopping');
   });
 
-  it('goes on where many other namespaces are busy', async () => {
+  it('continues while many other namespaces have events', async () => {
     const log = newLog();
     const stream = follow(log);
     for (const name of numbers(500)) store(log, 'elsewhere', name);
@@ -243,7 +243,7 @@ describe('a stream of events', () => {
     expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
-  it('begins with a gap in a namespace whose events had to make room for those of others', async () => {
+  it('begins with a gap in a namespace whose backlog was dropped for others', async () => {
     const log = newLog();
     const stream = follow(log);
     store(log, 'one');
@@ -256,8 +256,8 @@ describe('a stream of events', () => {
   });
 });
 
-describe('processes that tell each other', () => {
-  /** Two logs that hear each other, and what lets one of them know that it has missed something. */
+describe('event logs that share notices', () => {
+  /** Creates two logs that receive each other's notices. `miss` simulates lost notices for the second. */
   async function twoLogs() {
     const listeners: NoticeListener[] = [];
     const texts: string[] = [];
@@ -277,7 +277,7 @@ describe('processes that tell each other', () => {
     return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed(), hear };
   }
 
-  it('see what the other does among what they do themselves, once', async () => {
+  it('deliver own events and events of the other process once each', async () => {
     const { logs } = await twoLogs();
     const streams = logs.map((log) => follow(log));
     store(logs[0], 'a');
@@ -287,7 +287,7 @@ describe('processes that tell each other', () => {
     for (const stream of streams) expect(getIds(await take(stream, 3))).toEqual(['a', 'b', 'c']);
   });
 
-  it('end streams when some was missed, and tell who comes back of a gap', async () => {
+  it('end streams after missed notices, and begin with a gap after a reconnect', async () => {
     const { logs, miss } = await twoLogs();
     const stream = follow(logs[1]);
     store(logs[0], 'a');
@@ -305,7 +305,7 @@ describe('processes that tell each other', () => {
     ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z"}'],
     ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z","happening":{"type":"renamed"}}'],
     ['{"namespace":7,"at":"2026-01-01T00:00:00.000Z","happening":{"type":"stored","memory_ids":["a"],"count":1}}'],
-  ])('take what none of them tells, such as %s, for something that was missed', async (text) => {
+  ])('treat the unreadable notice %s as missed events', async (text) => {
     const { logs, hear } = await twoLogs();
     const stream = follow(logs[1]);
     store(logs[0], 'a');
@@ -317,13 +317,13 @@ describe('processes that tell each other', () => {
     expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
-  it('name fewer memories where their ids are long, and count all', async () => {
+  it('list fewer ids in a notice if ids are long, with the full count', async () => {
     const { logs, texts } = await twoLogs();
     const stream = follow(logs[1]);
     logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));
     const [event] = await take(stream, 1);
     expect(event).toMatchObject({ count: 256 });
     expect(getIds([event as MemoryEvent])[0]).toMatch(/^m0é/);
-    expect(Buffer.byteLength(texts[0] ?? '')).toBeLessThanOrEqual(NOTICE_BYTES);
+    expect(Buffer.byteLength(texts[0] ?? '')).toBeLessThanOrEqual(MAX_NOTICE_BYTES);
   });
 });

@@ -1,60 +1,68 @@
 import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
-import { NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
+import { MAX_NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
 import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../ports/storage-owner.ts';
-import { belongsTo, groupedByOwner, isLimited } from './owner.ts';
+import { belongsTo, groupByOwner, isLimited } from './owner.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { toTimestamp } from './time.ts';
 
-/** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
-const BACKLOG_EVENTS = 1024;
-const BACKLOG_IDS = 16 * 1024;
+/** Maximum events per namespace that are stored for clients that reconnect, and maximum memory ids in them. */
+const MAX_BACKLOG_EVENTS = 1024;
+const MAX_BACKLOG_IDS = 16 * 1024;
 
-/** Limits of streams, without which a reader that opens more and more would keep others from being heard. */
+/**
+ * Maximum number of open streams, in all and per namespace, so that one client cannot use up the streams of all others.
+ */
 export interface EventLimits {
   maxStreams: number;
-  maxStreamsOfNamespace: number;
+  maxStreamsPerNamespace: number;
 }
 
 interface EventLogOptions extends Partial<EventLimits> {
   notices?: Notices | undefined;
 }
 
-const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsOfNamespace: 64 };
+const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsPerNamespace: 64 };
 
-/** Namespaces whose events are kept beside those with a stream, so that one without a stream can go. */
-const FURTHER_NAMESPACES = 32;
+/**
+ * Backlogs of namespaces without a stream that are stored in addition to the maximum number of streams. At least one
+ * backlog can then always be dropped.
+ */
+const IDLE_BACKLOGS = 32;
 
 type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Event, Field> : never;
 
-/** An event before it has its place and time. */
-type Happening = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
+/** An event without its id and time. */
+type EventBody = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 
-/** How far a run of consolidation is. */
-export type RunProgress = Omit<Extract<Happening, { type: 'consolidation' }>, 'type'>;
+/** The progress of a consolidation run. */
+export type RunProgress = Omit<Extract<EventBody, { type: 'consolidation' }>, 'type'>;
 
-/** An event as processes that share a database tell each other of it. */
-interface Told {
+/** An event as processes that share a database send it to each other. */
+interface EventNotice {
   namespace: string;
   at: string;
-  happening: Happening;
+  happening: EventBody;
 }
 
-const eventProblems = createCheck(MemoryEvent, 'event');
+const checkEvent = createCheck(MemoryEvent, 'event');
 const check = createCheck(EventsRequest, 'request');
 
-function tooManyStreams(most: number, option: string): MemoryError {
-  return new MemoryError('UNAVAILABLE', `too many streams of events are open: at most ${most} may be (${option})`);
+function tooManyStreams(max: number, option: string): MemoryError {
+  return new MemoryError(
+    'UNAVAILABLE',
+    `the maximum of ${max} open event streams is reached (${option}); close another stream and retry`,
+  );
 }
 
 /**
- * What lately happened in each namespace, told to whoever follows: in this process and, where there are notices, in
- * those that share the database.
+ * The recent events of each namespace. Delivers them to the streams of this process and, through notices, to the other
+ * processes on the database.
  */
 export class EventLog {
   readonly #clock: Clock;
   readonly #ids: IdSource;
-  /** By namespace, the one that was quiet for longest first. */
+  /** By namespace, the one with the oldest last event first. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
   readonly #limits: EventLimits;
@@ -68,34 +76,34 @@ export class EventLog {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  /** Begins to hear of what other processes do. */
+  /** Subscribes to the events of other processes. */
   async start(): Promise<void> {
     await this.#notices?.hear('events', {
       heard: (text) => {
-        const told = getTold(text);
-        if (told) this.#add(told);
-        // Another version, or anybody who may use the database, has said what nobody here can tell.
-        else this.#begin();
+        const notice = parseNotice(text);
+        if (notice) this.#add(notice);
+        // The notice is unreadable: another version sent it, or another user of the database.
+        else this.#reset();
       },
-      missed: () => this.#begin(),
+      missed: () => this.#reset(),
     });
   }
 
-  /** Tells that something was done with memories: those of each user and agent in an event, of many the first by name. */
+  /** Publishes one event per user and agent. If there are many memories, an event lists only the first ids. */
   publishMemories(
     namespace: string,
     type: 'stored' | 'updated' | 'forgotten' | 'recalled',
     memories: readonly (Owner & { id: string })[],
   ): void {
-    for (const [owner, owned] of groupedByOwner(memories)) {
+    for (const [owner, owned] of groupByOwner(memories)) {
       const ids = owned.slice(0, LIMITS.eventIds).map(({ id }) => id);
       this.publish(namespace, { type, ...toOwner(owner), memory_ids: ids, count: owned.length });
     }
   }
 
   /**
-   * Tells that a recall was answered, with nothing too. One for a user is told of that user alone, even if others share what
-   * it found.
+   * Publishes a recall, even one without results. A recall limited to one user is published for that user only, even if
+   * it returned shared memories.
    */
   publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
     if (!isLimited(of) && memories.length > 0) {
@@ -107,21 +115,21 @@ export class EventLog {
     this.publish(namespace, { type: 'recalled', ...owner, memory_ids: ids, count: memories.length });
   }
 
-  /** Tells that so many memories that nobody names are gone. */
+  /** Publishes how many memories were deleted, without their ids. */
   publishCounts(namespace: string, type: 'forgotten', owned: readonly OwnedCount[]): void {
-    for (const [owner, counts] of groupedByOwner(owned)) {
+    for (const [owner, counts] of groupByOwner(owned)) {
       const count = counts.reduce((sum, some) => sum + some.count, 0);
       this.publish(namespace, { type, ...toOwner(owner), memory_ids: [], count });
     }
   }
 
-  publish(namespace: string, happening: Happening): void {
-    const told = { namespace, at: toTimestamp(this.#clock.now()), happening };
-    this.#add(told);
-    this.#notices?.tell('events', getNotice(told));
+  publish(namespace: string, happening: EventBody): void {
+    const notice = { namespace, at: toTimestamp(this.#clock.now()), happening };
+    this.#add(notice);
+    this.#notices?.tell('events', formatNotice(notice));
   }
 
-  #add({ namespace, at, happening }: Told): void {
+  #add({ namespace, at, happening }: EventNotice): void {
     const backlog = this.#getBacklog(namespace);
     this.#backlogs.delete(namespace);
     this.#backlogs.set(namespace, backlog);
@@ -129,19 +137,20 @@ export class EventLog {
   }
 
   /**
-   * See `MemoryApi.events`. A reader who falls behind by more than is kept comes to the end of the stream, and may come
-   * back. UNAVAILABLE when too many streams are open, or too many of the namespace.
+   * See `MemoryApi.events`. A stream that falls behind the stored events ends; the client may reconnect. Throws
+   * UNAVAILABLE if too many streams are open in all or in the namespace.
    *
-   * @param seal makes ids of events for a reader who sees those of some users alone, and may not count the others
+   * @param seal seals event ids for clients that see some users only, so that ids do not reveal the number of other
+   * events
    */
   follow(seal: Seal, namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
     assertValid(check, request);
     if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
-    const { maxStreams, maxStreamsOfNamespace } = this.#limits;
+    const { maxStreams, maxStreamsPerNamespace } = this.#limits;
     if (this.#streams >= maxStreams) throw tooManyStreams(maxStreams, 'maxEventStreams');
-    if (own >= maxStreamsOfNamespace) {
-      throw tooManyStreams(maxStreamsOfNamespace, 'maxEventStreamsPerNamespace');
+    if (own >= maxStreamsPerNamespace) {
+      throw tooManyStreams(maxStreamsPerNamespace, 'maxEventStreamsPerNamespace');
     }
     const backlog = this.#getBacklog(namespace);
     const stream = new EventStream({ backlog, seal }, request, toTimestamp(this.#clock.now()), () => {
@@ -157,8 +166,8 @@ export class EventLog {
     return stream;
   }
 
-  // What was missed is a gap for every reader, who is told of it when they come back.
-  #begin(): void {
+  // Every client may have missed events, and gets a `gap` event when it reconnects.
+  #reset(): void {
     this.#endStreams();
     this.#backlogs.clear();
   }
@@ -176,10 +185,10 @@ export class EventLog {
   #getBacklog(namespace: string): Backlog {
     const known = this.#backlogs.get(namespace);
     if (known) return known;
-    // A new name each time, so that places in one that was dropped are not taken for places in this one.
+    // A new name for each backlog, so that ids from a dropped backlog are not mistaken for ids of this one.
     const backlog = new Backlog(this.#ids.next());
     this.#backlogs.set(namespace, backlog);
-    if (this.#backlogs.size > this.#limits.maxStreams + FURTHER_NAMESPACES) this.#dropOldest();
+    if (this.#backlogs.size > this.#limits.maxStreams + IDLE_BACKLOGS) this.#dropOldest();
     return backlog;
   }
 
@@ -192,36 +201,38 @@ export class EventLog {
   }
 }
 
-/** Fewer ids, where they are so long that not as many fit. */
-function getNotice(told: Told): string {
-  const { happening } = told;
+/** Lists fewer ids if not all fit into a notice. */
+function formatNotice(notice: EventNotice): string {
+  const { happening } = notice;
   const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
-  for (let most = count; ; most = Math.floor(most / 2)) {
-    const named =
-      'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, most) } : happening;
-    const text = JSON.stringify({ ...told, happening: named });
-    if (most === 0 || new TextEncoder().encode(text).length <= NOTICE_BYTES) return text;
+  for (let max = count; ; max = Math.floor(max / 2)) {
+    const shortened =
+      'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, max) } : happening;
+    const text = JSON.stringify({ ...notice, happening: shortened });
+    if (max === 0 || new TextEncoder().encode(text).length <= MAX_NOTICE_BYTES) return text;
   }
 }
 
-/** What a notice tells; undefined where it is none that this version makes. */
-function getTold(text: string): Told | undefined {
+/** Parses a notice; undefined if this version cannot read it. */
+function parseNotice(text: string): EventNotice | undefined {
   try {
-    const told = JSON.parse(text) as Told;
-    const isEvent = eventProblems({ ...told.happening, id: '', at: told.at }).length === 0;
-    return isEvent && typeof told.namespace === 'string' ? told : undefined;
+    const notice = JSON.parse(text) as EventNotice;
+    const isEvent = checkEvent({ ...notice.happening, id: '', at: notice.at }).length === 0;
+    return isEvent && typeof notice.namespace === 'string' ? notice : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The last events of a namespace, numbered from 1; an event's id is the backlog's name and its number. */
+/**
+ * The last events of a namespace, numbered from 1. An event's id consists of the backlog's name and the event's number.
+ */
 class Backlog {
   readonly streams = new Set<EventStream>();
   readonly #name: string;
   readonly #events: MemoryEvent[] = [];
-  #named = 0;
-  /** Number of the first event that is kept. */
+  #idCount = 0;
+  /** Number of the first stored event. */
   first = 1;
 
   constructor(name: string) {
@@ -237,12 +248,12 @@ class Backlog {
     return this.#events[number - this.first] as MemoryEvent;
   }
 
-  add(happening: Happening, at: string): void {
+  add(happening: EventBody, at: string): void {
     const event = { id: this.getId(this.next), at, ...happening };
     this.#events.push(event);
-    this.#named += namedIn(event);
-    while (this.#events.length > BACKLOG_EVENTS || this.#named > BACKLOG_IDS) {
-      this.#named -= namedIn(this.#events.shift() as MemoryEvent);
+    this.#idCount += countIds(event);
+    while (this.#events.length > MAX_BACKLOG_EVENTS || this.#idCount > MAX_BACKLOG_IDS) {
+      this.#idCount -= countIds(this.#events.shift() as MemoryEvent);
       this.first++;
     }
     for (const stream of this.streams) stream.wake();
@@ -252,7 +263,7 @@ class Backlog {
     return `${this.#name}.${number}`;
   }
 
-  /** Number of the event after one that was seen; undefined where that one is not known any more. */
+  /** Returns the number of the event after the given one; undefined if that event is unknown. */
   after(id: string): number | undefined {
     const [, name, number] = /^(.*)\.([0-9]{1,15})$/s.exec(id) ?? [];
     const next = Number(number) + 1;
@@ -260,32 +271,39 @@ class Backlog {
   }
 }
 
-function namedIn(event: MemoryEvent): number {
+function countIds(event: MemoryEvent): number {
   return 'memory_ids' in event ? event.memory_ids.length : 0;
 }
 
-/** Whether an event is about memories of some users and agents; a consolidation is about those of all. */
-function isOfOwners(event: MemoryEvent, of: OwnerFilter): boolean {
+/** Whether an event concerns some users and agents. A consolidation concerns all of a namespace and is excluded. */
+function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
   if (!isLimited(of)) return true;
-  if (!('memory_ids' in event) || isOfNobody(event)) return false;
+  if (!('memory_ids' in event) || isEmptyNamespaceRecall(event)) return false;
   return belongsTo({ userId: event.user_id ?? '', agentId: event.agent_id ?? '' }, of);
 }
 
-/** Whether an event tells of a recall of the whole namespace that found nothing. */
-function isOfNobody({ type, user_id, agent_id, count }: Extract<MemoryEvent, { memory_ids: string[] }>): boolean {
+/** Whether an event is a recall over the whole namespace without results. */
+function isEmptyNamespaceRecall({
+  type,
+  user_id,
+  agent_id,
+  count,
+}: Extract<MemoryEvent, { memory_ids: string[] }>): boolean {
   return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
 }
 
-/** The purpose of sealed ids of events, and their length before they are sealed: one for all, so that it tells no number. */
-const SEALED_FOR = 'event';
-const ID_CHARS = 64;
+/**
+ * Purpose of sealed event ids, and the length that ids are padded to, so that the length does not reveal the number.
+ */
+const SEAL_PURPOSE = 'event';
+const PADDED_ID_CHARS = 64;
 
-/** One reader's way through a backlog; to be asked for one event after the other. */
+/** One client's position in a backlog. `next` must not be called again before its last result. */
 class EventStream implements AsyncIterableIterator<MemoryEvent> {
   readonly #backlog: Backlog;
   readonly #types: EventsRequest['type'];
   readonly #of: OwnerFilter;
-  /** Undefined for a reader who sees all events. */
+  /** Undefined for a client that sees all events. */
   readonly #seal: Seal | undefined;
   readonly #onEnd: () => void;
   #gap: MemoryEvent | undefined;
@@ -305,9 +323,9 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     this.#of = toOwnerFilter(request);
     this.#onEnd = onEnd;
     this.#seal = isLimited(this.#of) ? seal : undefined;
-    const seen = last_event_id === undefined ? undefined : this.#opened(last_event_id);
+    const seen = last_event_id === undefined ? undefined : this.#unsealId(last_event_id);
     const place = seen === undefined ? backlog.next : backlog.after(seen);
-    // What is kept follows a gap, so that as little as possible is missed.
+    // After a gap the stream continues with the first stored event, so that as few events as possible are missed.
     this.#place = place ?? backlog.first;
     if (place === undefined) this.#gap = { id: backlog.getId(this.#place - 1), at, type: 'gap' };
   }
@@ -315,7 +333,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   async next(): Promise<IteratorResult<MemoryEvent>> {
     while (!this.#ended) {
       const value = this.#take();
-      if (value) return { value: this.#sealed(value), done: false };
+      if (value) return { value: this.#sealId(value), done: false };
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -323,13 +341,13 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     return { value: undefined, done: true };
   }
 
-  #sealed(event: MemoryEvent): MemoryEvent {
-    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(ID_CHARS), SEALED_FOR) } : event;
+  #sealId(event: MemoryEvent): MemoryEvent {
+    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(PADDED_ID_CHARS), SEAL_PURPOSE) } : event;
   }
 
-  /** Returns the id of an event that a reader has seen; an empty one, which is not known, where it was not made for them. */
-  #opened(id: string): string {
-    return this.#seal ? (this.#seal.open(id, SEALED_FOR)?.trimEnd() ?? '') : id;
+  /** Returns the plain id of an event; an empty text, which no event has, if the id was not sealed for this client. */
+  #unsealId(id: string): string {
+    return this.#seal ? (this.#seal.open(id, SEAL_PURPOSE)?.trimEnd() ?? '') : id;
   }
 
   #take(): MemoryEvent | undefined {
@@ -339,12 +357,12 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     while (this.#place < this.#backlog.next) {
       const event = this.#backlog.at(this.#place++);
       if (event.type === 'gap') return event;
-      if ((this.#types?.includes(event.type) ?? true) && isOfOwners(event, this.#of)) return event;
+      if ((this.#types?.includes(event.type) ?? true) && concernsOwners(event, this.#of)) return event;
     }
     return undefined;
   }
 
-  /** To be called when something has happened. A reader who has fallen behind what is kept comes to the end. */
+  /** Continues the stream after a new event. Ends it if its position is no longer stored. */
   wake(): void {
     if (this.#place < this.#backlog.first) this.end();
     this.#wake?.();

@@ -8,16 +8,16 @@ import {
   MemoryError,
   ScopeRequest,
 } from '@memoryd/contract';
-import type { KeptMemory, KeptRecord } from '../ports/storage-kept.ts';
+import type { ExportRecord, MemoryRecord } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
-import { textsTooLong } from './record-size.ts';
+import { createTextsTooLongError } from './record-size.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 
 const check = createCheck(ScopeRequest, 'request');
 
-/** Most bytes that a UTF-16 code unit has in UTF-8. */
-const MAX_BYTES = 3;
+/** Maximum UTF-8 bytes of a UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
 
 /** See `MemoryApi.exportMemories`. */
 export async function* exportMemories(
@@ -31,7 +31,7 @@ export async function* exportMemories(
   try {
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: kept.count } satisfies ExportHeader);
     for await (const record of kept.records) {
-      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was given up');
+      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted');
       yield toLine(record);
     }
   } finally {
@@ -39,21 +39,21 @@ export async function* exportMemories(
   }
 }
 
-function toLine(record: KeptRecord): string {
+function toLine(record: ExportRecord): string {
   if ('declinedGroup' in record) {
     return JSON.stringify({ declined_group: record.declinedGroup, ...toOwner(record) } satisfies ExportedDecline);
   }
   const line = JSON.stringify(toExported(record.memory));
-  if (line.length * MAX_BYTES > LIMITS.exportLineBytes) assertFits(line, record.memory.id);
+  if (line.length * MAX_BYTES_PER_UNIT > LIMITS.exportLineBytes) assertLineFits(line, record.memory.id);
   return line;
 }
 
-function assertFits(line: string, id: string): void {
-  if (new TextEncoder().encode(line).length > LIMITS.exportLineBytes) throw textsTooLong(id);
+function assertLineFits(line: string, id: string): void {
+  if (new TextEncoder().encode(line).length > LIMITS.exportLineBytes) throw createTextsTooLongError(id);
 }
 
-/** In the order of the interface, so that one memory is always the same bytes. */
-function toExported(kept: KeptMemory): ExportedMemory {
+/** Fields are in the order of the interface, so that the same memory always gives the same bytes. */
+function toExported(kept: MemoryRecord): ExportedMemory {
   return {
     id: kept.id,
     content: kept.content,

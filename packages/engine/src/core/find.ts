@@ -2,76 +2,76 @@ import type { Ranked } from '../ports/ranking.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
-import type { Answer, AnswerRequest } from '../ports/storage-search.ts';
+import type { Answer, RankedSearchRequest } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
-import { type Asked, readQueryIntent } from './ranking/asked-date.ts';
-import { rankedOrdinals } from './ranking/rank.ts';
+import { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
+import { rankOrdinals } from './ranking/rank.ts';
 
-/** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
+/** Candidates from words and from vectors. A pool four times as large gains nothing on four question sets. */
 const POOL_SIZE = 50;
 
 /**
- * Memories that each admits for one of a longer answer, up to so many more than are asked for: what either has far down its
- * list may be among the best by both.
+ * Candidates of each kind per requested memory, and maximum extra candidates. A memory far down one list can still be
+ * among the best by both.
  */
-const ADMITTED_EACH = 5;
-const ADMITTED_MORE = 1000;
+const CANDIDATES_PER_RESULT = 5;
+const MAX_EXTRA_CANDIDATES = 1000;
 
-/** What finding works with. */
 export interface FindParts {
   storage: Storage;
   clock: Clock;
-  /** Absent where recall goes by words alone. */
+  /** Absent if recall uses words only. */
   embedding?: EmbeddingQueue;
 }
 
-/** What is looked for: at most `limit` memories that pass the filter, of at least a score. */
-export interface Sought {
+/** Asks for at most `limit` memories that pass the filter and have at least `minScore`. */
+export interface FindRequest {
   namespace: string;
   /** Trimmed, and not empty. */
   query: string;
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
-  /** When and where the query is asked, which gives the dates in it their meaning; now and UTC if absent. */
-  asked?: Asked;
-  /** Whether only the pool is looked through, on which scores rest, though a longer answer has more; that takes less time. */
-  isOfPool?: boolean;
-  /** See `AnswerRequest`. */
+  /** Time and time zone of the query, which resolve dates in it; default: now in UTC. */
+  asked?: QueryContext;
+  /** Whether to search the pool only, which is faster. Scores do not change, since they depend on the pool alone. */
+  isPoolOnly?: boolean;
+  /** See `RankedSearchRequest`. */
   explain?: boolean | undefined;
   /** See `SearchRequest`. */
   isUpToDate?: boolean;
 }
 
-/** The memories that answer a query best, best first, by their ordinals. */
-export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
-  const { ranking, ...request } = await ask(parts, sought);
-  return rankedOrdinals(await parts.storage.search(request), ranking);
+/** Returns the best memories for a query by their ordinals, best first. */
+export async function find(parts: FindParts, request: FindRequest): Promise<Map<number, Ranked>> {
+  const { ranking, ...search } = await toAnswerRequest(parts, request);
+  return rankOrdinals(await parts.storage.search(search), ranking);
 }
 
-/** The same with the memories themselves, as of `now`; tells how long each stage took. */
+/** Returns the best memories for a query with their texts, as of `now`. Records the duration of each stage. */
 export async function answer(
   parts: FindParts,
-  sought: Sought,
+  request: FindRequest,
   maxBytes: number,
   stages: Stages,
 ): Promise<Answer & { now: number }> {
-  const request = await ask(parts, sought);
+  const answerRequest = await toAnswerRequest(parts, request);
   stages.end('embed');
-  const found = await parts.storage.answer({ ...request, explain: sought.explain, maxBytes });
+  const found = await parts.storage.answer({ ...answerRequest, explain: request.explain, maxBytes });
   stages.endAs(found.stagesMs);
-  return { ...found, now: request.now };
+  return { ...found, now: answerRequest.now };
 }
 
-async function ask(
+async function toAnswerRequest(
   { embedding, clock }: FindParts,
-  { namespace, query, filter, limit, minScore = 0, asked, isOfPool, isUpToDate }: Sought,
-): Promise<Omit<AnswerRequest, 'maxBytes'>> {
+  { namespace, query, filter, limit, minScore = 0, asked, isPoolOnly, isUpToDate }: FindRequest,
+): Promise<Omit<RankedSearchRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
-  // Whoever awaits it is told of a failure, and begins to only after the date has been looked for.
+  // The rejection is handled by the `await` below; this prevents an unhandled rejection before that.
   if (vector instanceof Promise) vector.catch(() => {});
   const now = clock.now();
-  // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
+  // Concurrent queries go to the model in one batch, in the next microtask. The date is parsed after that, while the
+  // model works.
   await Promise.resolve();
   const intent = await readQueryIntent(query, asked ?? { now, zone: 'UTC' });
   return {
@@ -82,53 +82,52 @@ async function ask(
     filter,
     now,
     poolSize: POOL_SIZE,
-    tailSize: isOfPool ? 0 : tailFor(limit),
+    tailSize: isPoolOnly ? 0 : getTailSize(limit),
     ...(isUpToDate && { isUpToDate }),
     ranking: { limit, minScore, intent },
   };
 }
 
-/** How many each admits beyond the pool, on which alone scores rest. */
-function tailFor(limit: number): number {
-  return Math.max(0, Math.min(limit * ADMITTED_EACH, limit + ADMITTED_MORE) - POOL_SIZE);
+/** Returns the number of candidates of each kind beyond the pool. */
+function getTailSize(limit: number): number {
+  return Math.max(0, Math.min(limit * CANDIDATES_PER_RESULT, limit + MAX_EXTRA_CANDIDATES) - POOL_SIZE);
 }
 
-/** The stages of a recall, in their order. */
 type Stage = 'embed' | 'words' | 'vectors' | 'fuse' | 'read';
 
-/** How long each stage of one recall took. */
+/** Durations of the stages of one recall. */
 export class Stages {
   readonly #startedAt = performance.now();
   readonly #ms: Record<Stage, number> = { embed: 0, words: 0, vectors: 0, fuse: 0, read: 0 };
   #at = this.#startedAt;
 
-  /** Ends a stage, which takes all the time since the end of the last. */
+  /** Ends a stage that began when the previous stage ended. */
   end(stage: Stage): void {
     const now = performance.now();
     this.#ms[stage] += now - this.#at;
     this.#at = now;
   }
 
-  /** Ends stages that were measured elsewhere; what else has passed since the last was waiting. */
+  /** Adds durations that were measured elsewhere. The rest of the time since the last stage was spent waiting. */
   endAs(measured: Partial<Record<Stage, number>>): void {
     for (const [stage, ms] of Object.entries(measured)) this.#ms[stage as Stage] += ms;
     this.#at = performance.now();
   }
 
-  /** For `query_completed`: `latency_ms` of the whole and of each stage. */
+  /** Returns the fields of `query_completed`: total latency and latency of each stage, in ms. */
   facts(): Record<string, number> {
     const { embed, words, vectors, fuse, read } = this.#ms;
     return {
-      latency_ms: rounded(performance.now() - this.#startedAt),
-      embed_ms: rounded(embed),
-      words_ms: rounded(words),
-      vectors_ms: rounded(vectors),
-      fuse_ms: rounded(fuse),
-      read_ms: rounded(read),
+      latency_ms: roundToMicroseconds(performance.now() - this.#startedAt),
+      embed_ms: roundToMicroseconds(embed),
+      words_ms: roundToMicroseconds(words),
+      vectors_ms: roundToMicroseconds(vectors),
+      fuse_ms: roundToMicroseconds(fuse),
+      read_ms: roundToMicroseconds(read),
     };
   }
 }
 
-function rounded(ms: number): number {
+function roundToMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

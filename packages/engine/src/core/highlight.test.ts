@@ -17,11 +17,11 @@ function highlight(query: string, content: string, thesaurus = NO_SYNONYMS): str
   return createHighlighter(query, thesaurus)(content);
 }
 
-/** Sentences with words that no query here has. */
+/** Sentences without words of the queries below. */
 const filler = (chars: number) => `${'Lorem ipsum dolor sit amet. '.repeat(chars / 28 + 1).slice(0, chars - 2)}. `;
 
-describe('the highlight of a content', () => {
-  it('is around the rarer of two words that are far apart, as English has them', () => {
+describe('createHighlighter', () => {
+  it('surrounds the word that is rarer in English if two words are far apart', () => {
     const content = `They live here. ${filler(600)}The quokka sleeps.`;
     const ranks = { live: 5, quokka: undefined };
     const thesaurus: Thesaurus = { ...NO_SYNONYMS, getRank: (term) => ranks[term as keyof typeof ranks] };
@@ -29,7 +29,7 @@ describe('the highlight of a content', () => {
     expect(highlight('where does the quokka live', content)).toContain('live');
   });
 
-  it('is the content itself if that has at most 300 characters', () => {
+  it('returns a text of at most 300 characters unchanged', () => {
     const content = `  ${filler(297)}\n`;
     expect(content).toHaveLength(300);
     expect(highlight('ipsum', content)).toBe(content);
@@ -37,7 +37,7 @@ describe('the highlight of a content', () => {
     expect(highlight('x', `${content}.`).length).toBeLessThan(300);
   });
 
-  it('is the beginning of the content if no word of the query is in it', () => {
+  it('returns the beginning of a text without any query word', () => {
     const content = `\n A title. ${filler(1000)}`;
     const found = highlight('peanuts', content);
     expect(content.trimStart().startsWith(found)).toBe(true);
@@ -45,7 +45,7 @@ describe('the highlight of a content', () => {
     expect(highlight('peanuts', 'x'.repeat(1000))).toBe('x'.repeat(300));
   });
 
-  it('has a rare word that stands only at the end of 100,000 characters', () => {
+  it('finds a rare word at the end of 100,000 characters', () => {
     const content = `${filler(99_979)}\nThe code is zanzibar`;
     expect(content).toHaveLength(100_000);
     const found = highlight('What is the zanzibar?', content);
@@ -53,12 +53,12 @@ describe('the highlight of a content', () => {
     expect(found.length).toBeGreaterThan(270);
   });
 
-  it('has the most distinct words of the query, however often one of them occurs elsewhere', () => {
+  it('contains the most distinct query words, even if one of them is more frequent elsewhere', () => {
     const content = `${filler(500)}peanut peanut peanut. ${filler(500)}Ada avoids peanuts. ${filler(500)}`;
     expect(highlight('Does Ada avoid peanuts?', content)).toMatch(/^Ada avoids peanuts\. Lorem/);
   });
 
-  it('begins with the sentence or the line of its words if that starts near enough before them', () => {
+  it('begins with the sentence or line of its words if it starts closely enough before them', () => {
     const sentence = 'In spring, as every year, she plants tomatoes.';
     for (const border of ['Yes. ', 'Yes?  ', 'a line\n', '- one item\r\n', 'He said “no.” ', '终わり。']) {
       const found = highlight('tomatoes', `${'x '.repeat(300)}${border}${sentence} ${'y '.repeat(300)}`);
@@ -66,14 +66,14 @@ describe('the highlight of a content', () => {
     }
   });
 
-  it('begins and ends between words if no sentence starts near its words, with words before and after', () => {
+  it('begins and ends between words, with context on both sides, if no sentence starts near its words', () => {
     const content = `${'before '.repeat(100)}tomatoes ${'after '.repeat(100)}`;
     expect(highlight('tomatoes', content)).toMatch(/^(before ){5,}tomatoes (after ){5,}after$/);
     const end = `${'before '.repeat(100)}tomatoes`;
     expect(highlight('tomatoes', end)).toMatch(/^(before ){40,}tomatoes$/);
   });
 
-  it('has words of the query that are exactly 300 characters from the first to the last', () => {
+  it('contains query words that span exactly 300 characters', () => {
     const part = `tomato ${'x'.repeat(286)} peanut`;
     expect(part).toHaveLength(300);
     expect(highlight('tomato peanut', `${'x '.repeat(200)}ripe_${part}_butter${' x'.repeat(200)}`)).toBe(part);
@@ -81,7 +81,7 @@ describe('the highlight of a content', () => {
     expect(highlight('tomato peanut', `${'x '.repeat(200)}ripe_${shorter}_bbe\u0301 x`)).toBe(`${shorter}_bb`);
   });
 
-  it('is the first part that can begin with a sentence if parts have the same words', () => {
+  it('is the first part that can begin with a sentence if several parts have the same words', () => {
     const cut = `${'x '.repeat(200)}tomatoes ${'x '.repeat(200)}`;
     const whole = `- The tomatoes are ripe, says Ada ${'y '.repeat(200)}`;
     expect(highlight('tomatoes', `${cut}\n${whole}\n${whole}`)).toMatch(/^- The tomatoes are ripe, says Ada y y/);
@@ -91,7 +91,7 @@ describe('the highlight of a content', () => {
     expect(highlight('red tomatoes', `Tomatoes ${red(cut)}\n${red(whole)}`)).toMatch(/^- The red tomatoes/);
   });
 
-  it('has a synonym of a word that is missing', () => {
+  it('contains a synonym of a missing word', () => {
     const content = `${filler(500)}The physician comes. ${filler(500)}`;
     expect(highlight('doctor', content, SYNONYMS)).toMatch(/^The physician comes\./);
     expect(highlight('doctor', content)).toMatch(/^Lorem/);
@@ -102,37 +102,37 @@ describe('the highlight of a content', () => {
     expect(highlight('doctor vehicle harbour', content, SYNONYMS)).toMatch(/^The harbour\./);
   });
 
-  it('counts no synonym beside its own word', () => {
+  it('does not count a synonym next to its own word', () => {
     const content = `The doctor is here. ${filler(500)}The doctor, a physician. ${filler(500)}`;
     expect(highlight('doctor', content, SYNONYMS)).toMatch(/^The doctor is here\./);
     const harbour = `A physician at the harbour. ${filler(500)}The doctor, a physician at the harbour. ${filler(500)}`;
     expect(highlight('doctor harbour', harbour, SYNONYMS)).toMatch(/^The doctor, a physician/);
   });
 
-  it('has forms of a word in the language of the content', () => {
+  it('finds inflected forms in the language of the text', () => {
     const content = `${'Das ist noch nicht alles, und es geht weiter. '.repeat(20)}Die Kinder spielen mit dem Ball.`;
     expect(highlight('mit den Kindern', content)).toContain('Die Kinder spielen');
     const apart = `Der Garten. ${content}\nEs ist der Garten, und er ist nicht groß. ${content}`;
     expect(highlight('mit den Kindern im Garten', apart)).toMatch(/^Die Kinder.*\n.*Garten/);
   });
 
-  it('has words of scripts without spaces, and ends between words there', () => {
+  it('finds words in scripts without spaces, and ends between words', () => {
     const content = `${'今日は雨が降っています。'.repeat(40)}来月の読書会は京都です。${'明日は晴れるでしょう。'.repeat(40)}`;
     expect(highlight('読書会', content)).toMatch(/^来月の読書会は京都です。明日/);
   });
 
-  it('searches so much of all contents together, and gives the beginning of others', () => {
+  it('searches at most maxUnits of all texts together, and returns the beginning of the others', () => {
     const content = `${filler(900)}Tomatoes. ${filler(90)}`;
     const first = createHighlighter('tomatoes', NO_SYNONYMS, 1900);
     expect(first(content)).toContain('Tomatoes');
     expect(first(content)).not.toContain('Tomatoes');
-    // A content that is its own highlight takes nothing of it.
+    // A text that is its own highlight does not count.
     const second = createHighlighter('tomatoes', NO_SYNONYMS, 1000);
     expect(second('Short.')).toBe('Short.');
     expect(second(content)).toContain('Tomatoes');
   });
 
-  it('cuts no letter of several characters', () => {
+  it('does not cut within a grapheme', () => {
     const family = '👩🏽‍👩🏽‍👧🏽‍👦🏽';
     expect(highlight('y', family.repeat(100)).length % family.length).toBe(0);
     const accents = 'e\u0301'.repeat(300);
@@ -143,7 +143,7 @@ describe('the highlight of a content', () => {
     expect(highlight('café', `${filler(500)}${'y '.repeat(110)}${marked}${' z'.repeat(200)}`)).toContain(marked);
   });
 
-  it('cuts a letter that is longer than a highlight, between its characters', () => {
+  it('cuts a grapheme that is longer than a highlight between its code points', () => {
     const marks = '\u0301'.repeat(400);
     expect(highlight('y', `x${marks}`)).toBe(`x${marks}`.slice(0, 300));
     expect(highlight('y', `x${'🏽'.repeat(500)}`)).toBe(`x${'🏽'.repeat(149)}`);
@@ -154,7 +154,7 @@ describe('the highlight of a content', () => {
   });
 });
 
-describe('for any query and content', () => {
+describe('a highlight for any query and text', () => {
   const words = fc.constantFrom('Ada', 'peanut', 'café', 'Kinder', 'v1.2.3', '読書会', '😀', "don't", 'fooBar', 'C++');
   const query = fc.oneof(
     fc.array(words, { minLength: 1, maxLength: 3 }).map((all) => all.join(' ')),
@@ -176,7 +176,7 @@ describe('for any query and content', () => {
     .map((pieces) => pieces.join(''))
     .filter((text) => /\S/.test(text) && graphemes(text).every(({ segment }) => segment.length <= 300));
 
-  it('is a part of the content of at most 300 characters, with whole letters alone', () => {
+  it('is a substring of at most 300 characters with whole graphemes', () => {
     fc.assert(
       fc.property(query, content, (query, content) => {
         const found = highlight(query, content);
@@ -190,7 +190,7 @@ describe('for any query and content', () => {
     );
   });
 
-  it('has a word of the query if the content has one', () => {
+  it('contains a query word if the text does', () => {
     fc.assert(
       fc.property(query, content, (query, content) => {
         const matched = wordMatcher(query, content.length)(content);
@@ -201,7 +201,7 @@ describe('for any query and content', () => {
     );
   });
 
-  it('has as many distinct words of the query as any part of 300 characters', () => {
+  it('contains as many distinct query words as any part of 300 characters', () => {
     const asked = ['peanut', 'garden', 'tomato', 'harbour'];
     const word = fc.constantFrom(...asked, ...Array(20).fill('lorem'), 'Dolor.', 'x'.repeat(60));
     const getCount = (text: string) => asked.filter((word) => text.split(' ').includes(word)).length;
@@ -209,7 +209,7 @@ describe('for any query and content', () => {
       fc.property(fc.array(word, { minLength: 60, maxLength: 200 }), (all) => {
         const content = all.join(' ');
         const parts = [...content.matchAll(/(?<=^| )\S/g)].map(({ index }) => content.slice(index, index + 301));
-        // Cut where the word of which a part has only the beginning starts.
+        // A word that a part contains only partly is removed.
         const most = Math.max(...parts.map((part) => getCount(part.length > 300 ? part.replace(/ ?\S*$/, '') : part)));
         expect(getCount(highlight(asked.join(' '), content))).toBe(most);
       }),

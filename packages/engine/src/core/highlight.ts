@@ -5,31 +5,28 @@ import { WEIGHTS } from './ranking/weights.ts';
 import { readQuery, visitMatches } from './text/analyze.ts';
 import { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
 
-/** A place of a text with a term that stands for a word of the query. */
+/** A place in a text where a term matches a word of the query. */
 interface Match extends Part {
   terms: readonly QueryTerm[];
 }
 
-/** A term that stands for a word of the query. */
 interface QueryTerm {
-  /** The place of the word in the query. */
+  /** Position of the word in the query. */
   word: number;
-  /** The weight of the word in a window that has this term and none of a greater weight. */
+  /** Weight of the word in a window where this is its term of greatest weight. */
   weight: number;
 }
 
-/**
- * Weights are rounded to such parts of 1. Sums of them are then the same in any order, and windows with the same words tie.
- */
-const PARTS_OF_WEIGHT = 2 ** 20;
+/** Weights are rounded to this fraction. Their sums are then exact in any order, so windows with the same words tie. */
+const WEIGHT_STEPS = 2 ** 20;
 
 /**
- * Creates a function that returns the highlight of a content: a content of at most 300 characters itself, of others a
- * part of at most 300 UTF-16 units around the words of the query. The distinct words of that part weigh the most of all
- * such parts. A synonym counts a little if its word is missing. If parts weigh the same, the first that can begin with a
- * sentence or a line is returned, or else the first. Without any word of the query, it is the beginning of the content.
+ * Creates a function that returns the highlight of a text. A text of at most 300 characters is its own highlight. From
+ * a longer text, the highlight is the part of at most 300 UTF-16 units whose distinct query words have the greatest
+ * total weight. A synonym counts a little if its word is missing. Among parts of equal weight, the first that can begin
+ * with a sentence or a line wins, or else the first. A text without any query word is cut at its beginning.
  *
- * @param maxUnits UTF-16 units of all contents together in which words are looked for
+ * @param maxUnits maximum UTF-16 units to search, over all texts together
  */
 export function createHighlighter(
   query: string,
@@ -51,18 +48,18 @@ function hasAtMost(text: string, chars: number): boolean {
   return text.length <= chars || (text.length <= 2 * chars && [...text].length <= chars);
 }
 
-/** Returns the terms that stand for words of a query, by their text. */
+/** Returns the terms that match words of a query, by their text. */
 function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTerm[]> {
   const { words, isForeign } = readQuery(withoutAsides(query));
   const { everyday } = getWordKinds({ text: query, words, isForeign }, thesaurus);
   const weights = getWeights(everyday);
   const byText = new Map<string, QueryTerm[]>();
   const add = (text: string, word: number, share: number) => {
-    const weight = Math.round(share * (weights[word] as number) * PARTS_OF_WEIGHT);
+    const weight = Math.round(share * (weights[word] as number) * WEIGHT_STEPS);
     byText.set(text, [...(byText.get(text) ?? []), { word, weight }]);
   };
   for (const [word, texts] of words.entries()) for (const text of texts) add(text, word, 1);
-  // Words of another language only look like English ones, and have no synonyms.
+  // Words of another language have no synonyms here; some only look like English words.
   const synonyms = isForeign ? [] : getSynonyms(thesaurus, words);
   for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.most * closeness);
   return byText;
@@ -76,7 +73,7 @@ function getWeights(everyday: Float64Array): Float64Array {
   return weights.map((weight) => weight / largest);
 }
 
-/** Returns the matches of a text that fit into a highlight, in the order of their starts. */
+/** Returns the matches that fit into a highlight, sorted by start. */
 function findMatches(text: string, terms: ReadonlyMap<string, QueryTerm[]>): Match[] {
   const matches: Match[] = [];
   visitMatches(text, terms, (term, start, end) => {
@@ -85,7 +82,7 @@ function findMatches(text: string, terms: ReadonlyMap<string, QueryTerm[]>): Mat
   return matches.sort((a, b) => a.start - b.start);
 }
 
-/** Returns the part of a text that the best window has its weight from; nothing without matches. */
+/** Returns the part of a text that contributes the weight of the best window; undefined without matches. */
 function findBestPart(text: string, matches: readonly Match[]): Part | undefined {
   const window = new Window();
   const sentences = new SentenceStarts(text);
@@ -106,7 +103,7 @@ function findBestPart(text: string, matches: readonly Match[]): Part | undefined
   return best.weight > 0 ? tighten(matches, best.first, best.weight) : undefined;
 }
 
-/** Returns the shortest part of a window that begins with its first match and has its whole weight. */
+/** Returns the shortest part that begins with the first match of a window and has the window's whole weight. */
 function tighten(matches: readonly Match[], first: number, weight: number): Part {
   const window = new Window();
   const { start } = matches[first] as Match;
@@ -124,10 +121,12 @@ function getBeginning(text: string): Part {
   return { start, end: start };
 }
 
-/** The matches in a part of a text. Its weight counts each word of the query once, by the greatest weight of its terms. */
+/**
+ * The matches in a part of a text. The weight counts each query word once, with the greatest weight among its terms.
+ */
 class Window {
   weight = 0;
-  /** For each word of the query, how many of its terms of each weight are in the part. */
+  /** For each query word, the number of its terms in the part by weight. */
   readonly #counts: Map<number, number>[] = [];
 
   add({ terms }: Match): void {

@@ -13,16 +13,16 @@ import {
   OwnScopeRequest,
   UpdateRequest,
 } from '@memoryd/contract';
-import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
+import type { ExportRecord, Imported, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
 import { assertOwnerGiven } from './owner-request.ts';
-import { CHUNK_CHARS, CHUNK_MEMORIES, keptChars } from './record-size.ts';
+import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
 import { toMs, toMsOrNull } from './time.ts';
 
-/** Links of one import to memories that have not come yet. */
-const MAX_WAITING = 500_000;
+/** Maximum links of one import to memories that have not been imported yet. */
+const MAX_PENDING_LINKS = 500_000;
 
 const checkHeader = createCheck(ExportHeader, 'the first line');
 const checkMemory = createCheck(ExportedMemory, 'line');
@@ -30,10 +30,9 @@ const checkDecline = createCheck(ExportedDecline, 'line');
 const checkScope = createCheck(OwnScopeRequest, 'request');
 const checkText = createCheck(UpdateRequest, 'history');
 
-/** A line that came, and its record or why it was refused. */
-type Came = { line: number } & ({ record: KeptRecord } | { refusal: MemoryError });
+/** A line of the import, with its record or the reason for its refusal. */
+type ImportLine = { number: number } & ({ record: ExportRecord } | { refusal: MemoryError });
 
-/** What importing needs of the core. */
 type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding' | 'redactor'>;
 
 /** See `MemoryApi.importMemories`. */
@@ -50,11 +49,11 @@ export async function importMemories(
   return importing.end();
 }
 
-/** One import: what of it waits to be written, and what has become of the rest. */
+/** One import: the records of the current chunk, the links that wait for later lines, and the counts so far. */
 class Import {
   readonly #core: ImportParts;
   readonly #namespace: string;
-  readonly #answer: ImportResponse = {
+  readonly #response: ImportResponse = {
     imported_count: 0,
     unchanged_count: 0,
     refused_count: 0,
@@ -62,15 +61,15 @@ class Import {
     unlinked_count: 0,
   };
   /** By the id of the memory that they wait for. */
-  readonly #waiting = new Map<string, WaitingLink[]>();
+  readonly #pendingLinks = new Map<string, PendingLink[]>();
   readonly #scope: OwnScopeRequest;
-  #waitingCount = 0;
-  /** Secrets that were taken out, by their kinds. */
+  #pendingLinkCount = 0;
+  /** Number of redacted secrets by kind. */
   readonly #redacted = new Map<string, number>();
   #header: ExportHeader | undefined;
-  #line = 0;
-  #followed = 0;
-  #chunk: Came[] = [];
+  #lineNumber = 0;
+  #recordCount = 0;
+  #chunk: ImportLine[] = [];
   #chars = 0;
 
   constructor(core: ImportParts, namespace: string, scope: OwnScopeRequest) {
@@ -80,7 +79,7 @@ class Import {
   }
 
   async take(bytes: Uint8Array): Promise<void> {
-    this.#line++;
+    this.#lineNumber++;
     if (!this.#header) this.#header = readHeader(bytes);
     else if (!isBlankLine(bytes)) await this.#takeRecord(bytes);
   }
@@ -88,38 +87,38 @@ class Import {
   async end(): Promise<ImportResponse> {
     if (!this.#header) readHeader(new Uint8Array());
     await this.#write();
-    const expected = this.#header?.lines ?? this.#followed;
-    if (this.#followed < expected) {
-      const message = `the header says that ${counted(expected, 'line')} should follow, and ${this.#followed} came: the export was cut off`;
-      this.#refuse(this.#line + 1, invalidRequest([{ path: '', message }]));
+    const expected = this.#header?.lines ?? this.#recordCount;
+    if (this.#recordCount < expected) {
+      const message = `the export is incomplete: its header announces ${counted(expected, 'line')}, but ${this.#recordCount} followed; export again`;
+      this.#refuse(this.#lineNumber + 1, invalidRequest([{ path: '', message }]));
     }
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
-    return { ...this.#answer, unlinked_count: this.#waitingCount, ...(redacted.length > 0 && { redacted }) };
+    return { ...this.#response, unlinked_count: this.#pendingLinkCount, ...(redacted.length > 0 && { redacted }) };
   }
 
   async #takeRecord(bytes: Uint8Array): Promise<void> {
-    this.#followed++;
-    const line = this.#line;
+    this.#recordCount++;
+    const number = this.#lineNumber;
     try {
       const record = this.#readRecord(bytes);
-      this.#chunk.push({ line, record });
-      this.#chars += keptChars(record);
+      this.#chunk.push({ number, record });
+      this.#chars += countChars(record);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      this.#chunk.push({ line, refusal: error });
+      this.#chunk.push({ number, refusal: error });
     }
     if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#write();
   }
 
-  #readRecord(bytes: Uint8Array): KeptRecord {
-    const value = within(this.#scope, readJson(bytes));
+  #readRecord(bytes: Uint8Array): ExportRecord {
+    const value = withScope(this.#scope, readJson(bytes));
     if (typeof value === 'object' && value !== null && 'declined_group' in value) {
       assertValid(checkDecline, value);
       const { declined_group, user_id = '', agent_id = '' } = value as ExportedDecline;
       return { declinedGroup: declined_group, userId: user_id, agentId: agent_id };
     }
     const { request, redacted = [] } = withoutSecrets(this.#core.redactor, value as ExportedMemory);
-    const memory = toKept(request);
+    const memory = toKeptMemory(request);
     for (const { kind, count } of redacted) this.#redacted.set(kind, (this.#redacted.get(kind) ?? 0) + count);
     return { memory };
   }
@@ -128,75 +127,83 @@ class Import {
     const chunk = this.#chunk;
     this.#chunk = [];
     this.#chars = 0;
-    const records = chunk.flatMap((came) => ('record' in came ? [came.record] : []));
-    const { outcomes, waiting } = await this.#keep(records);
-    const imported: KeptMemory[] = [];
+    const records = chunk.flatMap((line) => ('record' in line ? [line.record] : []));
+    const { outcomes, waiting } = await this.#store(records);
+    const imported: MemoryRecord[] = [];
     let place = 0;
-    for (const came of chunk) {
-      if ('refusal' in came) {
-        this.#refuse(came.line, came.refusal);
+    for (const line of chunk) {
+      if ('refusal' in line) {
+        this.#refuse(line.number, line.refusal);
         continue;
       }
       const outcome = outcomes[place++] as ImportOutcome;
-      this.#count(outcome, came.line);
-      if (!('memory' in came.record) || outcome !== 'imported') continue;
-      imported.push(came.record.memory);
-      this.#waitNoMore(came.record.memory.id);
+      this.#count(outcome, line.number);
+      if (!('memory' in line.record) || outcome !== 'imported') continue;
+      imported.push(line.record.memory);
+      this.#removePendingLinks(line.record.memory.id);
     }
-    for (const link of waiting) this.#wait(link);
+    for (const link of waiting) this.#addPendingLink(link);
     if (imported.length === 0) return;
     this.#core.events.publishMemories(this.#namespace, 'stored', imported);
     this.#core.embedding?.look();
   }
 
-  async #keep(records: KeptRecord[]): Promise<Imported> {
+  async #store(records: ExportRecord[]): Promise<Imported> {
     if (records.length === 0) return { outcomes: [], waiting: [] };
-    const links = records.flatMap((record) => ('memory' in record ? (this.#waiting.get(record.memory.id) ?? []) : []));
-    const importing = this.#core.storage.importKept(this.#namespace, records, links);
-    this.#core.embedding?.giveWayTo(importing);
+    const links = records.flatMap((record) =>
+      'memory' in record ? (this.#pendingLinks.get(record.memory.id) ?? []) : [],
+    );
+    const importing = this.#core.storage.importRecords(this.#namespace, records, links);
+    this.#core.embedding?.yieldTo(importing);
     return importing.catch((error) => this.#stop(error));
   }
 
   #stop(error: unknown): never {
     if (!(error instanceof MemoryError)) throw error;
-    const kept = this.#answer.imported_count + this.#answer.unchanged_count;
-    const message = `${error.message}; ${counted(kept, 'line is', 'lines are')} kept, and importing again from the beginning goes on`;
+    const stored = this.#response.imported_count + this.#response.unchanged_count;
+    const message = `${error.message}; ${counted(stored, 'line is', 'lines are')} stored; repeat the whole import to continue`;
     throw new MemoryError(error.code, message, { cause: error });
   }
 
   #count(outcome: ImportOutcome, line: number): void {
-    if (outcome === 'imported') this.#answer.imported_count++;
-    else if (outcome === 'unchanged') this.#answer.unchanged_count++;
+    if (outcome === 'imported') this.#response.imported_count++;
+    else if (outcome === 'unchanged') this.#response.unchanged_count++;
     else this.#refuse(line, toRefusal(outcome));
   }
 
   #refuse(line: number, { body }: MemoryError): void {
-    this.#answer.refused_count++;
-    if (this.#answer.refused.length < LIMITS.toldRefusals) this.#answer.refused.push({ line, error: body });
+    this.#response.refused_count++;
+    if (this.#response.refused.length < LIMITS.listedRejections) this.#response.refused.push({ line, error: body });
   }
 
-  #wait(link: WaitingLink): void {
-    if (this.#waitingCount >= MAX_WAITING) {
-      throw new MemoryError('UNAVAILABLE', `more than ${MAX_WAITING} links lead to memories that have not come yet`);
+  #addPendingLink(link: PendingLink): void {
+    if (this.#pendingLinkCount >= MAX_PENDING_LINKS) {
+      throw new MemoryError(
+        'UNAVAILABLE',
+        `more than ${MAX_PENDING_LINKS} links point to memories that have not been imported yet`,
+      );
     }
-    this.#waitingCount++;
-    const links = this.#waiting.get(link.id);
+    this.#pendingLinkCount++;
+    const links = this.#pendingLinks.get(link.id);
     if (links) links.push(link);
-    else this.#waiting.set(link.id, [link]);
+    else this.#pendingLinks.set(link.id, [link]);
   }
 
-  #waitNoMore(id: string): void {
-    this.#waitingCount -= this.#waiting.get(id)?.length ?? 0;
-    this.#waiting.delete(id);
+  #removePendingLinks(id: string): void {
+    this.#pendingLinkCount -= this.#pendingLinks.get(id)?.length ?? 0;
+    this.#pendingLinks.delete(id);
   }
 }
 
 function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): MemoryError {
   if (typeof outcome === 'object') return quotaExceeded(outcome);
   if (outcome === 'rootless') {
-    return wrong('derived_from', 'must name a memory that comes before, and none from which another was distilled');
+    return invalidField(
+      'derived_from',
+      'must name a memory on an earlier line that is not a source of another semantic memory',
+    );
   }
-  return new MemoryError('CONFLICT', 'a memory with this id is there, with another text or written since');
+  return new MemoryError('CONFLICT', 'a memory with this id already exists with a different text or a later version');
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -209,13 +216,13 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A record as one of a user and agent, where it names none. FORBIDDEN where it names others. */
-function within(scope: OwnScopeRequest, record: unknown): unknown {
+/** Returns a record with the user and agent of the import added. Throws FORBIDDEN if the record names others. */
+function withScope(scope: OwnScopeRequest, record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const own = record as OwnScopeRequest;
   for (const field of ['user_id', 'agent_id'] as const) {
     if (scope[field] === undefined || own[field] === undefined || own[field] === scope[field]) continue;
-    throw new MemoryError('FORBIDDEN', `${field} must be the one that the import is limited to`);
+    throw new MemoryError('FORBIDDEN', `${field} must be the one in the import request`);
   }
   return { ...record, ...scope };
 }
@@ -231,7 +238,7 @@ function readHeader(bytes: Uint8Array): ExportHeader {
   return header as ExportHeader;
 }
 
-/** A memory as it came, without the secrets in any of its texts. INVALID_REQUEST where it is none. */
+/** Returns an imported memory without the secrets in its texts. Throws INVALID_REQUEST for an invalid memory. */
 function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): Redacted<ExportedMemory> {
   const now = acceptRequest(redactor, checkMemory, exported);
   const texts = exported.history.map(({ content }) => acceptRequest(redactor, checkText, { content }));
@@ -242,8 +249,8 @@ function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): R
   };
 }
 
-/** INVALID_REQUEST where fields do not go together, or a time is outside the years that can be written. */
-function toKept(exported: ExportedMemory): KeptMemory {
+/** Throws INVALID_REQUEST if fields contradict each other, or if a time is outside the supported years. */
+function toKeptMemory(exported: ExportedMemory): MemoryRecord {
   assertCoherent(exported);
   return {
     id: exported.id,
@@ -280,31 +287,35 @@ function toKept(exported: ExportedMemory): KeptMemory {
   };
 }
 
-/** Asserts what must hold of a memory beyond its schema. */
+/** Checks the rules that the schema does not express. */
 function assertCoherent(memory: ExportedMemory): void {
   const { id, session_id, derived_from, formerly_derived_from: formerly, revision, access_count, accessed_at } = memory;
   const distilled = memory.distilled_revision;
   const isSemantic = memory.tier === 'semantic';
   const isRewritten = isSemantic && revision !== distilled;
-  const isMarked = isSemantic ? distilled !== null && distilled <= revision : distilled === null;
+  const hasValidRevision = isSemantic ? distilled !== null && distilled <= revision : distilled === null;
   const revisions = [...memory.history.map((text) => text.revision), revision];
-  const isGrowing = revisions.every((each, i) => i === 0 || each > (revisions[i - 1] as number));
+  const isAscending = revisions.every((each, i) => i === 0 || each > (revisions[i - 1] as number));
   const rules: [holds: boolean, field: keyof ExportedMemory, must: string][] = [
-    [isSemantic === (session_id === null), 'session_id', 'must be null for semantic memories, and for no others'],
+    [isSemantic === (session_id === null), 'session_id', 'must be null for semantic memories and set for others'],
     [isRewritten || isSemantic === derived_from.length > 0, 'derived_from', MUST_NAME_SOURCES],
     [isSemantic || formerly.length === 0, 'formerly_derived_from', 'must be empty unless the memory is semantic'],
-    [isMarked, 'distilled_revision', 'must be a revision for semantic memories, and null for others'],
-    [memory.supersedes !== id, 'supersedes', 'must be another memory'],
-    [memory.superseded_by !== id, 'superseded_by', 'must be another memory'],
-    [access_count > 0 === (accessed_at !== null), 'accessed_at', 'must be there where access_count is not 0'],
-    [isGrowing, 'history', 'must have revisions that grow, and end before the present one'],
+    [hasValidRevision, 'distilled_revision', 'must be a revision for semantic memories and null for others'],
+    [memory.supersedes !== id, 'supersedes', 'must not be the memory itself'],
+    [memory.superseded_by !== id, 'superseded_by', 'must not be the memory itself'],
+    [
+      access_count > 0 === (accessed_at !== null),
+      'accessed_at',
+      'must be set exactly if access_count is greater than 0',
+    ],
+    [isAscending, 'history', 'must have ascending revisions, all lower than the current one'],
   ];
-  for (const [holds, field, must] of rules) if (!holds) throw wrong(field, must);
+  for (const [holds, field, must] of rules) if (!holds) throw invalidField(field, must);
 }
 
 const MUST_NAME_SOURCES =
-  'must name memories for semantic ones, but for those that a client gave a text, and for no others';
+  'must name sources for semantic memories (unless a client replaced the text) and be empty for others';
 
-function wrong(field: string, must: string): MemoryError {
+function invalidField(field: string, must: string): MemoryError {
   return invalidRequest([{ path: `/${field}`, message: `${field} ${must}` }]);
 }

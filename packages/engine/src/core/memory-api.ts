@@ -9,7 +9,7 @@ import { history, memories, memory, session, sessions, users } from './read-memo
 import { recall } from './recall.ts';
 import { store, storeBatch } from './store-memories.ts';
 
-/** The memories of one namespace, as callers of a scope see them. */
+/** Creates the API for the memories of one namespace, for callers with the given scope. */
 export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: string): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),

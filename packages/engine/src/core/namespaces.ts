@@ -2,7 +2,7 @@ import {
   assertValid,
   createCheck,
   invalidRequest,
-  isKeepable,
+  isStorable,
   MemoryError,
   NamespaceQuota,
   NewKey,
@@ -28,20 +28,23 @@ const checkQuota = createCheck(NamespaceQuota, 'quota');
 const checkScope = createCheck(ScopeRequest, 'request');
 const checkName = createCheck(Type.Pick(NewKey, ['namespace']), 'caller');
 
-/** Throws INVALID_REQUEST for a name that no API key could be made for. */
+/** Throws INVALID_REQUEST for a name that is not allowed for new API keys. */
 export function assertNamespace(namespace: string): void {
   assertValid(checkName, { namespace });
 }
 
-/** Throws INVALID_REQUEST for a name that no database can keep. Earlier databases may have others that no key is made for. */
+/**
+ * Throws INVALID_REQUEST for a name that cannot be stored. Older databases may have namespaces whose names are no
+ * longer allowed for new API keys.
+ */
 export function assertKeepableNamespace(namespace: string): void {
-  if (isKeepable(namespace)) return;
+  if (isStorable(namespace)) return;
   throw invalidRequest([{ path: '/namespace', message: 'namespace must not contain U+0000 or a lone surrogate' }]);
 }
 
 /** See `Namespaces`. */
 export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
-  async function isKnown(name: string): Promise<boolean> {
+  async function exists(name: string): Promise<boolean> {
     return (await storage.usage(clock.now())).some((namespace) => namespace.name === name);
   }
 
@@ -51,8 +54,8 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
       return usages.map(({ name, counts, used, quota, keys }) => ({ name, ...counts, ...used, quota, keys }));
     },
     async delete(name) {
-      if (!(await isKnown(name))) {
-        const message = 'there is no such namespace; `memoryd namespaces list` names those there are';
+      if (!(await exists(name))) {
+        const message = 'namespace not found; `memoryd namespaces list` lists the existing ones';
         throw new MemoryError('NOT_FOUND', message);
       }
       const { count, purged } = await storage.deleteNamespace(name);
@@ -63,8 +66,9 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
       try {
         assertNamespace(name);
       } catch (error) {
-        // One that is not there, and nobody could get a key for, would be a misspelt one.
-        if (!(await isKnown(name))) throw error;
+        // A name that is not allowed for new keys is accepted only for an existing namespace; otherwise it is a typing
+        // error.
+        if (!(await exists(name))) throw error;
       }
       assertValid(checkQuota, quota);
       await storage.setQuota(name, quota);
@@ -86,7 +90,10 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
   };
 }
 
-/** See `MemoryApi.stats`. Without the scope `operate`, and of some users or agents, the size is that of their texts. */
+/**
+ * See `MemoryApi.stats`. For callers without the scope `operate`, and for some users or agents, the size is that of
+ * their texts.
+ */
 export async function stats(
   core: Core,
   namespace: string,
@@ -96,21 +103,21 @@ export async function stats(
   assertValid(checkScope, request);
   const now = core.clock.now();
   const of = toOwnerFilter(request);
-  const kept = await core.storage.stats(namespace, now, of);
+  const stats = await core.storage.stats(namespace, now, of);
   return {
-    ...toStats(kept, !isLimited(of) && scope === 'operate' ? kept.sizeBytes : kept.textBytes),
-    next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.consolidationIntervalMs, now)),
+    ...toStats(stats, !isLimited(of) && scope === 'operate' ? stats.sizeBytes : stats.textBytes),
+    next_sleep_at: toTimestampOrNull(getNextSleepAt(stats.lastSleepAt, core.consolidationIntervalMs, now)),
   };
 }
 
-/** When the next run is due; a last one that lies ahead was recorded before the clock was set back. */
-function nextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
+/** Returns when the next run is due. A last run in the future was recorded before the clock was set back. */
+function getNextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
   if (intervalMs === 0) return null;
   return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;
 }
 
-function toStats(kept: StorageStats, sizeBytes = kept.sizeBytes): StatsResponse {
-  const { working_count, episodic_count, semantic_count, lastSleepAt, pendingEmbeddings, embedding } = kept;
+function toStats(stats: StorageStats, sizeBytes = stats.sizeBytes): StatsResponse {
+  const { working_count, episodic_count, semantic_count, lastSleepAt, pendingEmbeddings, embedding } = stats;
   return {
     working_count,
     episodic_count,

@@ -4,16 +4,16 @@ import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 
 /**
- * Opens a model only where the database has vectors of it, or of none: of another it would have everything embedded anew,
- * which is for who serves the database to want.
+ * Opens a model only if the database has vectors of this model, or none. With another model, all memories would be
+ * re-embedded, which only the process that serves the database should start.
  */
-export function onlyModelInUse(open: OpenEmbedder, storage: Storage, clock: Clock): OpenEmbedder {
+export function requireModelInUse(open: OpenEmbedder, storage: Storage, clock: Clock): OpenEmbedder {
   return async (signal) => {
     const embedder = await open(signal);
     try {
       const { embedding } = await storage.stats(DEFAULTS.namespace, clock.now());
       if (!embedding || embedding.modelId === embedder.modelId) return embedder;
-      const message = `the database has vectors of ${embedding.modelId}, and is not embedded anew`;
+      const message = `the database has vectors of ${embedding.modelId}, and this command does not re-embed it`;
       throw new EmbedderUnavailable(message, { option: 'embedder' });
     } catch (error) {
       await embedder.close();

@@ -2,8 +2,8 @@ import { invalidRequest, type ScopeRequest } from '@memoryd/contract';
 import type { Owner, OwnerFilter } from '../ports/storage-owner.ts';
 
 /**
- * Returns the users and agents that a request is limited to. INVALID_REQUEST for `shared` without either: it would be as
- * if it asked for everyone's. See also `assertOwnerGiven`.
+ * Returns the users and agents that a request is limited to. Throws INVALID_REQUEST for `shared` without a user or
+ * agent, which would mean all memories. See also `assertOwnerGiven`.
  */
 export function toOwnerFilter(request: ScopeRequest): OwnerFilter {
   assertOwnerGiven(request);
@@ -19,17 +19,19 @@ export function toOwnerFilter(request: ScopeRequest): OwnerFilter {
 }
 
 /**
- * INVALID_REQUEST for an id that a request names and that is undefined, such as that of a user whom an application did not
- * find: without it, the request would be about everyone.
+ * Throws INVALID_REQUEST for a `user_id` or `agent_id` that is present but undefined, for example after a failed user
+ * lookup in the application. Without this check, the request would apply to all users.
  */
 export function assertOwnerGiven(request: { user_id?: string; agent_id?: string }): void {
   for (const field of ['user_id', 'agent_id'] as const) {
     if (!(field in request) || request[field] !== undefined) continue;
-    throw invalidRequest([{ path: `/${field}`, message: `${field} must not be undefined; leave it out to name none` }]);
+    throw invalidRequest([
+      { path: `/${field}`, message: `${field} must not be undefined; omit the field for no limit` },
+    ]);
   }
 }
 
-/** Returns the user and agent of a memory as answers tell of them. */
+/** Returns the user and agent of a memory as fields of a response. */
 export function toOwner({ userId, agentId }: Owner): { user_id?: string; agent_id?: string } {
   return { ...(userId && { user_id: userId }), ...(agentId && { agent_id: agentId }) };
 }

@@ -1,21 +1,20 @@
 import type { Owner, OwnerFilter } from '../ports/storage-owner.ts';
 
-/** Whether a filter lets only some users or agents through. */
+/** Whether a filter is limited to some users or agents. */
 export function isLimited({ userIds, agentIds }: OwnerFilter): boolean {
   return userIds !== undefined || agentIds !== undefined;
 }
 
-/** Whether a memory belongs to one of some users and agents. */
 export function belongsTo({ userId, agentId }: Owner, { userIds, agentIds }: OwnerFilter): boolean {
   return (userIds?.includes(userId) ?? true) && (agentIds?.includes(agentId) ?? true);
 }
 
-export function haveOneOwner(one: Owner, other: Owner): boolean {
+export function haveSameOwner(one: Owner, other: Owner): boolean {
   return one.userId === other.userId && one.agentId === other.agentId;
 }
 
-/** Returns memories, or what else has an owner, by owner, in the order of the first of each. */
-export function groupedByOwner<Owned extends Owner>(all: readonly Owned[]): [owner: Owned, owned: Owned[]][] {
+/** Groups items by owner, in the order of the first item of each owner. */
+export function groupByOwner<Owned extends Owner>(all: readonly Owned[]): [owner: Owned, owned: Owned[]][] {
   const groups = new Map<string, [Owned, Owned[]]>();
   for (const each of all) {
     const key = `${each.userId}\0${each.agentId}`;

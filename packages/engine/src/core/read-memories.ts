@@ -4,7 +4,7 @@ import {
   type Filter,
   HistoryRequest,
   type HistoryResponse,
-  isKeepable,
+  isStorable,
   MemoriesRequest,
   type MemoriesResponse,
   type Memory,
@@ -35,7 +35,7 @@ const memoryCursors = positionCursors('memories');
 const historyCursors = numberCursors('history');
 const sessionCursors = positionCursors('session');
 const sessionsCursors = sessionPlaceCursors('sessions');
-/** A place among the users is the id of the last one. */
+/** A place in the list of users is the id of the last user. */
 const usersCursors = textCursors('users');
 
 /** See `MemoryApi.memory`. */
@@ -57,11 +57,12 @@ export async function memory(
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(checkMemories, request);
   const now = core.clock.now();
-  // The moments are no filter, so that a list goes on without them.
+  // The moments are not a filter, so the cursor also works without them.
   const { growth_at, ...list } = request;
-  const [filter, asked] = [toMemoryFilter(list), pageRequest(core, list, memoryCursors)];
+  const paging = pageRequest(core, list, memoryCursors);
+  const filter = { ...toMemoryFilter(list), ...(list.id !== undefined && { idPart: list.id }) };
   const moments = growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
-  const page = await core.storage.memories(namespace, filter, asked, now);
+  const page = await core.storage.memories(namespace, filter, paging, now);
   const growth = moments && (await core.storage.growth(namespace, filter, moments, now));
   return {
     memories: page.items.map((item) => toMemory(item, now)),
@@ -74,8 +75,8 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
 export async function session(core: Core, namespace: string, request: SessionRequest): Promise<SessionResponse> {
   assertValid(checkSession, request);
   const { session_id } = request;
-  const asked = pageRequest(core, request, sessionCursors);
-  const page = await core.storage.session(namespace, session_id, asked, core.clock.now(), toOwnerFilter(request));
+  const paging = pageRequest(core, request, sessionCursors);
+  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), toOwnerFilter(request));
   const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto, ...owner }) => {
     const merged = mergedInto !== null && { merged_into: mergedInto };
     return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...merged };
@@ -86,8 +87,8 @@ export async function session(core: Core, namespace: string, request: SessionReq
 /** See `MemoryApi.sessions`. */
 export async function sessions(core: Core, namespace: string, request: SessionsRequest): Promise<SessionsResponse> {
   assertValid(checkSessions, request);
-  const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, sessionsCursors)];
-  const page = await core.storage.sessions(namespace, filter, asked, core.clock.now());
+  const [filter, paging] = [toMemoryFilter(request), pageRequest(core, request, sessionsCursors)];
+  const page = await core.storage.sessions(namespace, filter, paging, core.clock.now());
   const sessions = page.items.map(({ sessionId, userId, total, firstAt, lastAt }) => {
     return {
       session_id: sessionId,
@@ -120,7 +121,7 @@ export async function history(
   assertValid(checkHistory, request);
   const now = core.clock.now();
   const list = { ...request, id: memoryId };
-  const asked = pageRequest(core, list, historyCursors);
+  const paging = pageRequest(core, list, historyCursors);
   const of = toOwnerFilter(request);
   assertMemoryId(memoryId);
   if (request.as_of !== undefined) {
@@ -128,7 +129,7 @@ export async function history(
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toText(text)], total: 1 };
   }
-  const page = await core.storage.history(namespace, memoryId, asked, now, of);
+  const page = await core.storage.history(namespace, memoryId, paging, now, of);
   if (!page) throw memoryNotFound();
   return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, list, page, historyCursors) };
 }
@@ -137,17 +138,17 @@ function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {
   return { revision, content, held_from: toTimestamp(heldFrom), held_until: toTimestampOrNull(heldUntil) };
 }
 
-/** Throws NOT_FOUND for an id that no memory can have; databases differ in what they make of one. */
+/** Throws NOT_FOUND for an id that cannot be stored. Databases differ in how they handle such a text. */
 export function assertMemoryId(memoryId: string): void {
-  if (!isKeepable(memoryId)) throw memoryNotFound();
+  if (!isStorable(memoryId)) throw memoryNotFound();
 }
 
-/** Returns NOT_FOUND; the id is the caller's own and is not repeated. */
+/** The message does not repeat the id, which is the caller's own text. */
 export function memoryNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'memory not found');
 }
 
-/** Returns the filter of a request as storage takes it. */
+/** Converts the filter of a request into the filter of storage. */
 export function toMemoryFilter(filter: Filter): MemoryFilter {
   return {
     ...toOwnerFilter(filter),

@@ -16,7 +16,7 @@ import type { Core } from './core.ts';
 import { answer, Stages } from './find.ts';
 import { createHighlighter } from './highlight.ts';
 import { toOwner } from './owner-request.ts';
-import type { Asked } from './ranking/asked-date.ts';
+import type { QueryContext } from './ranking/asked-date.ts';
 import { findTimeZone } from './ranking/time-zone.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { toMemoryFilter } from './read-memories.ts';
@@ -25,7 +25,7 @@ import { toMs, toTimestamp } from './time.ts';
 
 const check = createCheck(RecallRequest, 'query');
 
-/** Tells what the score of a text is made of. */
+/** Explains the score of a text. */
 type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
 
 /** See `MemoryApi.recall`. */
@@ -37,10 +37,10 @@ export async function recall(
 ): Promise<RecallResponse> {
   assertValid(check, request);
   const trimmed = trimmedQuery(request.query);
-  // As what it is held against was redacted too, and since the query is logged and may go to a model elsewhere.
+  // The stored texts are redacted too, and the query is logged and may be sent to a remote model.
   const query = core.redactor?.redact(trimmed).text ?? trimmed;
   const stages = new Stages();
-  const sought = {
+  const findRequest = {
     namespace,
     query,
     filter: { ...toMemoryFilter(request), ...(request.superseded === false && { superseded: false as const }) },
@@ -49,10 +49,11 @@ export async function recall(
     explain: request.explain,
     asked: toAsked(core, request),
   };
-  const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
-  if (request.track !== false) track(core, { namespace, keyId, of: sought.filter }, query, { answers, now, stages });
-  const getExplanation = request.explain ? explainer(query) : undefined;
-  const results = answers.map((answered) => toResult(answered, getExplanation));
+  const { answers, truncated, now } = await answer(core, findRequest, core.maxAnswerBytes, stages);
+  if (request.track !== false)
+    track(core, { namespace, keyId, of: findRequest.filter }, query, { answers, now, stages });
+  const getExplanation = request.explain ? createExplainer(query) : undefined;
+  const results = answers.map((result) => toResult(result, getExplanation));
   return {
     results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
     total: answers.length,
@@ -64,7 +65,7 @@ function getMinScore({ min_score = 0, only_relevant }: RecallRequest): number {
   return only_relevant ? Math.max(min_score, WEIGHTS.relevantScore) : min_score;
 }
 
-function toAsked({ clock, timezone }: Core, request: RecallRequest): Asked {
+function toAsked({ clock, timezone }: Core, request: RecallRequest): QueryContext {
   const now = request.asked_at === undefined ? clock.now() : toMs(request.asked_at, 'asked_at');
   const zone = request.timezone === undefined ? timezone : findTimeZone(request.timezone);
   if (zone !== undefined) return { now, zone };
@@ -93,7 +94,7 @@ function toResult({ memory, score, ranked }: Answered, getExplanation: Explain |
   };
 }
 
-/** Lets other work run between two results, since each may take a while. */
+/** Yields to other work between results, since one highlight may take a while. */
 async function addHighlights(
   results: readonly RecallResult[],
   getHighlight: (content: string) => string,
@@ -106,14 +107,14 @@ async function addHighlights(
   return highlighted;
 }
 
-function explainer(query: string): Explain {
-  const matched = wordMatcher(query, LIMITS.matchedUnits);
-  return (content, { evidence, isOfAnother }) => ({
+function createExplainer(query: string): Explain {
+  const getMatched = wordMatcher(query, LIMITS.matchedUnits);
+  return (content, { evidence, isInherited }) => ({
     evidence,
-    ...(isOfAnother && { evidence_of_another: true }),
+    ...(isInherited && { evidence_of_another: true }),
     weights: WEIGHTS.evidence,
     ...WEIGHTS.calibration,
-    matched: matched(content),
+    matched: getMatched(content),
   });
 }
 
@@ -123,7 +124,7 @@ interface Recalled {
   stages: Stages;
 }
 
-/** Counts the uses of what a recall returned, and reports it. */
+/** Counts a use of each returned memory, and reports the recall. */
 function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },

@@ -1,20 +1,23 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { KeptRecord } from '../ports/storage-kept.ts';
+import type { ExportRecord } from '../ports/storage-kept.ts';
 
-/** Memories, and about how many characters of them, that one commit keeps: other writers wait no longer than for it. */
+/** Maximum memories, and approximate maximum characters, per commit. Other writers wait for at most one commit. */
 export const CHUNK_MEMORIES = 256;
 export const CHUNK_CHARS = 1024 * 1024;
 
-/** Characters (UTF-16 units) of what a record holds: a memory's text and those before it, or none. */
-export function keptChars(record: KeptRecord): number {
+/** Returns the UTF-16 units of a memory's text and of its earlier texts; 0 for other records. */
+export function countChars(record: ExportRecord): number {
   if (!('memory' in record)) return 0;
   const { content, history } = record.memory;
   return history.reduce((sum, text) => sum + text.content.length, content.length);
 }
 
-/** The error that whoever exports is given where one memory has had more text than a line holds. */
-export function textsTooLong(id: string): MemoryError {
-  const most = `${LIMITS.exportLineBytes} bytes`;
-  return new MemoryError('UNAVAILABLE', `all texts of memory ${id} are more than the ${most} of a line; make a backup`);
+/** Creates the error for an export in which the texts of one memory exceed the limit of a line. */
+export function createTextsTooLongError(id: string): MemoryError {
+  const max = `${LIMITS.exportLineBytes} bytes`;
+  return new MemoryError(
+    'UNAVAILABLE',
+    `the texts of memory ${id} exceed the limit of ${max} per line; make a backup instead of an export`,
+  );
 }

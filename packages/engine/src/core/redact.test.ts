@@ -6,12 +6,12 @@ import { acceptRequest } from './redact.ts';
 const check = createCheck(StoreRequest, 'body');
 const accept = (request: StoreRequest) => acceptRequest(knownFormats, check, request);
 
-/** Put together here, so that no scanner of sources takes it for a secret of somebody. */
+/** Joined here, so that secret scanners do not report this file. */
 const TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');
 const CARD = '4111 1111 1111 1111';
 
-describe('a request from which secrets are taken out', () => {
-  it('has none in its content, tags, source and metadata, and says how many there were of each kind', () => {
+describe('acceptRequest', () => {
+  it('removes secrets from content, tags, source and metadata, and counts them by kind', () => {
     const { request, redacted } = accept({
       content: `Deploy with ${TOKEN}, pay with ${CARD}.`,
       tags: ['plain', TOKEN],
@@ -42,24 +42,24 @@ describe('a request from which secrets are taken out', () => {
     expect(JSON.stringify(request)).not.toMatch(/ghp_|4111/);
   });
 
-  it('keeps ids as they are, since they lead back to what a client knows them by', () => {
+  it('does not redact ids, which clients use for lookups', () => {
     const ids = { session_id: TOKEN, supersedes: TOKEN };
     expect(accept({ content: 'x', ...ids })).toEqual({ request: { content: 'x', ...ids } });
   });
 
-  it('keeps every field of metadata whose names were secrets of one kind', () => {
+  it('keeps metadata fields whose names are equal after redaction', () => {
     const { request } = accept({ content: 'x', metadata: { [TOKEN]: 1, [`${TOKEN}Z`]: 2 } });
     expect(request.metadata).toEqual({ '[redacted:github-token]': 1, '[redacted:github-token] 2': 2 });
   });
 
-  it('is the same object where it holds none, or where nothing is to be taken out', () => {
+  it('returns the same object if there are no secrets or no redactor', () => {
     const plain = { content: 'no secret', metadata: { a: [1] } };
     expect(accept(plain).request).toBe(plain);
     const secret = { content: TOKEN };
     expect(acceptRequest(undefined, check, secret)).toEqual({ request: secret });
   });
 
-  it('is refused where a text is too long without them, as it is where it was too long with them', () => {
+  it('refuses a text that is too long before or after redaction', () => {
     const tag = `password=hunter22${' x'.repeat(55)}`;
     expect(tag.length).toBeLessThanOrEqual(128);
     expect(() => accept({ content: 'x', tags: [tag] })).toThrow(MemoryError);

@@ -1,7 +1,7 @@
 import { assertValid, type Check, type Metadata, type RedactedSecrets } from '@memoryd/contract';
 import type { Redactor } from '../ports/redactor.ts';
 
-/** What a client sends of a memory and is kept; ids are none of it. */
+/** The fields of a request that are redacted. Ids are not redacted. */
 interface Texts {
   content?: string;
   tags?: string[] | null;
@@ -9,15 +9,15 @@ interface Texts {
   metadata?: Metadata | null;
 }
 
-/** A request without its secrets, and what they were; nothing where there were none. */
+/** A request without its secrets. `redacted` lists them and is absent if there were none. */
 export interface Redacted<Request> {
   request: Request;
   redacted?: RedactedSecrets[];
 }
 
 /**
- * A valid request, without the secrets in its texts where there is a redactor. INVALID_REQUEST too where a text has
- * become too long without them.
+ * Checks a request and removes the secrets from its texts if there is a redactor. Throws INVALID_REQUEST for an invalid
+ * request, and for a text that is too long after redaction.
  */
 export function acceptRequest<Request extends Texts>(
   redactor: Redactor | undefined,
@@ -34,7 +34,7 @@ export function acceptRequest<Request extends Texts>(
 function redactRequest<Request extends Texts>(redactor: Redactor, request: Request): Redacted<Request> {
   const counts = new Map<string, number>();
   const { content, tags, source, metadata } = request;
-  const cleaned = {
+  const redactedRequest = {
     ...request,
     ...(content !== undefined && { content: redact(content) }),
     ...(tags && { tags: tags.map((tag) => redact(tag)) }),
@@ -42,12 +42,12 @@ function redactRequest<Request extends Texts>(redactor: Redactor, request: Reque
     ...(metadata && { metadata: redactValue(metadata) as Metadata }),
   };
   if (counts.size === 0) return { request };
-  return { request: cleaned, redacted: Array.from(counts, ([kind, count]) => ({ kind, count })) };
+  return { request: redactedRequest, redacted: Array.from(counts, ([kind, count]) => ({ kind, count })) };
 
   function redact(text: string, name?: string): string {
-    const { text: without, kinds } = redactor.redact(text, name);
+    const { text: redacted, kinds } = redactor.redact(text, name);
     for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    return without;
+    return redacted;
   }
 
   function redactValue(value: unknown, name?: string): unknown {
@@ -60,20 +60,20 @@ function redactRequest<Request extends Texts>(redactor: Redactor, request: Reque
 
   function redactNumber(value: number, name?: string): unknown {
     const text = String(value);
-    const without = redact(text, name);
-    return without === text ? value : without;
+    const redacted = redact(text, name);
+    return redacted === text ? value : redacted;
   }
 
-  // Names may hold secrets too; of two that are then equal, both stay.
+  // Field names may contain secrets too. If two names are equal after redaction, both fields stay.
   function redactFields(fields: [string, unknown][]): Record<string, unknown> {
-    const taken = new Set<string>();
-    const cleanedFields = fields.map(([field, value]) => {
+    const used = new Set<string>();
+    const redactedFields = fields.map(([field, value]) => {
       const name = redact(field);
-      let free = name;
-      for (let n = 2; taken.has(free); n++) free = `${name} ${n}`;
-      taken.add(free);
-      return [free, redactValue(value, field)] as const;
+      let unique = name;
+      for (let n = 2; used.has(unique); n++) unique = `${name} ${n}`;
+      used.add(unique);
+      return [unique, redactValue(value, field)] as const;
     });
-    return Object.fromEntries(cleanedFields);
+    return Object.fromEntries(redactedFields);
   }
 }

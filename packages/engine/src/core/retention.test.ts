@@ -10,7 +10,7 @@ const unused: Retainable = { importance: 0.5, storedAt: STORED_AT, accessCount: 
 const afterDays = (days: number, fields: Partial<Retainable> = {}) =>
   getRetention({ ...unused, ...fields }, STORED_AT + days * DAY_MS);
 
-/** Any memory that the service may hold, and any time to ask at: before it was stored too, as after a clock set back. */
+/** Any memory at any time, including times before it was stored, as after a clock was set back. */
 const anyTime = fc.integer({ min: Date.UTC(0), max: Date.UTC(9999) });
 const anyMemory: fc.Arbitrary<Retainable> = fc.record({
   importance: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -18,7 +18,7 @@ const anyMemory: fc.Arbitrary<Retainable> = fc.record({
   accessCount: fc.nat(1_000_000_000),
   accessedAt: fc.option(anyTime),
 });
-/** A memory as it comes about in order: asked for after it was stored, and at a later time looked at. */
+/** A memory whose last use is after its storing and before the evaluation. */
 const ordinary = fc
   .record({
     importance: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -43,7 +43,7 @@ describe('retention', () => {
     );
   });
 
-  it('never rises with time alone', () => {
+  it('never increases with time alone', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, later, (memory, now, ms) => {
         expect(getRetention(memory, now + ms)).toBeLessThanOrEqual(getRetention(memory, now));
@@ -51,7 +51,7 @@ describe('retention', () => {
     );
   });
 
-  it('is told the same of what is new, however often it was asked for', () => {
+  it('rounds to 1 for a new memory, independent of its uses', () => {
     const soon = fc.integer({ min: 0, max: DAY_MS });
     fc.assert(
       fc.property(anyMemory, soon, soon, ({ importance, accessCount }, toUse, age) => {
@@ -63,7 +63,7 @@ describe('retention', () => {
     );
   });
 
-  it('never falls with use', () => {
+  it('never decreases with a use', () => {
     fc.assert(
       fc.property(ordinary, fc.integer({ min: 1, max: 1000 }), ({ memory, now }, uses) => {
         const used = { ...memory, accessCount: memory.accessCount + uses, accessedAt: now };
@@ -72,7 +72,7 @@ describe('retention', () => {
     );
   });
 
-  it('never falls when the last use was later', () => {
+  it('never decreases with a later last use', () => {
     fc.assert(
       fc.property(ordinary, fc.double({ min: 0, max: 1, noNaN: true }), ({ memory, now }, part) => {
         const accessedAt = memory.accessedAt + Math.floor(part * (now - memory.accessedAt));
@@ -81,7 +81,7 @@ describe('retention', () => {
     );
   });
 
-  it('never falls with importance', () => {
+  it('never decreases with importance', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, fc.double({ min: 0, max: 1, noNaN: true }), (memory, now, importance) => {
         const [less, more] = [memory.importance, importance].sort((a, b) => a - b);
@@ -91,7 +91,7 @@ describe('retention', () => {
     );
   });
 
-  it('changes with each of them where it is neither near 0 nor near 1', () => {
+  it('changes with time, importance and use at medium values', () => {
     const retention = afterDays(60);
     expect(afterDays(61)).toBeLessThan(retention);
     expect(afterDays(60, { importance: 0.6 })).toBeGreaterThan(retention);
@@ -101,23 +101,23 @@ describe('retention', () => {
     );
   });
 
-  it('is .5 after thirty days for a memory of middling importance that nobody asked for', () => {
+  it('is .5 after 30 days for a memory of importance .5 without uses', () => {
     expect(afterDays(30)).toBeCloseTo(0.5, 9);
     expect(afterDays(365)).toBeGreaterThan(0);
   });
 
-  it('takes about as long to fall as the importance says', () => {
+  it('reaches .5 after 4 days for importance 0 and after 220 days for importance 1', () => {
     expect(afterDays(4, { importance: 0 })).toBeCloseTo(0.5, 1);
     expect(afterDays(220, { importance: 1 })).toBeCloseTo(0.5, 1);
   });
 
-  it('is that of a new memory in its first hour and where the storing lies ahead', () => {
+  it('is that of a new memory in its first hour, and if it was stored in the future', () => {
     expect(afterDays(0)).toBe(afterDays(1 / 24));
     expect(afterDays(-1000)).toBe(afterDays(0));
     expect(afterDays(1)).toBeLessThan(afterDays(0));
   });
 
-  it('comes near the sum over all uses where they are spread evenly', () => {
+  it('approximates the sum over all uses if they are evenly spread', () => {
     const days = 100;
     const uses = 49;
     const ages = Array.from({ length: uses + 1 }, (_, i) => days - i * 2);

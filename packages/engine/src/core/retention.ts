@@ -1,59 +1,59 @@
 const DAY_MS = 86_400_000;
 
-/** What is younger counts as an hour old: a memory is not yet fading, and being asked for at once says little. */
+/** Minimum age. Within the first hour a memory does not fade, and a use says little. */
 const MIN_AGE_DAYS = 1 / 24;
 
-/** Age, in days, at which a memory of middling importance that nobody asked for is retained with even odds. */
+/** Age in days at which a memory of importance .5 without uses has a retention of .5. */
 const EVEN_AGE_DAYS = 30;
 
-/** Noise of activation; models of people's memory have .2 to .5 (Anderson et al. 2004). */
+/** Noise of activation; models of human memory use .2 to .5 (Anderson et al. 2004). */
 const NOISE = 0.4;
 
-/** What the largest importance adds to activation over the smallest: lifetimes from 4 to 220 days where 30 are even. */
+/** Difference in activation between the largest and the smallest importance: 4 to 220 days instead of the 30 above. */
 const IMPORTANCE_SPAN = 2;
 
-/** What retention rests on. Times are milliseconds since 1970. */
+/** The inputs of retention. Times are milliseconds since 1970. */
 export interface Retainable {
-  /** From 0 to 1; .5 is middling. */
+  /** From 0 to 1; the default is .5. */
   importance: number;
   storedAt: number;
-  /** How often it was given out, and when last. */
+  /** Number of uses by recall, and time of the last use. */
   accessCount: number;
   accessedAt: number | null;
 }
 
 /**
- * How likely a memory is still to be of use, from 0 to 1: it falls with time as a power of it, and rises with use and
- * importance. ACT-R's probability of retrieval, `1 / (1 + exp((threshold - activation) / noise))` (Anderson et al. 2004,
- * "An integrated theory of the mind", equations 2 and 4), of the base-level activation
+ * Returns the probability that a memory is still useful, from 0 to 1. It decreases with time as a power law, and
+ * increases with use and importance. It is ACT-R's probability of retrieval, `1 / (1 + exp((threshold - activation) /
+ * noise))` (Anderson et al. 2004, "An integrated theory of the mind", equations 2 and 4), of the base-level activation
  *
  *   ln(sum over uses of age ^ -d),   d = .5, ages in days
  *
- * after which people's memory follows how often and how lately their surroundings ask for something (Anderson and
- * Schooler 1991, "Reflections of the environment in memory"). Storing is the first use. Since only the number of uses
- * and the last of them are known, the rest count as spread evenly over the lifetime (Petrov 2006, "Computationally
- * efficient approximation of the base-level learning equation in ACT-R", with the latest use exact), which for d = .5 is
+ * which models how human memory follows the frequency and recency of need in the environment (Anderson and Schooler
+ * 1991, "Reflections of the environment in memory"). Storing is the first use. Only the number of uses and the last use
+ * are known, so the others are assumed evenly spread over the lifetime (Petrov 2006, "Computationally efficient
+ * approximation of the base-level learning equation in ACT-R", with the latest use exact), which for d = .5 is
  *
  *   last ^ -.5 + 2 (uses - 1) / (lifetime ^ .5 + last ^ .5)
  *
- * Importance is added to the activation. A memory that lies ahead, stored before the clock was set back, is as new.
+ * Importance is added to the activation. A memory from the future, stored before the clock was set back, counts as new.
  */
 export function getRetention({ importance, storedAt, accessCount, accessedAt }: Retainable, now: number): number {
-  const lifetime = ageDays(storedAt, now);
-  // A duplicate that was merged into this memory may have been asked for before this one was stored.
-  const last = Math.min(lifetime, ageDays(accessedAt ?? storedAt, now));
+  const lifetime = getAgeDays(storedAt, now);
+  // A merged duplicate may have been used before this memory was stored.
+  const last = Math.min(lifetime, getAgeDays(accessedAt ?? storedAt, now));
   const strength = 1 / Math.sqrt(last) + (2 * accessCount) / (Math.sqrt(lifetime) + Math.sqrt(last));
   const activation = Math.log(strength) + IMPORTANCE_SPAN * (importance - 0.5);
   const threshold = -Math.log(EVEN_AGE_DAYS) / 2;
   return 1 / (1 + Math.exp((threshold - activation) / NOISE));
 }
 
-/** Recall tells retention to a thousandth. */
+/** Recall rounds retention to thousandths. */
 export const RETENTION_STEPS = 1000;
 
-/** From which on it is told as whole: what is so new that nobody need have asked for it, no use makes any newer. */
+/** Minimum retention that rounds to 1. A memory at or above is so new that further uses do not change its score. */
 export const WHOLE_RETENTION = 1 - 0.5 / RETENTION_STEPS;
 
-function ageDays(since: number, now: number): number {
+function getAgeDays(since: number, now: number): number {
   return Math.max(MIN_AGE_DAYS, (now - since) / DAY_MS);
 }

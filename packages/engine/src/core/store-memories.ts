@@ -4,7 +4,7 @@ import {
   createCheck,
   DEFAULTS,
   invalidRequest,
-  isKeepable,
+  isStorable,
   LIMITS,
   MemoryError,
   type RedactedSecrets,
@@ -26,7 +26,7 @@ import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs, toMsOrNull } from './time.ts';
 
 const checkOne = createCheck(StoreRequest, 'body');
-const checkOfBatch = createCheck(StoreRequest, 'memory');
+const checkBatchItem = createCheck(StoreRequest, 'memory');
 
 /** See `MemoryApi.store`. */
 export async function store(
@@ -36,15 +36,15 @@ export async function store(
   options: StoreOptions = {},
 ): Promise<StoreResponse> {
   const { request: accepted, redacted } = acceptStore(core, checkOne, request);
-  const key = checkedKey(options);
-  const memory = newMemory(core, namespace, accepted, core.arrivals.now());
+  const key = getIdempotencyKey(options);
+  const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
     core.events.publishMemories(namespace, 'stored', [memory]);
     await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
   }
-  return toAnswer(stored, memory, redacted);
+  return toResponse(stored, memory, redacted);
 }
 
 /** See `acceptRequest`. */
@@ -54,8 +54,8 @@ function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): R
   return { ...accepted, request: withoutNulls(accepted.request) };
 }
 
-/** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
-function newMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
+/** Returns the memory for a valid request. Throws INVALID_REQUEST for times outside the supported years. */
+function toNewMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
   return {
     namespace,
     id: core.ids.next(),
@@ -74,15 +74,15 @@ function newMemory(core: Core, namespace: string, request: StoreFields, arrivedA
   };
 }
 
-/** What a caller is answered; throws where the memory was not kept. */
-function toAnswer(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
+/** Returns the response for a stored memory; throws the error if it was not stored. */
+function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
   switch (stored.outcome) {
     case 'stored':
       return { id: memory.id, status: 'stored', ...(redacted && { redacted }) };
     case 'repeated':
       return { id: stored.id, status: 'stored', ...(redacted && { redacted }) };
     case 'conflict':
-      throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+      throw new MemoryError('CONFLICT', 'the idempotency key was already used with a different request; use a new key');
     case 'over-quota':
       throw quotaExceeded(stored);
     case 'superseded-unknown':
@@ -92,29 +92,29 @@ function toAnswer(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSe
   }
 }
 
-/** Returns FORBIDDEN, naming the quota and what makes room. */
+/** Creates the FORBIDDEN error, which names the quota and the ways to free or raise it. */
 export function quotaExceeded({ holder, of, most }: OverQuota): MemoryError {
   const quota = of === 'memories' ? counted(most, 'memory', 'memories') : `${counted(most, 'byte')} of text`;
   return new MemoryError(
     'FORBIDDEN',
-    `the quota of the ${holder}, ${quota}, leaves no room for this: forget memories, or have an operator raise it ` +
+    `the quota of the ${holder} (${quota}) would be exceeded: forget memories, or ask an operator to raise it ` +
       `(memoryd ${holder === 'user' ? 'users quota USER' : 'namespaces quota NAME'} --${of} N)`,
   );
 }
 
-/** The idempotency key, where there is one. INVALID_REQUEST when it is empty, too long or cannot be kept. */
-function checkedKey({ idempotencyKey: key }: StoreOptions): string | undefined {
+/** Returns the idempotency key if given. Throws INVALID_REQUEST if it is empty, too long or cannot be stored. */
+function getIdempotencyKey({ idempotencyKey: key }: StoreOptions): string | undefined {
   if (key === undefined) return undefined;
   const length = [...key].length;
   const isGoodLength = length >= 1 && length <= LIMITS.idempotencyKeyChars;
-  if (isGoodLength && isKeepable(key)) return key;
+  if (isGoodLength && isStorable(key)) return key;
   const must = isGoodLength
     ? 'not contain U+0000 or a lone surrogate'
     : `be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;
   throw invalidRequest([{ path: '/Idempotency-Key', message: `Idempotency-Key must ${must}` }]);
 }
 
-/** Returns the SHA-256 of a request in hexadecimal, the same however the fields of its objects are ordered. */
+/** Returns the SHA-256 of a request in hexadecimal, independent of the order of object fields. */
 export async function requestDigest(request: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(request, sortFields));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
@@ -134,11 +134,11 @@ export async function storeBatch(
   options: StoreOptions = {},
 ): Promise<StoreBatchResponse> {
   assertBatch(requests);
-  const batch: Batch = { namespace, key: checkedKey(options), arrivedAt: core.arrivals.now() };
+  const batch: Batch = { namespace, key: getIdempotencyKey(options), arrivedAt: core.arrivals.now() };
   const chunks: Promise<StoreBatchResult[]>[] = [];
   for (const chunk of splitIntoChunks(requests)) {
     chunks.push(storeChunk(core, batch, chunk));
-    // One is made ready while the one before it is written.
+    // Prepares a chunk while the previous chunk is written.
     await chunks.at(-2);
   }
   const results = (await Promise.all(chunks)).flat();
@@ -146,21 +146,21 @@ export async function storeBatch(
   return { results, stored_count: results.length - failed, failed_count: failed };
 }
 
-// Only of the batch as a whole: its memories are checked one by one, so that none spoils the others.
+// Checks the batch as a whole. Its memories are checked one by one, so that an invalid one does not affect the others.
 function assertBatch(requests: unknown): void {
   if (Array.isArray(requests) && requests.length <= LIMITS.batchItems) return;
   const message = `body must be an array of at most ${LIMITS.batchItems} memories to store`;
   throw invalidRequest([{ path: '', message }]);
 }
 
-/** What all memories of a batch share. They arrive at the same time, and stand in the order of the batch. */
+/** The values that all memories of a batch share. The memories have one arrival time, and the order of the batch. */
 interface Batch {
   namespace: string;
   key: string | undefined;
   arrivedAt: number;
 }
 
-/** Some memories of a batch, and the place in it of the first. */
+/** A part of a batch, and the index of its first memory. */
 interface Chunk {
   start: number;
   requests: StoreRequest[];
@@ -171,7 +171,7 @@ function* splitIntoChunks(requests: StoreBatchRequest): Iterable<Chunk> {
   let chars = 0;
   for (const [place, request] of requests.entries()) {
     chunk.requests.push(request);
-    // It has not been checked yet, so it may be anything.
+    // The request has not been checked yet and may be any value.
     const content: unknown = (request as Partial<StoreRequest> | null | undefined)?.content;
     if (typeof content === 'string') chars += content.length;
     if (chunk.requests.length < CHUNK_MEMORIES && chars < CHUNK_CHARS) continue;
@@ -182,51 +182,58 @@ function* splitIntoChunks(requests: StoreBatchRequest): Iterable<Chunk> {
   if (chunk.requests.length > 0) yield chunk;
 }
 
-/** A memory that is to be kept, and the request for it, without the secrets that were in it. */
-interface Wanted extends Redacted<StoreFields> {
+/** An accepted memory, and its redacted request. */
+interface AcceptedItem extends Redacted<StoreFields> {
   memory: NewMemory;
 }
 
-/** Never rejects: what goes wrong is told in the results. */
+/** Never rejects; errors are returned as results. */
 async function storeChunk(core: Core, batch: Batch, { start, requests }: Chunk): Promise<StoreBatchResult[]> {
   const { namespace, key } = batch;
-  const items = requests.map((request) => orRefused(() => readItem(core, batch, request)));
-  if (key !== undefined) await nameItems(items, (i) => `${key}\n${start + i}`);
-  const kept = (await keepItems(core, namespace, items.filter(isWanted))).values();
+  const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));
+  if (key !== undefined) await addIdempotencyKeys(items, (i) => `${key}\n${start + i}`);
+  const stored = (await storeItems(core, namespace, items.filter(isAccepted))).values();
   return items.map((item, i) => {
-    const outcome = isWanted(item) ? (kept.next().value as StoreResponse | MemoryError) : item;
-    return outcome instanceof MemoryError ? refusal(outcome, start + i) : outcome;
+    const outcome = isAccepted(item) ? (stored.next().value as StoreResponse | MemoryError) : item;
+    return outcome instanceof MemoryError ? toErrorResult(outcome, start + i) : outcome;
   });
 }
 
-function isWanted(item: Wanted | MemoryError): item is Wanted {
+function isAccepted(item: AcceptedItem | MemoryError): item is AcceptedItem {
   return !(item instanceof MemoryError);
 }
 
-function readItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreRequest): Wanted {
-  const accepted = acceptStore(core, checkOfBatch, request);
-  return { ...accepted, memory: newMemory(core, namespace, accepted.request, arrivedAt) };
+function acceptItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreRequest): AcceptedItem {
+  const accepted = acceptStore(core, checkBatchItem, request);
+  return { ...accepted, memory: toNewMemory(core, namespace, accepted.request, arrivedAt) };
 }
 
-// A line end is in no key that comes as a header, so no store of its own has such a key.
-async function nameItems(items: (Wanted | MemoryError)[], getKey: (place: number) => string): Promise<void> {
-  const naming = items.map(async (item, i) => {
-    if (isWanted(item)) item.memory.idempotency = { key: getKey(i), digest: await requestDigest(item.request) };
+// A key from a header contains no line break, so the keys of batch items cannot equal the key of a single store.
+async function addIdempotencyKeys(
+  items: (AcceptedItem | MemoryError)[],
+  getKey: (place: number) => string,
+): Promise<void> {
+  const additions = items.map(async (item, i) => {
+    if (isAccepted(item)) item.memory.idempotency = { key: getKey(i), digest: await requestDigest(item.request) };
   });
-  await Promise.all(naming);
+  await Promise.all(additions);
 }
 
-async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promise<(StoreResponse | MemoryError)[]> {
-  if (wanted.length === 0) return [];
-  const memories = wanted.map(({ memory }) => memory);
+async function storeItems(
+  core: Core,
+  namespace: string,
+  accepted: AcceptedItem[],
+): Promise<(StoreResponse | MemoryError)[]> {
+  if (accepted.length === 0) return [];
+  const memories = accepted.map(({ memory }) => memory);
   let outcomes: StoreOutcome[];
   try {
     const storing = core.storage.storeMany(memories);
-    core.embedding?.giveWayTo(storing);
+    core.embedding?.yieldTo(storing);
     outcomes = await storing;
   } catch (error) {
-    const refused = reportedRefusal(core, memories.length, error);
-    return memories.map(() => refused);
+    const failure = reportFailure(core, memories.length, error);
+    return memories.map(() => failure);
   }
   const stored = memories.flatMap((memory, i) => {
     const outcome = outcomes[i];
@@ -239,12 +246,12 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
     stored.map(({ memory }) => memory),
   );
   await core.embedding?.stored(stored.map(({ pending }) => pending));
-  return wanted.map(({ memory, redacted }, i) =>
-    orRefused(() => toAnswer(outcomes[i] as StoreOutcome, memory, redacted)),
+  return accepted.map(({ memory, redacted }, i) =>
+    catchMemoryError(() => toResponse(outcomes[i] as StoreOutcome, memory, redacted)),
   );
 }
 
-function orRefused<T>(make: () => T): T | MemoryError {
+function catchMemoryError<T>(make: () => T): T | MemoryError {
   try {
     return make();
   } catch (error) {
@@ -253,15 +260,15 @@ function orRefused<T>(make: () => T): T | MemoryError {
   }
 }
 
-function reportedRefusal(core: Core, memories: number, error: unknown): MemoryError {
+function reportFailure(core: Core, memories: number, error: unknown): MemoryError {
   const isExpected = error instanceof MemoryError;
   const level = isExpected ? 'warn' : 'error';
   core.telemetry.report({ level, component: 'storage', event: 'chunk_not_stored', facts: { memories }, error });
-  return isExpected ? error : new MemoryError('INTERNAL_ERROR', 'server error; the log tells more', { cause: error });
+  return isExpected ? error : new MemoryError('INTERNAL_ERROR', 'server error; see the server log', { cause: error });
 }
 
-/** The error of one memory, its details led to by the place in the batch. */
-function refusal({ body }: MemoryError, place: number): StoreBatchResult {
+/** Returns the error of one memory. The index in the batch is prefixed to the paths of its details. */
+function toErrorResult({ body }: MemoryError, place: number): StoreBatchResult {
   const details = body.details?.map(({ path, message }) => ({ path: `/${place}${path}`, message }));
   return { error: { ...body, ...(details && { details }) } };
 }

@@ -4,8 +4,8 @@ import { ArrivalClock, paced } from './time.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What arrivals are told while the clock shows these times, one after the other. */
-function told(...times: number[]): number[] {
+/** Returns the arrival times for successive times of the clock. */
+function getArrivalTimes(...times: number[]): number[] {
   let now = 0;
   const arrivals = new ArrivalClock({ now: () => now });
   return times.map((time) => {
@@ -14,8 +14,8 @@ function told(...times: number[]): number[] {
   });
 }
 
-it('keeps the order of arrival while the clock is set back by up to a day', () => {
-  expect(told(5 * DAY_MS, 4 * DAY_MS, 4.5 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
+it('ArrivalClock keeps the order of arrivals if the clock is set back by up to a day', () => {
+  expect(getArrivalTimes(5 * DAY_MS, 4 * DAY_MS, 4.5 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
     5 * DAY_MS,
     5 * DAY_MS,
     5 * DAY_MS,
@@ -24,8 +24,8 @@ it('keeps the order of arrival while the clock is set back by up to a day', () =
   ]);
 });
 
-it('follows a clock that is set back by more, and any that is set forward', () => {
-  expect(told(5 * DAY_MS, 90 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
+it('ArrivalClock follows a clock that is set forward, or set back by more than a day', () => {
+  expect(getArrivalTimes(5 * DAY_MS, 90 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
     5 * DAY_MS,
     90 * DAY_MS,
     5 * DAY_MS,
@@ -33,21 +33,21 @@ it('follows a clock that is set back by more, and any that is set forward', () =
   ]);
 });
 
-describe('a part of work that nobody waits for', () => {
-  it('is followed by a pause in which others have their turn, and then answers', async () => {
-    let othersHadTurn = false;
-    const answer = await paced(async () => {
+describe('paced', () => {
+  it('pauses for other work before it returns the result', async () => {
+    let hasOtherWorkRun = false;
+    const result = await paced(async () => {
       await delay(20);
       setTimeout(() => {
-        othersHadTurn = true;
+        hasOtherWorkRun = true;
       }, 0);
       return 'done';
     });
-    expect(answer).toBe('done');
-    expect(othersHadTurn).toBe(true);
+    expect(result).toBe('done');
+    expect(hasOtherWorkRun).toBe(true);
   });
 
-  it('tells its failure', async () => {
+  it('rejects if the work fails', async () => {
     await expect(paced(() => Promise.reject(new Error('the disk is full')))).rejects.toThrow('the disk is full');
   });
 });

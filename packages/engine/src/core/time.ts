@@ -1,7 +1,11 @@
 import { invalidRequest, parseTime, TIME_MUST } from '@memoryd/contract';
 import type { Clock } from '../ports/runtime.ts';
 
-/** Returns the milliseconds since 1970 of a time. INVALID_REQUEST, naming the field, for any other text. */
+/**
+ * Returns the milliseconds since 1970 of a time. Throws INVALID_REQUEST, naming the field, for any other text.
+ *
+ * @param edge whether a period such as a day stands for its first or its last millisecond
+ */
 export function toMs(time: string, field: string, edge: 'first' | 'last' = 'first'): number {
   const ms = parseTime(time, edge);
   if (ms !== undefined) return ms;
@@ -20,12 +24,12 @@ export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }
 
-/** A clock that is set back by more has been wrong for so long that its times say less than the new ones. */
+/** If the clock is set back by more than this, its new time is trusted over the old one. */
 const MAX_HELD_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The time at which memories arrive: never before the one that arrived last, so that a clock that is set back does not
- * change their order. While it is behind by at most a day, what arrives is given the time of the last arrival.
+ * The arrival time of memories. The time never goes back, so that a clock that is set back does not change the order of
+ * memories. While the clock is behind by at most a day, new memories get the time of the last arrival.
  */
 export class ArrivalClock implements Clock {
   readonly #clock: Clock;
@@ -42,12 +46,12 @@ export class ArrivalClock implements Clock {
   }
 }
 
-/** Longest pause, however long the work before it took. */
+/** Maximum pause in ms. */
 const MAX_PAUSE_MS = 100;
 
 /**
- * Does a part of some work that nobody waits for, and then lets others have the machine for as long as it took, or for
- * 100 ms where that is less; rejects at once where the work fails.
+ * Does a part of background work, then pauses for as long as it took, at most 100 ms, so that other work can run.
+ * Rejects without a pause if the work fails.
  */
 export async function paced<T>(work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();

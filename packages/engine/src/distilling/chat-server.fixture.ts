@@ -9,7 +9,7 @@ interface Memory {
 }
 
 interface ChatRequest {
-  /** What the user message holds. */
+  /** The memories in the user message. */
   memories: Memory[];
   /** The system message. */
   instructions: string;
@@ -17,7 +17,7 @@ interface ChatRequest {
   headers: IncomingHttpHeaders;
 }
 
-/** What the model says, as text or as what becomes one; or what happens instead of an answer. */
+/** The model's message, as text or as an object that becomes JSON, or a failure to inject. */
 export type Reply =
   | { says: unknown; finishReason?: string }
   | { refuses: string }
@@ -28,19 +28,22 @@ export type Reply =
   | 'endless body'
   | 'disconnect';
 
-/** A running server; what it replies may be changed while it runs. */
+/** A running server. Its replies can change while it runs. */
 export interface ChatServer {
-  /** What comes before `/chat/completions`. */
+  /** Base URL, without `/chat/completions`. */
   readonly url: string;
   readonly requests: ChatRequest[];
   model: string;
-  /** Key that it wants, where it wants one. */
+  /** Required API key; undefined to require none. */
   apiKey: string | undefined;
   reply: (memories: Memory[]) => Reply;
   close(): Promise<void>;
 }
 
-/** A server that speaks the OpenAI chat protocol, as a third party would. Its model states the first line of each memory. */
+/**
+ * Starts a server of the OpenAI chat protocol, like one of a third party. Its model returns the first line of each
+ * memory as a fact.
+ */
 export async function startChatServer(): Promise<ChatServer> {
   const http = createServer(async (request, response) => {
     let text = '';
@@ -64,7 +67,7 @@ export async function startChatServer(): Promise<ChatServer> {
     requests: [],
     model: 'first-lines',
     apiKey: undefined,
-    reply: (memories) => ({ says: { facts: firstLines(memories), corrections: [] } }),
+    reply: (memories) => ({ says: { facts: getFirstLines(memories), corrections: [] } }),
     async close() {
       http.closeAllConnections();
       http.close();
@@ -74,8 +77,8 @@ export async function startChatServer(): Promise<ChatServer> {
   return server;
 }
 
-/** Each of the first eight memories as a fact. */
-function firstLines(memories: Memory[]): { text: string; sources: string[] }[] {
+/** Returns the first line of each of the first eight memories as a fact. */
+function getFirstLines(memories: Memory[]): { text: string; sources: string[] }[] {
   return memories.slice(0, 8).map(({ id, content }) => {
     const [line = ''] = content.trim().split(/\s*[\n\r\u2028]\s*/);
     return { text: [...line].slice(0, 100).join(''), sources: [id] };
@@ -89,15 +92,15 @@ function send(response: ServerResponse, reply: Reply, model: string): void {
   else if (reply === 'hang') return;
   else if ('status' in reply) refuse(response, reply.status, reply.message ?? 'no', reply.headers);
   else if ('body' in reply) response.writeHead(200).end(reply.body);
-  else if ('refuses' in reply) answer(response, model, { content: null, refusal: reply.refuses }, 'stop');
+  else if ('refuses' in reply) sendCompletion(response, model, { content: null, refusal: reply.refuses }, 'stop');
   else {
     const content = typeof reply.says === 'string' ? reply.says : JSON.stringify(reply.says);
-    answer(response, model, { content }, reply.finishReason ?? 'stop');
+    sendCompletion(response, model, { content }, reply.finishReason ?? 'stop');
   }
 }
 
-function answer(response: ServerResponse, model: string, said: object, finish_reason: string): void {
-  const choices = [{ index: 0, message: { role: 'assistant', ...said }, finish_reason }];
+function sendCompletion(response: ServerResponse, model: string, message: object, finish_reason: string): void {
+  const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }];
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   const body = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, choices, usage };
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -2,6 +2,6 @@ import { describe } from 'vitest';
 import { distillerContract } from '../ports/distiller.contract.ts';
 import { extractive } from './extractive.ts';
 
-describe('distilling by quotes', () => {
+describe('extractive distiller', () => {
   distillerContract(() => extractive);
 });

@@ -1,7 +1,7 @@
 import { EXTRACTIVE, extract } from '../core/distil/extract.ts';
 import type { Distiller } from '../ports/distiller.ts';
 
-/** The distiller that needs no model: it quotes its sources. */
+/** A distiller without a model, which quotes its sources. */
 export const extractive: Distiller = {
   name: EXTRACTIVE,
   quotes: true,

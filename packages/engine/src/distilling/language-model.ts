@@ -13,46 +13,47 @@ import {
 } from '../ports/distiller.ts';
 import {
   type FailureKind,
-  type Patience,
   type Protocol,
   RemoteFailure,
   type RemoteModel,
   RemoteModelClient,
   type RemoteSetting,
+  type RetryPolicy,
 } from '../remote-model.ts';
 
-/** A model on a processor writes some words a second; nobody waits for a consolidation. */
-const PATIENCE: Patience = { attemptMs: 120_000, totalMs: 180_000, retries: 2 };
+/** Long timeouts, since a model on a CPU writes only some words per second and no caller waits for a consolidation. */
+const PATIENCE: RetryPolicy = { attemptMs: 120_000, totalMs: 180_000, retries: 2 };
 
 const PROTOCOL: Protocol = {
   path: '/chat/completions',
   server: 'the language model',
   answers: 'chat completions',
-  // The text is at most some kilobytes; a model that reasons may send much more beside it.
-  largestAnswerBytes: 1024 * 1024,
+  // The text is at most some kilobytes, but a reasoning model may send much more with it.
+  maxResponseBytes: 1024 * 1024,
 };
 
 /**
- * Most UTF-16 units of a request's messages: about 6,000 tokens of English, 24,000 of Chinese. A larger group is not
- * sent at all, since a part of it would be distilled as if it were the whole.
+ * Maximum UTF-16 units of a request's messages: about 6,000 tokens of English, 24,000 of Chinese. A larger group is not
+ * sent, since a part of it would be distilled as if it were the whole.
  */
 const MAX_REQUEST_CHARS = 24_000;
 
 const OPTIONS: Record<RemoteSetting, DistillerOption> = { url: 'llmUrl', model: 'llmModel', apiKey: 'llmApiKey' };
 
-/** What goes wrong because of one group's texts. */
-const FOR_ONE_GROUP: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'too long', 'unusable']);
+/** Failures that are caused by the texts of one group. */
+const GROUP_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'too long', 'unusable']);
 
 /**
- * A distiller that asks a model behind the OpenAI chat protocol for the facts of a group, each with the ids of its
- * sources. Memories go as data in JSON, and of the answer only that counts which the group bears out (`answer.ts`).
+ * Returns a distiller that asks a model behind the OpenAI chat protocol for the facts of a group, each with the ids of
+ * its sources. Memories are sent as JSON data. Facts and corrections of the response that the group does not support
+ * are dropped.
  *
- * A request names the model and its messages and nothing else, because servers differ in which further parameters
- * (temperature, form of the answer, length) they refuse.
+ * A request has only the model and its messages, because servers differ in which other parameters (temperature,
+ * response format, length) they reject.
  *
- * @throws DistillerUnavailable for a key that no header can hold
+ * @throws DistillerUnavailable if the API key cannot be a header value
  */
-export function llmDistiller(model: RemoteModel, patience: Patience = PATIENCE): Distiller {
+export function createLanguageModelDistiller(model: RemoteModel, patience: RetryPolicy = PATIENCE): Distiller {
   const client = createClient(model);
   return {
     name: model.model,
@@ -60,10 +61,10 @@ export function llmDistiller(model: RemoteModel, patience: Patience = PATIENCE):
     async distil(group, signal) {
       signal.throwIfAborted();
       try {
-        const answer = await client.post({ body: getBody(group), patience, secret: true, signal });
-        return toDistilled(answer, group, model.model);
+        const response = await client.post({ body: getBody(group), patience, secret: true, signal });
+        return toDistilled(response, group, model.model);
       } catch (error) {
-        throw signal.aborted ? signal.reason : getError(error);
+        throw signal.aborted ? signal.reason : toDistillerError(error);
       }
     },
   };
@@ -73,25 +74,25 @@ function createClient(model: RemoteModel): RemoteModelClient {
   try {
     return new RemoteModelClient(model, PROTOCOL);
   } catch (error) {
-    throw getError(error);
+    throw toDistillerError(error);
   }
 }
 
 function getBody(group: DistilGroup): object {
-  const messages = messagesFor(group);
+  const messages = getMessages(group);
   const chars = messages.reduce((sum, { content }) => sum + content.length, 0);
   if (chars > MAX_REQUEST_CHARS) {
-    throw new DistillerUnavailable(`the group is larger than one request (${MAX_REQUEST_CHARS} characters)`);
+    throw new DistillerUnavailable(`the group is larger than the request limit of ${MAX_REQUEST_CHARS} characters`);
   }
   return { messages };
 }
 
-function getError(error: unknown): unknown {
+function toDistillerError(error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const { kind, message, setting, cause } = error;
   return new DistillerUnavailable(message, {
     ...(setting && { option: OPTIONS[setting] }),
-    forAll: !FOR_ONE_GROUP.has(kind),
+    forAll: !GROUP_FAILURES.has(kind),
     cause,
   });
 }
@@ -126,8 +127,8 @@ Corrections
 - "corrected" is the earlier id and "by" the later one. Both quotes are copied from the contents of those memories to the
   letter, and show what was said before and what replaces it.`;
 
-/** What the model is asked about a group: the rules, and the memories as data. */
-function messagesFor({ sources }: DistilGroup): ChatMessage[] {
+/** Returns the messages for a group: the instructions and the memories as data. */
+function getMessages({ sources }: DistilGroup): ChatMessage[] {
   const memories = sources.map(({ id, createdAt, content, tags, sessionId }) => {
     const { speakerName } = readTraits(content, tags);
     return {
@@ -144,7 +145,7 @@ function messagesFor({ sources }: DistilGroup): ChatMessage[] {
   ];
 }
 
-/** The part of an answer that matters; https://platform.openai.com/docs/api-reference/chat/object */
+/** The used part of a response; https://platform.openai.com/docs/api-reference/chat/object */
 const ChatCompletion = Type.Object({
   choices: Type.Array(
     Type.Object({
@@ -159,8 +160,8 @@ const ChatCompletion = Type.Object({
 });
 type ChatCompletion = Static<typeof ChatCompletion>;
 
-/** What the model is asked for, as the prompt says it. */
-const Answer = Type.Object({
+/** The JSON that the prompt requests. */
+const DistillationResponse = Type.Object({
   facts: Type.Array(Type.Object({ text: Type.String(), sources: Type.Array(Type.String()) })),
   corrections: Type.Optional(
     Type.Array(
@@ -173,38 +174,38 @@ const Answer = Type.Object({
     ),
   ),
 });
-type Answer = Static<typeof Answer>;
+type DistillationResponse = Static<typeof DistillationResponse>;
 
 const isChatCompletion = createGuard<ChatCompletion>(ChatCompletion);
-const isAnswer = createGuard<Answer>(Answer);
+const isDistillationResponse = createGuard<DistillationResponse>(DistillationResponse);
 
-// What the check finds may quote the answer, and with it memories: it is not passed on.
+// The check's findings are dropped, since they may quote the response and with it memories.
 function createGuard<T>(schema: TSchema): (value: unknown) => value is T {
   const check = createCheck(schema, 'answer');
   return (value): value is T => check(value).length === 0;
 }
 
-/** What some models say to themselves before they answer. */
-const THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
+/** Reasoning that some models write before the response. */
+const REASONING = /^\s*<think>[\s\S]*?<\/think>/;
 
 /**
- * What a chat completion says of a group, of which only that is kept that the group bears out: facts with a source in
- * it, and corrections of an earlier memory by a later one whose quotes stand there to the letter.
+ * Returns the supported facts and corrections of a chat completion: facts with a source in the group, and corrections
+ * of an earlier memory by a later one whose quotes occur literally in both.
  *
- * @param text the body of the answer
+ * @param text the body of the response
  * @param by the model's name
- * @throws DistillerUnavailable for an answer that is no chat completion, no JSON of the shape asked for, a refusal, cut
- * short, longer than a distilled text may be, or without a fact that has a source
+ * @throws DistillerUnavailable if the response is not a chat completion, not JSON of the requested schema, a refusal,
+ * truncated, longer than a distilled text may be, or without a supported fact
  */
 function toDistilled(text: string, group: DistilGroup, by: string): Distilled {
-  const answer = toAnswer(getContent(text));
-  const facts = getFacts(answer, group);
+  const response = parseResponse(getContent(text));
+  const facts = getFacts(response, group);
   if (facts.length === 0) throw unusable('no fact with a source in the group');
   const content = facts.map((fact) => fact.text).join('\n');
   if (facts.length > DISTILLED_LIMITS.facts || content.length > DISTILLED_LIMITS.chars) {
-    throw unusable('more than it was asked for');
+    throw unusable(`more than the maximum of ${DISTILLED_LIMITS.facts} facts or ${DISTILLED_LIMITS.chars} characters`);
   }
-  const corrections = toCorrections(answer, group);
+  const corrections = toCorrections(response, group);
   return { content, facts, by, ...(corrections.length > 0 && { corrections }) };
 }
 
@@ -212,18 +213,18 @@ function getContent(text: string): string {
   const completion = parse(text);
   if (!isChatCompletion(completion)) throw unusable('something other than a chat completion', true);
   const [{ message, finish_reason }] = completion.choices as [ChatCompletion['choices'][number]];
-  if (message.refusal || finish_reason === 'content_filter') throw unusable('with a refusal');
-  if (finish_reason === 'length') throw unusable('with a text that is cut short');
+  if (message.refusal || finish_reason === 'content_filter') throw unusable('a refusal');
+  if (finish_reason === 'length') throw unusable('a truncated text');
   return message.content ?? '';
 }
 
-/** The object in a text that may be fenced or come with remarks, as models write it whatever they are told. */
-function toAnswer(content: string): Answer {
-  const said = content.replace(THOUGHT, '');
-  const answer = parse(said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1));
-  if (answer === undefined) throw unusable('no JSON object');
-  if (!isAnswer(answer)) throw unusable('JSON of another shape than it was asked for');
-  return answer;
+/** Parses the JSON object in a text. Models may add code fences and remarks to it against the instructions. */
+function parseResponse(content: string): DistillationResponse {
+  const text = content.replace(REASONING, '');
+  const response = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  if (response === undefined) throw unusable('no JSON object');
+  if (!isDistillationResponse(response)) throw unusable('JSON that does not match the schema');
+  return response;
 }
 
 function parse(text: string): unknown {
@@ -234,7 +235,7 @@ function parse(text: string): unknown {
   }
 }
 
-function getFacts({ facts }: Answer, { sources }: DistilGroup): DistilledFact[] {
+function getFacts({ facts }: DistillationResponse, { sources }: DistilGroup): DistilledFact[] {
   const byText = new Map<string, Set<string>>();
   for (const fact of facts) {
     const text = fact.text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
@@ -245,25 +246,27 @@ function getFacts({ facts }: Answer, { sources }: DistilGroup): DistilledFact[] 
   return [...byText].map(([text, claimed]) => ({ text, sources: ids.filter((id) => claimed.has(id)) }));
 }
 
-function toCorrections({ corrections = [] }: Answer, { sources }: DistilGroup): Correction[] {
+function toCorrections({ corrections = [] }: DistillationResponse, { sources }: DistilGroup): Correction[] {
   const places = new Map(sources.map(({ id }, place) => [id, place]));
   const byCorrected = new Map<string, Correction>();
   for (const { corrected, by, corrected_quote: correctedQuote, by_quote: byQuote } of corrections) {
     const [earlier, later] = [places.get(corrected), places.get(by)];
     if (earlier === undefined || later === undefined || earlier >= later || correctedQuote === byQuote) continue;
-    const borneOut = quotes(sources[earlier]?.content, correctedQuote) && quotes(sources[later]?.content, byQuote);
-    if (borneOut && !byCorrected.has(corrected)) byCorrected.set(corrected, { corrected, by, correctedQuote, byQuote });
+    const isSupported =
+      isQuoted(sources[earlier]?.content, correctedQuote) && isQuoted(sources[later]?.content, byQuote);
+    if (isSupported && !byCorrected.has(corrected))
+      byCorrected.set(corrected, { corrected, by, correctedQuote, byQuote });
   }
   return [...byCorrected.values()];
 }
 
-/** A letter or two stand in any text and show nothing. */
-const MIN_QUOTE_WORDS = 4;
+/** Shorter quotes occur in any text and prove nothing. */
+const MIN_QUOTE_CHARS = 4;
 
-function quotes(text: string | undefined, quote: string): boolean {
-  return quote.trim().length >= MIN_QUOTE_WORDS && text?.includes(quote) === true;
+function isQuoted(text: string | undefined, quote: string): boolean {
+  return quote.trim().length >= MIN_QUOTE_CHARS && text?.includes(quote) === true;
 }
 
-function unusable(what: string, elsewhere = false): DistillerUnavailable {
-  return new DistillerUnavailable(`the language model answers ${what}`, elsewhere ? { option: 'llmUrl' } : {});
+function unusable(content: string, isWrongUrl = false): DistillerUnavailable {
+  return new DistillerUnavailable(`the language model returned ${content}`, isWrongUrl ? { option: 'llmUrl' } : {});
 }

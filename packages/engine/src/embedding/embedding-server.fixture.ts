@@ -4,66 +4,67 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time that each text takes: a server answers what is short before what is long. */
+/** Delay per text: shorter requests finish before longer ones. */
 const TEXT_MS = 3;
 
-/** Words of one meaning share a vector. */
-const MEANINGS: Record<string, string> = { feline: 'cat', kitten: 'cat', vessel: 'boat', ferry: 'boat' };
+/** Synonyms share a vector. */
+const SYNONYMS: Record<string, string> = { feline: 'cat', kitten: 'cat', vessel: 'boat', ferry: 'boat' };
 
 interface EmbeddingRequest {
   inputs: string[];
   body: Record<string, unknown>;
   headers: IncomingHttpHeaders;
-  /** Requests that were being answered when this one came, itself included. */
-  atOnce: number;
+  /** Number of concurrent requests when this one arrived, including it. */
+  concurrent: number;
 }
 
-interface EmbeddingAnswer {
+interface EmbeddingResponse {
   object: 'list';
   data: { object: 'embedding'; index: number; embedding: unknown }[];
   model: string;
 }
 
-/** What happens to a request instead of the right answer. */
+/** A failure to inject instead of the normal response. */
 export type Fault =
   | 'hang'
   | 'disconnect'
   | 'truncate'
   | { status: number; headers?: Record<string, string>; message?: string }
-  | { change: (answer: EmbeddingAnswer) => unknown };
+  | { change: (body: EmbeddingResponse) => unknown };
 
-/** A running server; its settings may be changed while it runs. */
+/** A running server. Its settings can change while it runs. */
 export interface EmbeddingServer {
-  /** What comes before `/embeddings`. */
+  /** Base URL, without `/embeddings`. */
   readonly url: string;
   readonly requests: EmbeddingRequest[];
   model: string;
-  /** Key that it wants, where it wants one. */
+  /** Required API key; undefined to require none. */
   apiKey: string | undefined;
   dimensions: number;
-  /** Most words of a text; longer ones are refused. */
-  mostWords: number;
-  /** Decides over each request that is right in itself. */
+  /** Maximum words of a text; longer texts are rejected. */
+  maxWords: number;
+  /** Returns the failure to inject into a valid request. */
   fault: ((inputs: string[]) => Fault | undefined) | undefined;
   close(): Promise<void>;
 }
 
 /**
- * A server that speaks the OpenAI embeddings protocol, as a third party would, with vectors made of hashed words: texts
- * are near as far as they share words, or meanings of the few that it knows.
+ * Starts a server of the OpenAI embeddings protocol, like one of a third party. Its vectors are made of hashed words:
+ * texts are similar if they share words or the few known synonyms.
  */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
-  let atOnce = 0;
+  let concurrent = 0;
   const http = createServer(async (request, response) => {
-    atOnce++;
-    response.once('close', () => atOnce--);
+    concurrent++;
+    response.once('close', () => concurrent--);
     let text = '';
     for await (const chunk of request.setEncoding('utf8')) text += chunk;
-    if (request.method !== 'POST' || request.url !== '/v1/embeddings') return send(response, refusal(404, 'no page'));
+    if (request.method !== 'POST' || request.url !== '/v1/embeddings')
+      return send(response, createRefusal(404, 'no page'));
     const body = JSON.parse(text);
-    server.requests.push({ inputs: body.input, body, headers: request.headers, atOnce });
+    server.requests.push({ inputs: body.input, body, headers: request.headers, concurrent });
     await delay(TEXT_MS * body.input.length);
-    send(response, replyTo(server, body, request.headers.authorization));
+    send(response, createReply(server, body, request.headers.authorization));
   });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -73,7 +74,7 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
     model: 'hashed-words',
     apiKey: undefined,
     dimensions: 256,
-    mostWords: 400,
+    maxWords: 400,
     fault: undefined,
     async close() {
       http.closeAllConnections();
@@ -86,32 +87,32 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
 
 type Reply = 'hang' | 'disconnect' | { status: number; headers?: Record<string, string>; text: string };
 
-function replyTo(
+function createReply(
   server: EmbeddingServer,
   { model, input }: { model: string; input: string[] },
   authorization: string | undefined,
 ): Reply {
   if (server.apiKey !== undefined && authorization !== `Bearer ${server.apiKey}`) {
-    return refusal(401, `Incorrect API key provided: ${authorization}`);
+    return createRefusal(401, `Incorrect API key provided: ${authorization}`);
   }
-  if (model !== server.model) return refusal(404, `The model ${model} does not exist`);
-  if (input.some((text) => getWords(text).length > server.mostWords)) {
-    return refusal(400, `This model's maximum context length is ${server.mostWords} tokens`);
+  if (model !== server.model) return createRefusal(404, `The model ${model} does not exist`);
+  if (input.some((text) => getWords(text).length > server.maxWords)) {
+    return createRefusal(400, `This model's maximum context length is ${server.maxWords} tokens`);
   }
   const data = input.map((text, index) => {
     return { object: 'embedding' as const, index, embedding: getEmbedding(text, server.dimensions) };
   });
-  return faulty({ object: 'list', data, model }, server.fault?.(input));
+  return injectFault({ object: 'list', data, model }, server.fault?.(input));
 }
 
-function faulty(answer: EmbeddingAnswer, fault: Fault | undefined): Reply {
+function injectFault(body: EmbeddingResponse, fault: Fault | undefined): Reply {
   if (fault === 'hang' || fault === 'disconnect') return fault;
-  if (fault === 'truncate') return { status: 200, text: JSON.stringify(answer).slice(0, -20) };
-  if (fault && 'status' in fault) return { ...refusal(fault.status, fault.message ?? 'no'), ...fault };
-  return { status: 200, text: JSON.stringify(fault ? fault.change(answer) : answer) };
+  if (fault === 'truncate') return { status: 200, text: JSON.stringify(body).slice(0, -20) };
+  if (fault && 'status' in fault) return { ...createRefusal(fault.status, fault.message ?? 'no'), ...fault };
+  return { status: 200, text: JSON.stringify(fault ? fault.change(body) : body) };
 }
 
-function refusal(status: number, message: string): { status: number; text: string } {
+function createRefusal(status: number, message: string): { status: number; text: string } {
   return { status, text: JSON.stringify({ error: { message, type: 'invalid_request_error' } }) };
 }
 
@@ -130,7 +131,7 @@ function getEmbedding(text: string, dimensions: number): number[] {
   const sum = new Array<number>(dimensions).fill(0);
   for (const word of getWords(text)) {
     const bits = createHash('shake256', { outputLength: Math.ceil(dimensions / 8) });
-    const bytes = bits.update(MEANINGS[word] ?? word).digest();
+    const bytes = bits.update(SYNONYMS[word] ?? word).digest();
     for (let i = 0; i < dimensions; i++)
       sum[i] = (sum[i] as number) + (((bytes[i >> 3] as number) >> (i & 7)) & 1) - 0.5;
   }

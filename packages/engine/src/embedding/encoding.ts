@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { Pooling } from '../engine-defaults.ts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 
-/** Texts put before the texts of each purpose; empty ones are none. */
+/** Text that is prepended to the texts of each purpose; an empty string prepends nothing. */
 export type Prefixes = Readonly<Record<EmbedPurpose, string>>;
 
-/** How a model is used: its weights make other vectors with another prefix or another pooling. */
+/** How texts are encoded. Another prefix or pooling makes other vectors with the same weights. */
 export interface Encoding {
   prefixes: Prefixes;
   pooling: Pooling;
 }
 
-/** No prefix, and the mean over all tokens. */
+/** No prefixes and mean pooling. */
 export const PLAIN_ENCODING: Encoding = { prefixes: { query: '', memory: '' }, pooling: 'mean' };
 
 /**
- * Returns the end of a model id, which another prefix or another pooling changes. It is empty for `PLAIN_ENCODING`, so a
- * model that needs neither keeps its id.
+ * Returns a suffix for the model id that identifies the prefixes and pooling. It is empty for `PLAIN_ENCODING`, so that
+ * a model that needs neither keeps its id.
  */
 export function getEncodingMark({ prefixes, pooling }: Encoding): string {
   const { query, memory } = prefixes;

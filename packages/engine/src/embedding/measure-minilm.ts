@@ -7,7 +7,7 @@ import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import type { Embedder, Embedding } from '../ports/embedder.ts';
 import { openMiniLm } from './minilm.ts';
 
-/** Prints the figures of the decision record: times in milliseconds, sizes in megabytes. */
+/** Prints the figures for the decision record: times in milliseconds, sizes in megabytes. */
 
 const FIXTURE = new URL('../../src/embedding/fixtures/texts.json', import.meta.url);
 const RUNS = 100;
@@ -26,16 +26,16 @@ await embedder.embed([QUERY, 'word '.repeat(1000)], 'memory');
 print('memory', (process.memoryUsage.rss() - memoryBefore) / 1e6);
 const sizes = await Promise.all(MODEL_FILES.graphs.map(async (name) => (await stat(join(BUILT_FOLDER, name))).size));
 print('graphs', sizes.reduce((sum, size) => sum + size) / 1e6);
-print('query of 8 words', await medianMs(() => embedder.embed([QUERY], 'query')));
-print('text of 32 tokens', await medianMs(() => embedder.embed([TEXT], 'memory')));
+print('query of 8 words', await getMedianMs(() => embedder.embed([QUERY], 'query')));
+print('text of 32 tokens', await getMedianMs(() => embedder.embed([TEXT], 'memory')));
 for (const words of [6, 18, 30, 60]) await printTogether(words);
-print('text of 254 tokens', await medianMs(() => embedder.embed(['word '.repeat(254)], 'memory')));
-print('query while memories wait', await medianUnderLoadMs());
+print('text of 254 tokens', await getMedianMs(() => embedder.embed(['word '.repeat(254)], 'memory')));
+print('query during a memory', await getMedianUnderLoadMs());
 await printQuality(embedder);
 await embedder.close();
 
-/** Of queries that come while a text of three parts is embedded. */
-async function medianUnderLoadMs(): Promise<number> {
+/** Returns the median time of queries that arrive while a text of three parts is embedded. */
+async function getMedianUnderLoadMs(): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < RUNS; i++) {
     const memory = embedder.embed(['word '.repeat(3 * 254)], 'memory');
@@ -48,11 +48,11 @@ async function medianUnderLoadMs(): Promise<number> {
   return median(times);
 }
 
-/** What 16 texts of so many tokens, marks included, take together of what they take one after the other. */
+/** Prints the time of embedding 16 texts together relative to one after another. */
 async function printTogether(words: number): Promise<void> {
   const texts = Array.from({ length: 16 }, (_, i) => `${WORDS[i]} `.repeat(words));
-  const together = await medianMs(() => embedder.embed(texts, 'memory'));
-  const apart = await medianMs(async () => {
+  const together = await getMedianMs(() => embedder.embed(texts, 'memory'));
+  const apart = await getMedianMs(async () => {
     for (const text of texts) await embedder.embed([text], 'memory');
   });
   print(`16 texts of ${words + 2} tokens, together`, together / apart);
@@ -68,11 +68,11 @@ async function printQuality(embedder: Embedder): Promise<void> {
     const [vector] = vectors as [Float32Array];
     cosines.push(vector.reduce((sum, value, k) => sum + value * (expected[i]?.[k] as number), 0));
   }
-  print('least cosine to the full model', Math.min(...cosines));
+  print('minimum cosine to the full model', Math.min(...cosines));
   print('median cosine to the full model', median(cosines));
 }
 
-async function medianMs(run: () => Promise<unknown>): Promise<number> {
+async function getMedianMs(run: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < RUNS; i++) {
     const start = performance.now();
@@ -86,6 +86,6 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 }
 
-function print(what: string, value: number): void {
-  process.stdout.write(`${what.padEnd(34)}${value.toPrecision(3)}\n`);
+function print(label: string, value: number): void {
+  process.stdout.write(`${label.padEnd(34)}${value.toPrecision(3)}\n`);
 }

@@ -13,14 +13,14 @@ import { embedderContract } from '../ports/embedder.contract.ts';
 import { embedVectors } from '../ports/embedder.fixture.ts';
 import type { Embedder } from '../ports/embedder.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
-import { CALL_LIMITS } from './lanes.ts';
+import { CALL_LIMITS } from './embedding-scheduler.ts';
 import { openMiniLm, withoutStates } from './minilm.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
 const TREASURE = 'The gold coins are buried beneath the apple tree behind the chapel.';
 
-/** As it is built, for processes of their own. */
+/** The built module, for child processes. */
 const OPENER = new URL('../../dist/embedding/minilm.js', import.meta.url).href;
 
 const run = promisify(execFile);
@@ -30,22 +30,22 @@ function cosine(a: ArrayLike<number> | undefined, b: ArrayLike<number> | undefin
   return Array.from(a).reduce((sum, value, i) => sum + value * (b[i] as number), 0);
 }
 
-async function fixtureTexts(): Promise<string[]> {
+async function readFixtureTexts(): Promise<string[]> {
   return JSON.parse(await readFile(new URL('./fixtures/texts.json', import.meta.url), 'utf8'));
 }
 
-describe('the bundled MiniLM', () => {
+describe('bundled MiniLM', () => {
   const opened = embedderContract(() => openMiniLm());
   let embedder: Embedder;
   beforeAll(() => {
     embedder = opened();
   });
 
-  /** The vectors of single texts, in calls of the largest batch. */
+  /** Returns the vector of each text, in batches. */
   async function embedAll(texts: string[]): Promise<Float32Array[]> {
     const vectors: Float32Array[] = [];
-    for (let i = 0; i < texts.length; i += embedder.largestBatch) {
-      const lists = await embedVectors(embedder, texts.slice(i, i + embedder.largestBatch), 'memory');
+    for (let i = 0; i < texts.length; i += embedder.maxBatchSize) {
+      const lists = await embedVectors(embedder, texts.slice(i, i + embedder.maxBatchSize), 'memory');
       for (const list of lists) {
         expect(list).toHaveLength(1);
         vectors.push(list[0] as Float32Array);
@@ -54,7 +54,7 @@ describe('the bundled MiniLM', () => {
     return vectors;
   }
 
-  it('gives the same vectors under another name where it leaves the states of tokens out', async () => {
+  it('returns the same vectors without token states under another model id', async () => {
     const alone = withoutStates(embedder);
     expect(alone.modelId).not.toBe(embedder.modelId);
     const [whole] = await embedder.embed([TREASURE], 'memory');
@@ -62,8 +62,8 @@ describe('the bundled MiniLM', () => {
     expect(await alone.embed([TREASURE], 'memory')).toEqual([{ vectors: whole?.vectors }]);
   });
 
-  it('gives texts of all kinds the vectors of the unquantised model, very nearly', async () => {
-    const all = await fixtureTexts();
+  it('returns vectors close to those of the unquantized model', async () => {
+    const all = await readFixtureTexts();
     expect(all).toHaveLength(186);
     const step = Math.floor(all.length / propertyRuns(all.length));
     const texts = all.filter((_, place) => place % step === 0);
@@ -75,15 +75,15 @@ describe('the bundled MiniLM', () => {
     expect(sorted[Math.floor(sorted.length / 2)]).toBeGreaterThan(0.99);
   });
 
-  it('gives a text the same vector whatever shares its batch', async () => {
-    const texts = (await fixtureTexts()).filter((_, i) => i % 10 === 0);
+  it('returns the same vector for a text in any batch', async () => {
+    const texts = (await readFixtureTexts()).filter((_, i) => i % 10 === 0);
     const together = await embedAll(texts);
     for (const [i, text] of texts.entries()) {
       expect(cosine((await embedAll([text]))[0], together[i])).toBeCloseTo(1, 5);
     }
   });
 
-  it('finds the last sentence of a text of thousands of words', async () => {
+  it('embeds the last sentence of a text of thousands of words in its own part', async () => {
     const text = `${`${WEATHER} `.repeat(propertyRuns(1000))}${TREASURE}`;
     expect(text.split(' ').length).toBeGreaterThan(4000);
     const [parts = []] = await embedVectors(embedder, [text], 'memory');
@@ -96,7 +96,7 @@ describe('the bundled MiniLM', () => {
     expect(cosine(parts.at(-1), sentence)).toBe(nearest);
   });
 
-  it('hears the question at the end of a long query', async () => {
+  it('covers the question at the end of a long query', async () => {
     const query = `${`${WEATHER} `.repeat(25)}${`${TREASURE} `.repeat(25)}`;
     const texts = [query, `${WEATHER} `.repeat(25), TREASURE];
     const [whole, beginning, question] = (await embedVectors(embedder, texts, 'query')).map(([vector]) => vector);
@@ -107,7 +107,7 @@ describe('the bundled MiniLM', () => {
     ['one word of 2,000 letters', 'ab'.repeat(1000)],
     ['one letter under 20,000 accents', `a${'\u0301'.repeat(20_000)}`],
     ['a megabyte of blanks between two letters', `a${' '.repeat(2 ** 20)}b`],
-    ['punctuation alone', '!?'.repeat(200)],
+    ['only punctuation', '!?'.repeat(200)],
   ])('embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
       const [vectors = []] = await embedVectors(embedder, [text], purpose);
@@ -117,18 +117,18 @@ describe('the bundled MiniLM', () => {
   });
 
   it.each([
-    ['a language that it does not know', '우리 강아지는 산책을 정말 좋아해요. '.repeat(100)],
-    ['emoji alone', '🎉'.repeat(1000)],
-    ['only characters it does not know', '𒀀'.repeat(5000)],
-    ['half characters', '\ud83d'.repeat(5000)],
+    ['an unsupported language', '우리 강아지는 산책을 정말 좋아해요. '.repeat(100)],
+    ['only emoji', '🎉'.repeat(1000)],
+    ['only unknown characters', '𒀀'.repeat(5000)],
+    ['unpaired surrogates', '\ud83d'.repeat(5000)],
     ['white space', ' \n\t'],
-    ['nothing', ''],
-  ])('gives no vector to %s, which would be near to all else that it does not know', async (_, text) => {
+    ['an empty text', ''],
+  ])('returns no vector for %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const)
       expect(await embedVectors(embedder, [text], purpose)).toEqual([[]]);
   });
 
-  it('tells long words apart', async () => {
+  it('distinguishes long words', async () => {
     const [[left], [right]] = (await embedVectors(
       embedder,
       ['lighthouse'.repeat(20), 'marmalade'.repeat(20)],
@@ -137,15 +137,15 @@ describe('the bundled MiniLM', () => {
     expect(cosine(left, right)).toBeLessThan(0.9);
   });
 
-  it('answers a query before the part of a memory that it was asked for just before', async () => {
-    const answered: string[] = [];
-    const memory = embedder.embed(['word '.repeat(PART_TOKENS)], 'memory').then(() => answered.push('memory'));
-    const query = embedder.embed(['what now?'], 'query').then(() => answered.push('query'));
+  it('embeds a query before an earlier memory', async () => {
+    const resolved: string[] = [];
+    const memory = embedder.embed(['word '.repeat(PART_TOKENS)], 'memory').then(() => resolved.push('memory'));
+    const query = embedder.embed(['what now?'], 'query').then(() => resolved.push('query'));
     await Promise.all([memory, query]);
-    expect(answered).toEqual(['query', 'memory']);
+    expect(resolved).toEqual(['query', 'memory']);
   });
 
-  it('says that it is busy when too many queries wait', async () => {
+  it('rejects queries with UNAVAILABLE when too many wait', async () => {
     const calls = Array.from({ length: CALL_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
     const outcomes = await Promise.allSettled(calls);
     const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
@@ -156,26 +156,26 @@ describe('the bundled MiniLM', () => {
   });
 });
 
-describe('opening the bundled MiniLM', () => {
+describe('openMiniLm', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'minilm-'));
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('rejects and names the folder when the model was never built', async () => {
+  it('names the folder if the model was not built', async () => {
     await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: ENOENT`);
   });
 
-  it('rejects when the graph is damaged', async () => {
+  it('rejects a corrupted graph', async () => {
     for (const name of Object.values(MODEL_FILES).flat()) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
     await writeFile(join(folder, MODEL_FILES.graphs[1]), 'no graph');
     await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
   });
 });
 
-// The native library aborts the process when its thread is ended within a call.
-describe('a process with the model', () => {
+// The native library aborts the process if its thread is terminated during a call.
+describe('a process with the bundled MiniLM', () => {
   const embedding = (texts: number) => `
     const { openMiniLm } = await import(${JSON.stringify(OPENER)});
     const embedder = await openMiniLm();
@@ -190,15 +190,15 @@ describe('a process with the model', () => {
     );
   }
 
-  it('ends with its own exit code while a text is being embedded', async () => {
+  it('exits with its own code during a call', async () => {
     expect(await getExitCode(`${embedding(64)} await pause(); process.exit(3);`)).toBe(3);
   });
 
-  it('ends by itself after the embedder was closed while a text was being embedded', async () => {
+  it('exits after the embedder was closed during a call', async () => {
     expect(await getExitCode(`${embedding(64)} await pause(); await embedder.close();`)).toBe(0);
   });
 
-  it('ends by itself with the embedder left open', async () => {
+  it('exits with an open embedder', async () => {
     expect(await getExitCode(`${embedding(2)} await embedding;`)).toBe(0);
   });
 });

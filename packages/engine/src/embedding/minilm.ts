@@ -2,32 +2,36 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '@memoryd/minilm/files';
 import type { Embedder } from '../ports/embedder.ts';
-import { threadEmbedder } from './lanes.ts';
+import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { startThread, type Thread } from './thread.ts';
 
-/** So many of the shortest texts, of a word or two, fill a run. */
+/** Texts of one or two words that fill one run of the model. */
 const TEXTS_TOGETHER = 16;
 
 /**
- * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English only. A text of more than
- * 254 tokens gives one vector for each part of it; a query gives the mean of its first eight parts.
+ * Opens the bundled all-MiniLM-L6-v2 on its own thread: 384 dimensions, English only. A memory of more than 254 tokens
+ * gets one vector for each part; a query gets the mean of its first eight parts.
  *
- * Calls reject with UNAVAILABLE when too many wait or after closing, with RangeError for more texts than
- * `largestBatch`, and with any other error when the model fails.
+ * Calls reject with UNAVAILABLE if too many wait or the embedder is closed, with RangeError for more texts than
+ * `maxBatchSize`, and with other errors if the model fails.
  *
- * @param folder where the model's files are; those of this package where absent
- * @throws Error when the files cannot be loaded, or there is no native library for this kind of machine
+ * @param folder folder of the model's files; by default those of this package
+ * @throws Error if the files cannot be loaded or there is no native library for this platform
  */
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    return threadEmbedder(await startLoaded(folder), { ...manifest, onlyEnglish: true, textsTogether: TEXTS_TOGETHER });
+    return createThreadEmbedder(await startLoadedThread(folder), {
+      ...manifest,
+      onlyEnglish: true,
+      textsTogether: TEXTS_TOGETHER,
+    });
   } catch (cause) {
     throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
 }
 
-/** Returns an embedder that gives the vectors of another alone, as a model of its own. */
+/** Returns an embedder without token states, which counts as another model. */
 export function withoutStates(embedder: Embedder): Embedder {
   return {
     ...embedder,
@@ -39,8 +43,8 @@ export function withoutStates(embedder: Embedder): Embedder {
   };
 }
 
-/** A thread that has shown that it can embed. */
-async function startLoaded(folder: string): Promise<Thread> {
+/** Starts a thread and verifies that its model can embed. */
+async function startLoadedThread(folder: string): Promise<Thread> {
   const thread = startThread({ kind: 'minilm', source: folder });
   try {
     await thread.embedParts([''], 'memory');

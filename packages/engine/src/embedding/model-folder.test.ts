@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EmbedderUnavailable } from '../ports/embedder.ts';
-import { type GivenEncoding, readEncoding } from './model-folder.ts';
+import { type ConfiguredEncoding, readEncoding } from './model-folder.ts';
 import { type ModelConfig, writeModelConfig } from './tiny-model.fixture.ts';
 
 let folder: string;
@@ -12,9 +12,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-type Given = Partial<GivenEncoding['prefixes'] & { pooling: GivenEncoding['pooling'] }>;
+type Configured = Partial<ConfiguredEncoding['prefixes'] & { pooling: ConfiguredEncoding['pooling'] }>;
 
-async function readConfig(files: ModelConfig, { query, memory, pooling }: Given = {}) {
+async function readConfig(files: ModelConfig, { query, memory, pooling }: Configured = {}) {
   await writeModelConfig(folder, files);
   return readEncoding(folder, { prefixes: { query, memory }, pooling });
 }
@@ -23,13 +23,13 @@ const PROMPTS = 'config_sentence_transformers.json';
 const POOLING = '1_Pooling/config.json';
 const E5 = { query: 'query: ', document: 'passage: ' };
 
-describe('the prefixes of a model', () => {
+describe('model prefixes', () => {
   it.each<[string, unknown, { query: string; memory: string }]>([
     ['query and document', { prompts: E5, default_prompt_name: null }, { query: 'query: ', memory: 'passage: ' }],
     ['query and passage', { prompts: { query: 'q: ', passage: 'p: ' } }, { query: 'q: ', memory: 'p: ' }],
-    ['corpus, after document', { prompts: { corpus: 'c: ', document: 'd: ' } }, { query: '', memory: 'd: ' }],
+    ['document before corpus', { prompts: { corpus: 'c: ', document: 'd: ' } }, { query: '', memory: 'd: ' }],
     ['corpus', { prompts: { corpus: 'c: ' } }, { query: '', memory: 'c: ' }],
-    ['query alone', { prompts: { query: 'Find: ', text: 't: ' } }, { query: 'Find: ', memory: '' }],
+    ['query only', { prompts: { query: 'Find: ', text: 't: ' } }, { query: 'Find: ', memory: '' }],
     ['a default for both', { prompts: { all: 'a: ' }, default_prompt_name: 'all' }, { query: 'a: ', memory: 'a: ' }],
     [
       'query, and a default',
@@ -37,16 +37,16 @@ describe('the prefixes of a model', () => {
       { query: 'query: ', memory: 'passage: ' },
     ],
     ['none', { prompts: {}, default_prompt_name: null }, { query: '', memory: '' }],
-    ['nothing at all', { __version__: {} }, { query: '', memory: '' }],
-  ])('are read from its prompts: %s', async (_, prompts, prefixes) => {
+    ['no prompts field', { __version__: {} }, { query: '', memory: '' }],
+  ])('are read from the prompts: %s', async (_, prompts, prefixes) => {
     expect((await readConfig({ [PROMPTS]: prompts })).prefixes).toEqual(prefixes);
   });
 
-  it('are empty without such a file', async () => {
+  it('are empty without a prompts file', async () => {
     expect((await readConfig({})).prefixes).toEqual({ query: '', memory: '' });
   });
 
-  it('are each overridden by a prefix that was set by hand, even by an empty one', async () => {
+  it('are overridden one by one by configured prefixes, including empty ones', async () => {
     const files = { [PROMPTS]: { prompts: E5 } };
     expect((await readConfig(files, { query: 'q: ' })).prefixes).toEqual({ query: 'q: ', memory: 'passage: ' });
     expect((await readConfig(files, { memory: '' })).prefixes).toEqual({ query: 'query: ', memory: '' });
@@ -55,24 +55,24 @@ describe('the prefixes of a model', () => {
   it.each([
     [{ prompts: {}, default_prompt_name: 'document' }, 'must have a text for the prompt "document"'],
     [{ prompts: { document: 7 } }, 'must have a text for the prompt "document"'],
-  ])('are refused if the prompts are %j', async (prompts, rule) => {
+  ])('are rejected if the prompts are %j', async (prompts, rule) => {
     const reading = readConfig({ [PROMPTS]: prompts }, { query: '' });
     await expect(reading).rejects.toThrow(EmbedderUnavailable);
     await expect(reading).rejects.toMatchObject({
-      message: `${PROMPTS} of the model ${rule}: correct it, or set the prefix by hand`,
+      message: `${PROMPTS} of the model ${rule}: correct it, or configure the prefix`,
       option: 'embeddingPassagePrefix',
     });
   });
 });
 
-/** The flags of sentence-transformers before 5.4, of which the named ones are set. */
+/** Returns the pooling flags of sentence-transformers before 5.4, with the named ones set. */
 function poolingFlags(...set: string[]): Record<string, unknown> {
   const names = ['cls_token', 'mean_tokens', 'max_tokens', 'mean_sqrt_len_tokens', 'weightedmean_tokens', 'lasttoken'];
   const flags = names.map((name) => [`pooling_mode_${name}`, set.includes(name)]);
   return { word_embedding_dimension: 64, ...Object.fromEntries(flags), include_prompt: true };
 }
 
-describe('the pooling of a model', () => {
+describe('model pooling', () => {
   it.each([
     [poolingFlags('mean_tokens'), 'mean'],
     [poolingFlags('cls_token'), 'cls'],
@@ -84,25 +84,25 @@ describe('the pooling of a model', () => {
     expect((await readConfig({ [POOLING]: config })).pooling).toBe(pooling);
   });
 
-  it('is the mean without such a file', async () => {
+  it('is the mean without a pooling file', async () => {
     expect((await readConfig({})).pooling).toBe('mean');
   });
 
   it.each([
-    [poolingFlags('max_tokens'), 'asks for the pooling pooling_mode_max_tokens'],
+    [poolingFlags('max_tokens'), 'has the unsupported pooling pooling_mode_max_tokens'],
     [
       poolingFlags('cls_token', 'mean_tokens'),
-      'asks for the pooling pooling_mode_cls_token + pooling_mode_mean_tokens',
+      'has the unsupported pooling pooling_mode_cls_token + pooling_mode_mean_tokens',
     ],
-    [poolingFlags(), 'asks for the pooling of no name'],
-    [{ pooling_mode: 'weightedmean' }, 'asks for the pooling weightedmean'],
-    [{ pooling_mode: 'mean', include_prompt: false }, 'leaves the prefix out of the pooling'],
-  ])('is refused if it is %j, unless one is set by hand', async (config, rule) => {
+    [poolingFlags(), 'has no pooling'],
+    [{ pooling_mode: 'weightedmean' }, 'has the unsupported pooling weightedmean'],
+    [{ pooling_mode: 'mean', include_prompt: false }, 'excludes the prefix from the pooling'],
+  ])('is rejected if the file is %j, unless a pooling is configured', async (config, rule) => {
     const reading = readConfig({ [POOLING]: config });
     await expect(reading).rejects.toThrow(EmbedderUnavailable);
     await expect(reading).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^1_Pooling\/config\.json of the model .*: choose another model, or set the pooling by hand$/,
+        /^1_Pooling\/config\.json of the model .*: choose another model, or configure the pooling$/,
       ),
       option: 'embeddingPooling',
     });
@@ -110,40 +110,40 @@ describe('the pooling of a model', () => {
     expect((await readConfig({ [POOLING]: config }, { pooling: 'cls' })).pooling).toBe('cls');
   });
 
-  it('is refused if the file that modules.json names is missing', async () => {
+  it('is rejected if the file named in modules.json is missing', async () => {
     const modules = [{ type: 'sentence_transformers.models.Pooling', path: '1_Pooling' }];
     await expect(readConfig({ 'modules.json': modules })).rejects.toThrow(
-      '1_Pooling/config.json of the model is missing, and modules.json names it: download it, or set the pooling by hand',
+      '1_Pooling/config.json of the model is missing, although modules.json names it: download it, or configure the pooling',
     );
   });
 
-  it('set by hand wins over the file', async () => {
+  it('is overridden by the configured pooling', async () => {
     expect((await readConfig({ [POOLING]: poolingFlags('cls_token') }, { pooling: 'last' })).pooling).toBe('last');
   });
 });
 
-describe('the modules of a model', () => {
+describe('model modules', () => {
   const module = (name: string, path = '') => ({ type: `sentence_transformers.models.${name}`, path });
 
-  it('may bring vectors to unit length, which happens in any case', async () => {
+  it('may normalize vectors', async () => {
     const modules = [module('Transformer'), module('Pooling', '1_Pooling'), module('Normalize', '2_Normalize')];
     const files = { 'modules.json': modules, [POOLING]: { pooling_mode: 'cls' } };
     expect((await readConfig(files)).pooling).toBe('cls');
   });
 
-  it('are refused if one of them changes vectors otherwise, whatever was set by hand', async () => {
+  it('are rejected if one of them is not supported, whatever is configured', async () => {
     const files = { 'modules.json': [module('Transformer'), module('Dense', '2_Dense')] };
     await expect(readConfig(files, { pooling: 'mean' })).rejects.toThrow(
-      'modules.json of the model names the module Dense, and only Transformer, Pooling, Normalize can be run: choose another model',
+      'modules.json of the model has the module Dense, but only Transformer, Pooling, Normalize are supported: choose another model',
     );
   });
 });
 
-it.each(['modules.json', PROMPTS, POOLING] as const)('a damaged %s is refused by its name', async (name) => {
+it.each(['modules.json', PROMPTS, POOLING] as const)('rejects a malformed %s and names it', async (name) => {
   await writeModelConfig(folder, {});
   for (const [text, rule] of [
-    ['{', 'cannot be read'],
-    ['null', 'holds no JSON object'],
+    ['{', 'is not valid JSON'],
+    ['null', 'is not a JSON object'],
   ] as const) {
     await writeFile(join(folder, name), text);
     const reading = readEncoding(folder, { prefixes: { query: undefined, memory: undefined }, pooling: undefined });
@@ -152,9 +152,9 @@ it.each(['modules.json', PROMPTS, POOLING] as const)('a damaged %s is refused by
   }
 });
 
-it('a model of the hub has the encoding that was set by hand, and else no prefix and the mean', async () => {
+it('returns the configured encoding for a model of the hub, or no prefixes and mean pooling', async () => {
   const nothing = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
   expect(await readEncoding(undefined, nothing)).toEqual({ prefixes: { query: '', memory: '' }, pooling: 'mean' });
-  const given = { prefixes: { query: 'q: ', memory: 'p: ' }, pooling: 'cls' } as const;
-  expect(await readEncoding(undefined, given)).toEqual(given);
+  const configured = { prefixes: { query: 'q: ', memory: 'p: ' }, pooling: 'cls' } as const;
+  expect(await readEncoding(undefined, configured)).toEqual(configured);
 });

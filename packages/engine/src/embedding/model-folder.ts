@@ -4,8 +4,8 @@ import type { Pooling } from '../engine-defaults.ts';
 import { type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
-/** Prefixes and a pooling that were set by hand; undefined where nothing was. */
-export interface GivenEncoding {
+/** Configured prefixes and pooling; undefined where not configured. */
+export interface ConfiguredEncoding {
   prefixes: Readonly<Record<EmbedPurpose, string | undefined>>;
   pooling: Pooling | undefined;
 }
@@ -15,10 +15,10 @@ const MODULES_FILE = 'modules.json';
 const PROMPTS_FILE = 'config_sentence_transformers.json';
 const POOLING_FOLDER = '1_Pooling';
 
-/** Modules that are run. `Normalize` changes nothing, since every vector is brought to unit length. */
+/** Supported modules. `Normalize` has no effect, since all vectors are normalized. */
 const KNOWN_MODULES = ['Transformer', 'Pooling', 'Normalize'];
 
-/** The names under which `encode_query` and `encode_document` of sentence-transformers look for a prompt, in order. */
+/** Prompt names that `encode_query` and `encode_document` of sentence-transformers try, in order. */
 const PROMPT_NAMES: Record<EmbedPurpose, readonly string[]> = {
   query: ['query'],
   memory: ['document', 'passage', 'corpus'],
@@ -26,7 +26,7 @@ const PROMPT_NAMES: Record<EmbedPurpose, readonly string[]> = {
 
 const PREFIX_OPTIONS = { query: 'embeddingQueryPrefix', memory: 'embeddingPassagePrefix' } as const;
 
-/** Poolings by their names since sentence-transformers 5.4, and by the flags of earlier versions. */
+/** Poolings by their names since sentence-transformers 5.4 and by their flags in earlier versions. */
 const POOLING_BY_NAME: ReadonlyMap<unknown, Pooling> = new Map([
   ['mean', 'mean'],
   ['cls', 'cls'],
@@ -37,15 +37,15 @@ const POOLING_BY_NAME: ReadonlyMap<unknown, Pooling> = new Map([
 ]);
 
 /**
- * Returns the prefixes and the pooling of a model. Values that were set by hand win over the files in its folder, and
- * `PLAIN_ENCODING` holds where neither says anything.
+ * Returns the prefixes and the pooling of a model. Configured values take precedence over the files in its folder; the
+ * default is `PLAIN_ENCODING`.
  *
- * @param folder undefined for a model of the Hugging Face hub, of which no file is read
- * @throws EmbedderUnavailable if a file asks for something else than prefixes and a known pooling
+ * @param folder undefined for a model of the Hugging Face hub, whose files are not read
+ * @throws EmbedderUnavailable if a file is malformed or needs an unsupported pooling or module
  */
 export async function readEncoding(
   folder: string | undefined,
-  { prefixes, pooling }: GivenEncoding,
+  { prefixes, pooling }: ConfiguredEncoding,
 ): Promise<Encoding> {
   const read: ReadJson = async (file) => (folder === undefined ? undefined : readJson(folder, file));
   const modules = await readModules(read);
@@ -60,7 +60,7 @@ export async function readEncoding(
 
 type Json = Record<string, unknown>;
 
-/** Reads a file of a model; undefined if there is none. */
+/** Reads a file of a model; returns undefined if it is missing. */
 type ReadJson = (file: string) => Promise<Json | undefined>;
 
 async function readJson(folder: string, file: string): Promise<Json | undefined> {
@@ -69,9 +69,13 @@ async function readJson(folder: string, file: string): Promise<Json | undefined>
     if (typeof json === 'object' && json !== null) return json as Json;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw unusable(file, 'cannot be read: download it again', { cause });
+    throw unusable(
+      file,
+      `${cause instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read'}: download it again`,
+      { cause },
+    );
   }
-  throw unusable(file, 'holds no JSON object: download it again');
+  throw unusable(file, 'is not a JSON object: download it again');
 }
 
 interface Module {
@@ -85,7 +89,7 @@ async function readModules(read: ReadJson): Promise<Module[]> {
   const modules = described.map((module) => ({ name: `${module?.type}`.replace(/^.*\./s, ''), path: module?.path }));
   const unknown = modules.find(({ name }) => !KNOWN_MODULES.includes(name));
   if (!unknown) return modules;
-  const rule = `names the module ${unknown.name}, and only ${KNOWN_MODULES.join(', ')} can be run`;
+  const rule = `has the module ${unknown.name}, but only ${KNOWN_MODULES.join(', ')} are supported`;
   throw unusable(MODULES_FILE, `${rule}: choose another model`);
 }
 
@@ -96,7 +100,7 @@ async function readPrompt(read: ReadJson, purpose: EmbedPurpose): Promise<string
   if (name === undefined) return PLAIN_ENCODING.prefixes[purpose];
   const prompt = texts.get(name as string);
   if (typeof prompt === 'string') return prompt;
-  const fix = 'correct it, or set the prefix by hand';
+  const fix = 'correct it, or configure the prefix';
   throw unusable(PROMPTS_FILE, `must have a text for the prompt "${name}": ${fix}`, {
     option: PREFIX_OPTIONS[purpose],
   });
@@ -106,16 +110,17 @@ async function readPooling(read: ReadJson, modules: readonly Module[]): Promise<
   const module = modules.find(({ name }) => name === 'Pooling');
   const file = `${module?.path ?? POOLING_FOLDER}/config.json`;
   const config = await read(file);
-  const refused = (rule: string) =>
-    unusable(file, `${rule}, or set the pooling by hand`, { option: 'embeddingPooling' });
-  if (!config && module) throw refused(`is missing, and ${MODULES_FILE} names it: download it`);
+  const rejected = (rule: string) =>
+    unusable(file, `${rule}, or configure the pooling`, { option: 'embeddingPooling' });
+  if (!config && module) throw rejected(`is missing, although ${MODULES_FILE} names it: download it`);
   if (!config) return PLAIN_ENCODING.pooling;
-  if (config.include_prompt === false) throw refused('leaves the prefix out of the pooling: choose another model');
+  if (config.include_prompt === false)
+    throw rejected('excludes the prefix from the pooling, which is not supported: choose another model');
   const names = getPoolingNames(config);
   const pooling = names.length === 1 ? POOLING_BY_NAME.get(names[0]) : undefined;
   if (pooling) return pooling;
-  const known = 'and must ask for one of mean, cls and last token: choose another model';
-  throw refused(`asks for the pooling ${names.join(' + ') || 'of no name'}, ${known}`);
+  const problem = names.length > 0 ? `has the unsupported pooling ${names.join(' + ')}` : 'has no pooling';
+  throw rejected(`${problem}, and must have one of mean, cls and last token: choose another model`);
 }
 
 function getPoolingNames({ pooling_mode: mode, ...flags }: Json): unknown[] {

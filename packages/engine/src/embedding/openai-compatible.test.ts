@@ -36,7 +36,7 @@ async function getFailure(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** The answer with its vectors changed. */
+/** Injects a change of the response's vectors. */
 function changed(change: (vectors: unknown[]) => unknown[]): Fault {
   return {
     change: ({ data, ...answer }) => ({
@@ -46,7 +46,7 @@ function changed(change: (vectors: unknown[]) => unknown[]): Fault {
   };
 }
 
-describe('a model behind the OpenAI embeddings protocol', () => {
+describe('OpenAI-compatible embedder', () => {
   let contractServer: EmbeddingServer;
   beforeAll(async () => {
     contractServer = await startEmbeddingServer();
@@ -59,8 +59,8 @@ describe('a model behind the OpenAI embeddings protocol', () => {
   });
 });
 
-describe('its id', () => {
-  it('stays when a port, a scheme or a slash at the end changes', async () => {
+describe('OpenAI-compatible model id', () => {
+  it('does not change with the port, scheme or trailing slash', async () => {
     const { modelId } = await open();
     expect(modelId).toBe('openai:hashed-words@127.0.0.1/v1:256');
     const another = await startEmbeddingServer();
@@ -68,7 +68,7 @@ describe('its id', () => {
     await another.close();
   });
 
-  it('is another for another host, name or length of vectors', async () => {
+  it('changes with the host, name or dimensions', async () => {
     const { modelId } = await open();
     expect((await open({ url: server.url.replace('127.0.0.1', 'localhost') })).modelId).not.toBe(modelId);
     server.dimensions = 128;
@@ -78,7 +78,7 @@ describe('its id', () => {
     expect((await open()).modelId).not.toBe(modelId);
   });
 
-  it('is another with a prefix, and stays with empty ones', async () => {
+  it('changes with a prefix, but not with empty ones', async () => {
     const { modelId } = await open({ prefixes: { query: '', memory: '' } });
     expect(modelId).toBe((await open()).modelId);
     const prefixes = [
@@ -92,8 +92,8 @@ describe('its id', () => {
   });
 });
 
-describe('a request', () => {
-  it('brings the model, the texts and the key', async () => {
+describe('OpenAI-compatible request', () => {
+  it('sends the model, the texts and the API key', async () => {
     server.apiKey = KEY;
     const embedder = await open({ apiKey: KEY });
     await embedVectors(embedder, ['one', 'two'], 'memory');
@@ -102,14 +102,14 @@ describe('a request', () => {
     expect(request?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' });
   });
 
-  it('brings each text behind the prefix of its purpose', async () => {
+  it('prepends the prefix of the purpose to each text', async () => {
     const embedder = await open({ prefixes: { query: 'query: ', memory: 'passage: ' } });
     await embedVectors(embedder, ['one', '', 'two'], 'memory');
     await embedVectors(embedder, ['who'], 'query');
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['passage: one', 'passage: two'], ['query: who']]);
   });
 
-  it('brings parts of long texts, of at most 1,500 bytes behind the prefix', async () => {
+  it('sends parts of long texts, of at most 1,500 bytes including the prefix', async () => {
     const memory = 'passage: ';
     const embedder = await open({ prefixes: { query: '', memory } });
     const text = SENTENCE.repeat(40);
@@ -128,114 +128,119 @@ describe('a request', () => {
     }
   });
 
-  it('brings no key where there is none', async () => {
+  it('sends no key if none is configured', async () => {
     await (await open()).embed(['one'], 'memory');
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('keeps what the address says after a question mark', async () => {
+  it('keeps the query string of the URL', async () => {
     const outcome = await getFailure(open({ url: `${server.url}?api-version=1` }));
-    // The server of these tests knows only the bare path, which shows that the query string reached it.
-    expect(outcome).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
+    // The test server knows only the bare path, so a 404 shows that the query string was sent.
+    expect(outcome).toMatchObject({ message: 'the address does not serve embeddings (404)', option: 'embeddingUrl' });
   });
 
-  it('brings at most 16 parts of texts, at most four requests at once', async () => {
+  it('has at most 16 parts, with at most four concurrent requests', async () => {
     const embedder = await open();
     const texts = Array.from({ length: 64 }, (_, i) => `memory ${i}`);
     await Promise.all([embedder.embed(texts, 'memory'), embedder.embed(texts, 'memory')]);
     expect(server.requests.map(({ inputs }) => inputs.length)).toEqual(Array(8).fill(16));
-    expect(Math.max(...server.requests.map(({ atOnce }) => atOnce))).toBe(4);
+    expect(Math.max(...server.requests.map(({ concurrent }) => concurrent))).toBe(4);
   });
 
-  it('is not sent any more once another of its call has failed', async () => {
+  it('is skipped once another request of the call has failed', async () => {
     const embedder = await open();
     server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
     await getFailure(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
-    // Behind whatever of the first call still waited.
+    // Waits behind the unsent requests of the first call.
     await embedVectors(embedder, ['what comes next'], 'memory');
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
-  it('brings no text that says nothing', async () => {
+  it('omits blank texts', async () => {
     expect(await embedVectors(await open(), [' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['something']]);
   });
 });
 
-describe('a long text', () => {
-  /** Inputs of requests that were answered. */
-  let taken: string[];
+describe('OpenAI-compatible long text', () => {
+  /** Inputs of successful requests. */
+  let accepted: string[];
   beforeEach(() => {
-    taken = [];
-    server.fault = (inputs) => void taken.push(...inputs);
+    accepted = [];
+    server.fault = (inputs) => void accepted.push(...inputs);
   });
 
-  it('goes in parts of whole sentences, all of it', async () => {
+  it('is sent completely, in parts of whole sentences', async () => {
     const embedder = await open();
     const text = SENTENCE.repeat(100);
-    taken = [];
+    accepted = [];
     const [vectors = []] = await embedVectors(embedder, [text], 'memory');
-    expect(taken.join('')).toBe(text);
-    expect(vectors).toHaveLength(taken.length);
-    for (const part of taken) expect(part).toMatch(/monastery\. $/);
-    expect(Math.max(...taken.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(1500);
+    expect(accepted.join('')).toBe(text);
+    expect(vectors).toHaveLength(accepted.length);
+    for (const part of accepted) expect(part).toMatch(/monastery\. $/);
+    expect(Math.max(...accepted.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(1500);
   });
 
-  it('is cut further where the server refuses a part as too long, and holds up no other', async () => {
-    server.mostWords = 40;
+  it('is split further if the server rejects a part as too long, without affecting other texts', async () => {
+    server.maxWords = 40;
     const embedder = await open();
-    taken = [];
+    accepted = [];
     const text = SENTENCE.repeat(30);
     const lists = await embedVectors(embedder, ['before', text, 'after'], 'memory');
-    expect(taken.join('')).toBe(`before${text}after`);
-    expect(lists.map((list) => list.length)).toEqual([1, taken.length - 2, 1]);
+    expect(accepted.join('')).toBe(`before${text}after`);
+    expect(lists.map((list) => list.length)).toEqual([1, accepted.length - 2, 1]);
     for (const vector of lists.flat()) expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
     expect(await embedVectors(embedder, [text], 'query')).toEqual([[expect.anything()]]);
   });
 
-  it.each([413, 400, 500])('counts as refused when status %i says so', async (status) => {
+  it.each([413, 400, 500])('is recognized as too long with status %i', async (status) => {
     const embedder = await open();
     server.fault = (inputs) => {
       if (inputs.join('').length > 500) return { status, message: 'input is too large to process' };
-      taken.push(...inputs);
+      accepted.push(...inputs);
       return undefined;
     };
-    taken = [];
+    accepted = [];
     const text = SENTENCE.repeat(20);
     await embedVectors(embedder, [text], 'memory');
-    expect(taken.join('')).toBe(text);
+    expect(accepted.join('')).toBe(text);
   });
 
-  it('is given up, for its own sake alone, where even its words are too long', async () => {
+  it('is rejected alone if even its shortest parts are too long', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
     const error = await getFailure(embedder.embed(['poison'], 'memory'));
     expect(error).not.toBeInstanceOf(EmbedderUnavailable);
-    expect(error).toMatchObject({ message: 'the embedding server refuses a text as too long' });
+    expect(error).toMatchObject({ message: 'the embedding server rejects a text as too long' });
     expect(await embedVectors(embedder, ['bread'], 'memory')).toHaveLength(1);
   });
 });
 
-describe('what a server may do wrong is said, with the option to look at', () => {
+describe('OpenAI-compatible failure names the cause and the option', () => {
   const faults: { row: string; fault?: Fault; model?: Partial<EmbeddingModel>; says: string; option?: string }[] = [
-    { row: 'a wrong key', model: { apiKey: KEY }, says: 'does not take the API key (401)', option: 'embeddingApiKey' },
-    { row: 'a key left out', model: {}, says: 'wants an API key (401)', option: 'embeddingApiKey' },
+    { row: 'a wrong key', model: { apiKey: KEY }, says: 'rejects the API key (401)', option: 'embeddingApiKey' },
+    { row: 'a missing key', model: {}, says: 'requires an API key (401)', option: 'embeddingApiKey' },
     { row: 'a wrong model', model: { model: 'other' }, says: 'does not know the model (404)', option: 'embedder' },
-    { row: 'too many requests', fault: { status: 429 }, says: 'takes no more requests for now (429)' },
-    { row: 'a failure', fault: { status: 500 }, says: 'fails (500)' },
-    { row: 'a gateway without a server', fault: { status: 502 }, says: 'fails (502)' },
-    { row: 'a refusal of everything', fault: { status: 400 }, says: 'refuses every text', option: 'embedder' },
-    { row: 'half an answer', fault: 'truncate', says: 'answers no JSON', option: 'embeddingUrl' },
-    { row: 'a cut connection', fault: 'disconnect', says: 'cannot be reached', option: 'embeddingUrl' },
+    { row: 'too many requests', fault: { status: 429 }, says: 'is limiting requests (429)' },
+    { row: 'a server error', fault: { status: 500 }, says: 'fails (500)' },
+    { row: 'a bad gateway', fault: { status: 502 }, says: 'fails (502)' },
+    { row: 'every text rejected', fault: { status: 400 }, says: 'rejects every text', option: 'embedder' },
+    {
+      row: 'a truncated response',
+      fault: 'truncate',
+      says: 'returned a response that is not JSON',
+      option: 'embeddingUrl',
+    },
+    { row: 'a dropped connection', fault: 'disconnect', says: 'cannot be reached', option: 'embeddingUrl' },
     { row: 'another protocol', fault: { change: () => ({ ok: true }) }, says: 'no list of vectors' },
-    { row: 'a vector too many', fault: changed(([v]) => [v, v]), says: 'answers 2 vectors for 1 texts' },
-    { row: 'no vector', fault: changed(() => []), says: 'answers 0 vectors for 1 texts' },
-    { row: 'no vector but null', fault: changed(() => [null]), says: 'something other than vectors' },
-    { row: 'an empty vector', fault: changed(() => [[]]), says: 'something other than vectors' },
-    { row: 'texts for numbers', fault: changed(() => [['1', '2']]), says: 'other things than numbers' },
-    { row: 'no numbers', fault: changed(() => [[1, null]]), says: 'other things than numbers' },
-    { row: 'infinite numbers', fault: changed(() => [[1.7e308, 1.7e308]]), says: 'without a direction' },
-    { row: 'a vector of zeros', fault: changed(() => [[0, 0]]), says: 'without a direction' },
+    { row: 'a surplus vector', fault: changed(([v]) => [v, v]), says: 'returned 2 vectors for 1 texts' },
+    { row: 'no vector', fault: changed(() => []), says: 'returned 0 vectors for 1 texts' },
+    { row: 'null as a vector', fault: changed(() => [null]), says: 'an item without a vector' },
+    { row: 'an empty vector', fault: changed(() => [[]]), says: 'an item without a vector' },
+    { row: 'strings as numbers', fault: changed(() => [['1', '2']]), says: 'values that are not numbers' },
+    { row: 'null as a number', fault: changed(() => [[1, null]]), says: 'values that are not numbers' },
+    { row: 'an infinite length', fault: changed(() => [[1.7e308, 1.7e308]]), says: 'zero or infinite' },
+    { row: 'a zero vector', fault: changed(() => [[0, 0]]), says: 'zero or infinite' },
   ];
   it.each(faults)('$row', async ({ fault, model, says, option }) => {
     if (model && !model.model) server.apiKey = `not ${KEY}`;
@@ -247,7 +252,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
   });
 
-  it('nobody there', async () => {
+  it('for an unreachable server', async () => {
     const { url } = await startEmbeddingServer().then(async (gone) => {
       await gone.close();
       return gone;
@@ -257,12 +262,12 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  it('an address that is none', async () => {
+  it('for a wrong URL', async () => {
     const error = await getFailure(open({ url: server.url.replace('/v1', '/v2') }));
-    expect(error).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
+    expect(error).toMatchObject({ message: 'the address does not serve embeddings (404)', option: 'embeddingUrl' });
   });
 
-  it('a key that a header cannot hold, or that the server repeats', async () => {
+  it('without leaking a key that is invalid or that the server repeats', async () => {
     const error = await getFailure(open({ apiKey: `${KEY}\nagain` }));
     expect(error).toBeInstanceOf(EmbedderUnavailable);
     expect(inspect(error, { depth: 9 })).not.toContain(KEY);
@@ -271,7 +276,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     expect(repeated.cause).toMatchObject({ message: expect.stringContaining('cannot parse Bearer [key]') });
   });
 
-  it('a refusal that quotes the text, which is not for the log', async () => {
+  it('without leaking a text that the server quotes', async () => {
     const embedder = await open();
     for (const status of [400, 422, 413, 500, 404]) {
       server.fault = ([input]) => ({ status, message: `too long: ${input}` });
@@ -280,23 +285,23 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     }
   });
 
-  it('vectors of another length than before, or of several lengths', async () => {
+  it('for vectors of changed or different lengths', async () => {
     const embedder = await open();
     server.fault = () => changed(([first, ...others]) => [first, ...others.map(() => [1, 2])]);
     expect(await getFailure(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
-      message: 'the embedding server answers vectors of several lengths',
+      message: 'the embedding server returned vectors of different lengths',
     });
     server.fault = undefined;
     server.dimensions = 128;
     expect(await getFailure(embedder.embed(['a'], 'query'))).toMatchObject({
-      message: expect.stringContaining('vectors of 128 numbers instead of 256'),
+      message: expect.stringContaining('vectors of 128 dimensions instead of 256'),
       option: 'embedder',
     });
     server.dimensions = 256;
     expect(await embedVectors(embedder, ['a'], 'query')).toHaveLength(1);
   });
 
-  it('silence, after which it is asked for less at a time', async () => {
+  it('for a timeout, after which requests become smaller', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
     expect(await getFailure(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
@@ -310,13 +315,13 @@ describe('what a server may do wrong is said, with the option to look at', () =>
   });
 });
 
-describe('a failure that passes', () => {
+describe('OpenAI-compatible transient failure', () => {
   it.each<[string, Fault]>([
-    ['a limit of requests', { status: 429, headers: { 'retry-after': '1' } }],
-    ['a failure of the server', { status: 500 }],
-    ['a server that restarts', { status: 503, headers: { 'retry-after': '0' } }],
-    ['a cut connection', 'disconnect'],
-  ])('goes unnoticed: %s', async (_, fault) => {
+    ['a rate limit', { status: 429, headers: { 'retry-after': '1' } }],
+    ['a server error', { status: 500 }],
+    ['a restarting server', { status: 503, headers: { 'retry-after': '0' } }],
+    ['a dropped connection', 'disconnect'],
+  ])('is retried: %s', async (_, fault) => {
     const embedder = await open();
     let left = 1;
     server.fault = () => (left-- > 0 ? fault : undefined);
@@ -324,7 +329,7 @@ describe('a failure that passes', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is not a text that the server refuses: that is asked once', async () => {
+  it('is not assumed for a rejected text, which is sent once', async () => {
     const embedder = await open();
     server.fault = () => ({ status: 400 });
     await getFailure(embedder.embed(['patience'], 'memory'));
@@ -332,8 +337,8 @@ describe('a failure that passes', () => {
   });
 });
 
-describe('vectors', () => {
-  it('belong to their texts in whatever order they come', async () => {
+describe('OpenAI-compatible vectors', () => {
+  it('are assigned to their texts by index', async () => {
     const embedder = await open();
     const [one, two] = await embedVectors(embedder, ['cats and dogs', 'bread and butter'], 'memory');
     server.fault = () => ({ change: ({ data, ...answer }) => ({ ...answer, data: data.reverse() }) });
@@ -341,8 +346,8 @@ describe('vectors', () => {
   });
 });
 
-describe('closing', () => {
-  it('gives up what hangs', async () => {
+describe('OpenAI-compatible close', () => {
+  it('aborts hanging requests', async () => {
     const embedder = await open();
     server.fault = () => 'hang';
     const waiting = getFailure(embedder.embed(['waits'], 'memory'));
@@ -351,7 +356,7 @@ describe('closing', () => {
     expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('gives up opening', async () => {
+  it('aborts opening', async () => {
     server.fault = () => 'hang';
     const abort = new AbortController();
     const opening = getFailure(openOpenAiCompatible({ url: server.url, model: server.model }, abort.signal));

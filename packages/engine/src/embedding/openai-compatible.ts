@@ -9,50 +9,50 @@ import {
   type EmbedPurpose,
 } from '../ports/embedder.ts';
 import {
-  type Patience,
   type Protocol,
   RemoteFailure,
   type RemoteModel,
   RemoteModelClient,
   type RemoteSetting,
+  type RetryPolicy,
 } from '../remote-model.ts';
+import { CallLimit, closedError, getVectors, MAX_QUERY_PARTS } from './embedding-scheduler.ts';
 import { getEncodingMark, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
-import { CallLimit, closedError, getVectors, QUERY_PARTS } from './lanes.ts';
 
-/** Most texts of one call. */
+/** Maximum texts of a call. */
 const MAX_BATCH = 64;
 
 /**
- * Maximum bytes of UTF-8 in a part, its prefix included: about 375 tokens of English, 500 of Chinese. The commonest open
- * models take 512, and some servers cut longer texts without a word (Ollama, and Text Embeddings Inference with
+ * Maximum bytes of UTF-8 in a part, including its prefix: about 375 tokens of English, 500 of Chinese. The most common
+ * open models take 512, and some servers silently truncate longer texts (Ollama, and Text Embeddings Inference with
  * `--auto-truncate`).
  */
-const PART_BYTES = 1500;
+const MAX_PART_BYTES = 1500;
 
-/** Parts of fewer bytes are not cut again: a character may have 4, and words should be left. */
+/** Parts of at most this size are not split further: a character can have 4 bytes, and a part should contain words. */
 const MIN_CUT_BYTES = 64;
 
-/** Parts that are cut without letting other work go on. */
-const PARTS_A_TURN = 8;
+/** Parts that are split before yielding to the event loop. */
+const PARTS_PER_TURN = 8;
 
-/** Most parts of one request, which bounds it to 24 KiB of text; Text Embeddings Inference takes 32. */
-const REQUEST_PARTS = 16;
+/** Maximum parts of a request, which limits it to 24 KiB of text; Text Embeddings Inference takes 32. */
+const MAX_REQUEST_PARTS = 16;
 
-/** Requests at the same time. Queries have slots of their own, so that they never wait for memories. */
-const SLOTS: Record<EmbedPurpose, number> = { query: 8, memory: 4 };
+/** Maximum concurrent requests. Queries have their own slots, so that they never wait for memories. */
+const MAX_CONCURRENT_REQUESTS: Record<EmbedPurpose, number> = { query: 8, memory: 4 };
 
-const PROBE = 'memory';
+const PROBE_TEXT = 'memory';
 
 const encoder = new TextEncoder();
 const utf8 = (text: string) => encoder.encode(text);
 
-/** A call under way. Once one of its requests has failed, those that have not been sent are of no use any more. */
+/** A call to `embed`. Once a request of it has failed, its unsent requests are skipped. */
 interface Call {
   purpose: EmbedPurpose;
   hasFailed: boolean;
 }
 
-/** A model, and the prefixes that it gets before each text; none if absent. */
+/** A model and the prefixes of its texts; no prefixes if omitted. */
 export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes };
 
 /** A part's vector, weighted by its bytes. */
@@ -62,39 +62,43 @@ interface WeightedVector {
 }
 
 /**
- * Opens a model behind the OpenAI embeddings protocol and learns the length of its vectors from a first answer. A
- * memory longer than 1,500 bytes gives one vector for each part of it, and a part that the server refuses as too long
- * is cut again; a query gives the mean of its first eight parts.
+ * Opens a model behind the OpenAI embeddings protocol, and detects its dimensions with a probe. A memory longer than
+ * 1,500 bytes gets one vector for each part, and a part that the server rejects as too long is split further. A query
+ * gets the mean of its first eight parts.
  *
- * Its id is made of the model's name, the host and path that serve it, and the length of its vectors: one name means
- * different models on different hosts, while a port or a scheme changes without the model. Prefixes end the id as well.
+ * The model id consists of the model's name, the host and path of its server, and its dimensions. The same name can
+ * mean different models on different hosts, while the port or scheme can change without the model. Prefixes add a
+ * suffix.
  */
 export async function openOpenAiCompatible(model: EmbeddingModel, signal: AbortSignal): Promise<Embedder> {
   const requests = new Requests(model);
-  const giveUp = () => requests.close();
-  signal.addEventListener('abort', giveUp, { once: true });
+  const abort = () => requests.close();
+  signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    const [vector] = await requests.post([PROBE], 'opening');
+    const [vector] = await requests.post([PROBE_TEXT], 'opening');
     return new OpenAiCompatible(model, requests, (vector as Float32Array).length);
   } catch (error) {
-    if (!(error instanceof InputsRefused)) throw error;
+    if (!(error instanceof InputsRejected)) throw error;
     const { cause } = error;
-    throw new EmbedderUnavailable('the embedding server refuses every text', { option: 'embedder', cause });
+    throw new EmbedderUnavailable('the embedding server rejects every text', { option: 'embedder', cause });
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
 }
 
 class OpenAiCompatible implements Embedder {
   readonly modelId: string;
   readonly dimensions: number;
-  readonly largestBatch = MAX_BATCH;
+  readonly maxBatchSize = MAX_BATCH;
   readonly #prefixes: Prefixes;
   readonly #requests: Requests;
-  readonly #slots: Record<EmbedPurpose, LimitFunction> = { query: pLimit(SLOTS.query), memory: pLimit(SLOTS.memory) };
+  readonly #slots: Record<EmbedPurpose, LimitFunction> = {
+    query: pLimit(MAX_CONCURRENT_REQUESTS.query),
+    memory: pLimit(MAX_CONCURRENT_REQUESTS.memory),
+  };
   readonly #limit = new CallLimit();
-  #requestParts = REQUEST_PARTS;
+  #requestParts = MAX_REQUEST_PARTS;
 
   constructor(
     { url, model, prefixes = PLAIN_ENCODING.prefixes }: EmbeddingModel,
@@ -120,8 +124,8 @@ class OpenAiCompatible implements Embedder {
 
   async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     const parts: string[][] = [];
-    const maxBytes = PART_BYTES - utf8(this.#prefixes[purpose]).length;
-    for (const text of texts) parts.push(await sayingParts(text, purpose, maxBytes));
+    const maxBytes = MAX_PART_BYTES - utf8(this.#prefixes[purpose]).length;
+    for (const text of texts) parts.push(await getNonBlankParts(text, purpose, maxBytes));
     const embedded = await this.#embedParts(parts.flat(), purpose);
     return parts.map(({ length }) => ({ vectors: getVectors(embedded.splice(0, length).flat(), purpose) }));
   }
@@ -130,8 +134,8 @@ class OpenAiCompatible implements Embedder {
     const call: Call = { purpose, hasFailed: false };
     const requests: Promise<WeightedVector[][]>[] = [];
     for (let from = 0; from < parts.length; from += this.#requestParts) {
-      const some = parts.slice(from, from + this.#requestParts);
-      requests.push(this.#slots[purpose](() => this.#askOrFail(some, call)));
+      const batch = parts.slice(from, from + this.#requestParts);
+      requests.push(this.#slots[purpose](() => this.#askOrFail(batch, call)));
     }
     return (await Promise.all(requests)).flat();
   }
@@ -145,14 +149,17 @@ class OpenAiCompatible implements Embedder {
     }
   }
 
-  /** One vector for each part, or several for one that the server refuses as too long; none where the call has failed. */
+  /**
+   * Returns one vector for each part, several for a part that the server rejects as too long, or none if the call has
+   * failed.
+   */
   async #ask(parts: readonly string[], call: Call): Promise<WeightedVector[][]> {
     if (call.hasFailed) return [];
     try {
       const vectors = await this.#post(parts, call.purpose);
       return vectors.map((vector, i) => [{ vector, tokens: utf8(parts[i] as string).length }]);
     } catch (error) {
-      if (!(error instanceof InputsRefused && error.tooLong)) throw error;
+      if (!(error instanceof InputsRejected && error.tooLong)) throw error;
       const middle = Math.ceil(parts.length / 2);
       if (parts.length > 1) {
         return [...(await this.#ask(parts.slice(0, middle), call)), ...(await this.#ask(parts.slice(middle), call))];
@@ -169,12 +176,12 @@ class OpenAiCompatible implements Embedder {
     try {
       const inputs = parts.map((part) => this.#prefixes[purpose] + part);
       const vectors = await this.#requests.post(inputs, purpose);
-      if (parts.length === this.#requestParts && this.#requestParts < REQUEST_PARTS) this.#requestParts++;
+      if (parts.length === this.#requestParts && this.#requestParts < MAX_REQUEST_PARTS) this.#requestParts++;
       this.#assertDimensions(vectors);
       return vectors;
     } catch (error) {
-      // A slow server gets less at a time, and more again while it keeps up.
-      if (error instanceof AnsweredTooLate && parts.length > 1) this.#requestParts = Math.floor(parts.length / 2);
+      // Requests to a slow server become smaller, and grow again while it keeps up.
+      if (error instanceof ResponseTimeout && parts.length > 1) this.#requestParts = Math.floor(parts.length / 2);
       throw error;
     }
   }
@@ -182,21 +189,21 @@ class OpenAiCompatible implements Embedder {
   #assertDimensions(vectors: readonly Float32Array[]): void {
     const length = vectors[0]?.length;
     if (length === this.dimensions) return;
-    const what = `answers vectors of ${length} numbers instead of ${this.dimensions}: its model is another now`;
-    throw new EmbedderUnavailable(`the embedding server ${what}`, { option: 'embedder' });
+    const problem = `returned vectors of ${length} dimensions instead of ${this.dimensions}: its model has changed`;
+    throw new EmbedderUnavailable(`the embedding server ${problem}`, { option: 'embedder' });
   }
 }
 
 /**
- * Returns the parts of a text that say something, of at most `maxBytes`, in turns with other work: a megabyte takes some tenths of a second. Half
- * characters, which UTF-8 does not have, become U+FFFD.
+ * Returns the non-blank parts of a text, each of at most `maxBytes`. Yields to the event loop in between, since
+ * splitting a megabyte takes some tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
  */
-async function sayingParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
+async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
   const parts: string[] = [];
   for (const part of getParts(text.toWellFormed(), utf8, maxBytes)) {
     if (part.trim() !== '') parts.push(part);
-    if (purpose === 'query' && parts.length === QUERY_PARTS) break;
-    if (parts.length % PARTS_A_TURN === 0) await setImmediate();
+    if (purpose === 'query' && parts.length === MAX_QUERY_PARTS) break;
+    if (parts.length % PARTS_PER_TURN === 0) await setImmediate();
   }
   return parts;
 }
@@ -204,10 +211,10 @@ async function sayingParts(text: string, purpose: EmbedPurpose, maxBytes: number
 type Purpose = EmbedPurpose | 'opening';
 
 /**
- * How long to try: a model that has to be loaded first takes tens of seconds, but whoever recalls would rather have an
- * answer by words. The queue that asks has longer rests of its own.
+ * Timeouts and retries. Loading a model on the server can take tens of seconds, but a recall falls back to word search
+ * sooner. The embedding queue has its own, longer retry intervals.
  */
-const PATIENCE: Record<Purpose, Patience> = {
+const PATIENCE: Record<Purpose, RetryPolicy> = {
   opening: { attemptMs: 30_000, totalMs: 30_000, retries: 0 },
   query: { attemptMs: 2000, totalMs: 2000, retries: 1 },
   memory: { attemptMs: 30_000, totalMs: 90_000, retries: 3 },
@@ -218,7 +225,7 @@ const PROTOCOL: Protocol = {
   server: 'the embedding server',
   answers: 'embeddings',
   // 16 vectors of 8,192 numbers of 25 characters are 3 MiB.
-  largestAnswerBytes: 16 * 1024 * 1024,
+  maxResponseBytes: 16 * 1024 * 1024,
 };
 
 const OPTIONS: Record<RemoteSetting, EmbedderOption> = {
@@ -227,9 +234,9 @@ const OPTIONS: Record<RemoteSetting, EmbedderOption> = {
   apiKey: 'embeddingApiKey',
 };
 
-/** The server refuses these inputs, and would take others. */
-class InputsRefused extends Error {
-  override readonly name = 'InputsRefused';
+/** The server rejected these inputs; it may accept others. */
+class InputsRejected extends Error {
+  override readonly name = 'InputsRejected';
   readonly tooLong: boolean;
 
   constructor({ kind, message, cause }: RemoteFailure) {
@@ -238,107 +245,107 @@ class InputsRefused extends Error {
   }
 }
 
-/** No answer came in time. */
-class AnsweredTooLate extends EmbedderUnavailable {}
+/** The server did not respond in time. */
+class ResponseTimeout extends EmbedderUnavailable {}
 
-/** Requests to one model, each bounded in time and size. */
+/** Sends requests to a model, limited in time and size. */
 class Requests {
   readonly #client: RemoteModelClient;
 
-  /** @throws EmbedderUnavailable for a key that no header can hold */
+  /** @throws EmbedderUnavailable if the API key cannot be a header value */
   constructor(model: RemoteModel) {
     try {
       this.#client = new RemoteModelClient(model, PROTOCOL);
     } catch (error) {
-      throw getError(error);
+      throw toEmbedderError(error);
     }
   }
 
   /**
-   * One unit vector for each input, in their order.
+   * Returns one unit vector for each input, in order.
    *
-   * @throws InputsRefused, or EmbedderUnavailable when the server does not answer as it should, or UNAVAILABLE when
-   * closed
+   * @throws InputsRejected, EmbedderUnavailable if the response is invalid, or UNAVAILABLE if closed
    */
   async post(inputs: readonly string[], purpose: Purpose): Promise<Float32Array[]> {
     try {
-      const answer = await this.#client.post({
+      const response = await this.#client.post({
         body: { input: inputs, encoding_format: 'float' },
         patience: PATIENCE[purpose],
-        // What opening asks with is no secret.
+        // The probe text is not confidential.
         secret: purpose !== 'opening',
       });
-      return vectorsOfAnswer(answer, inputs.length);
+      return parseVectors(response, inputs.length);
     } catch (error) {
-      throw getError(error);
+      throw toEmbedderError(error);
     }
   }
 
-  /** Gives up what is under way, and takes nothing more. */
+  /** Aborts running requests and rejects new ones. */
   close(): void {
     this.#client.close();
   }
 }
 
-function getError(error: unknown): unknown {
+function toEmbedderError(error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const { kind, message, setting, cause } = error;
   if (kind === 'closed') return closedError();
-  if (kind === 'refused' || kind === 'too long') return new InputsRefused(error);
-  const Unavailable = kind === 'late' ? AnsweredTooLate : EmbedderUnavailable;
+  if (kind === 'refused' || kind === 'too long') return new InputsRejected(error);
+  const Unavailable = kind === 'late' ? ResponseTimeout : EmbedderUnavailable;
   return new Unavailable(message, { ...(setting && { option: OPTIONS[setting] }), cause });
 }
 
-/** The part of an answer that matters; https://platform.openai.com/docs/api-reference/embeddings/create */
-interface Answer {
+/** The used part of a response; https://platform.openai.com/docs/api-reference/embeddings/create */
+interface EmbeddingResponse {
   data: { index: number; embedding: number[] }[];
 }
 
 /**
- * The unit vectors of an answer in the order of the inputs, wherever in it they stand.
+ * Returns the unit vectors of a response, sorted by their index.
  *
- * @throws EmbedderUnavailable for an answer that does not hold one usable vector for each input, all of one length
+ * @throws EmbedderUnavailable unless the response has one valid vector for each input, all of the same length
  */
-function vectorsOfAnswer(text: string, inputs: number): Float32Array[] {
+function parseVectors(text: string, inputs: number): Float32Array[] {
   const data = getData(text);
   if (data.length !== inputs) throw unusable(`${data.length} vectors for ${inputs} texts`);
   const vectors: Float32Array[] = [];
   for (const item of data) {
-    if (!isItem(item)) throw unusable('something other than vectors');
+    if (!isItem(item)) throw unusable('an item without a vector');
     vectors[item.index] = unitVector(item.embedding);
   }
   for (let i = 0; i < inputs; i++) if (!vectors[i]) throw unusable('two vectors for one text');
-  if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw unusable('vectors of several lengths');
+  if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw unusable('vectors of different lengths');
   return vectors;
 }
 
 function getData(text: string): unknown[] {
-  let answer: Partial<Answer> | null;
+  let response: Partial<EmbeddingResponse> | null;
   try {
-    answer = JSON.parse(text);
+    response = JSON.parse(text);
   } catch (cause) {
-    // What the parser quotes is the server's; where it stopped is enough.
-    throw new EmbedderUnavailable('the embedding server answers no JSON', {
+    // The parser's message quotes the response, so only its length and the error name are logged.
+    throw new EmbedderUnavailable('the embedding server returned a response that is not JSON', {
       option: 'embeddingUrl',
       cause: new Error(`${text.length} characters, ${(cause as Error).name}`),
     });
   }
-  if (!Array.isArray(answer?.data)) throw unusable('no list of vectors');
-  return answer.data;
+  if (!Array.isArray(response?.data)) throw unusable('no list of vectors');
+  return response.data;
 }
 
-function isItem(item: unknown): item is Answer['data'][number] {
-  const { index, embedding } = (item ?? {}) as Partial<Answer['data'][number]>;
+function isItem(item: unknown): item is EmbeddingResponse['data'][number] {
+  const { index, embedding } = (item ?? {}) as Partial<EmbeddingResponse['data'][number]>;
   return Number.isInteger(index) && (index as number) >= 0 && Array.isArray(embedding) && embedding.length > 0;
 }
 
 function unitVector(embedding: unknown[]): Float32Array {
-  if (!embedding.every((value) => typeof value === 'number')) throw unusable('vectors of other things than numbers');
+  if (!embedding.every((value) => typeof value === 'number'))
+    throw unusable('a vector with values that are not numbers');
   const length = Math.hypot(...embedding);
-  if (!Number.isFinite(length) || length === 0) throw unusable('vectors without a direction');
+  if (!Number.isFinite(length) || length === 0) throw unusable('a vector that is zero or infinite');
   return Float32Array.from(embedding, (value) => value / length);
 }
 
-function unusable(what: string): EmbedderUnavailable {
-  return new EmbedderUnavailable(`the embedding server answers ${what}`, { option: 'embeddingUrl' });
+function unusable(content: string): EmbedderUnavailable {
+  return new EmbedderUnavailable(`the embedding server returned ${content}`, { option: 'embeddingUrl' });
 }

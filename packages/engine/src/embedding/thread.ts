@@ -1,52 +1,53 @@
 import { createRequire } from 'node:module';
-import { keepUnreported } from '@memoryd/minilm/files';
+import { disableTelemetry } from '@memoryd/minilm/files';
 import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import { Piscina } from 'piscina';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { PartsCall, WorkerData } from './worker.ts';
 
-// A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
+// Resolved through the package, so that the thread starts from the built file also when the caller runs from source.
 const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
 
-/** Calls that are with the thread at most: one of each purpose. */
-const AT_HAND = 2;
+/** Maximum concurrent calls to the thread: one of each purpose. */
+const MAX_CONCURRENT_CALLS = 2;
 
-/** Longest that the process's exit waits for a call, which takes half a second at most; loading takes about as long. */
-const EXIT_WAIT_MS = 2000;
+/** Maximum time that process exit waits for a call. A call takes at most half a second, and loading about as long. */
+const MAX_EXIT_WAIT_MS = 2000;
 
-/** Embeds the first part of each window, for queries before all else. */
+/** Embeds the first part of each window. Queries run before memories. */
 export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;
 
 /** The thread that holds a model. */
 export interface Thread {
-  /** Embeds the first part of each window; no more than one call of each purpose at a time. */
+  /** Embeds the first part of each window; at most one concurrent call of each purpose. */
   embedParts: EmbedParts;
-  /** Ends the thread. Only while there is no call. */
+  /** Stops the thread. There must be no running call. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a thread; the first call loads the model.
  *
- * A thread that is ended inside the native library takes the whole process with it (an abort instead of the exit
- * code), so both ways to end one wait for the calls under way.
+ * Terminating a thread inside the native library aborts the whole process and loses its exit code. Therefore both
+ * `stop` and process exit wait for running calls.
  */
 export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
-  keepUnreported();
-  const calls = new CallsUnderWay();
+  disableTelemetry();
+  const calls = new InFlightCalls();
   const pool = new Piscina<PartsCall, EmbeddedPart[]>({
     filename: WORKER,
     workerData: { ...model, busy: calls.cell } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: AT_HAND,
+    concurrentTasksPerWorker: MAX_CONCURRENT_CALLS,
     recordTiming: false,
-    // What a call leaves behind in JavaScript is small; the default lets it gather to another dozen megabytes.
+    // A call leaves little garbage; the default limit lets it grow by another dozen megabytes.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
-  // A thread that dies rejects the calls that it had, and is replaced for the next: there is nothing to do but to listen.
+  // When a thread dies, its calls reject and the next call starts a new one. The listener prevents an uncaught error
+  // event.
   pool.on('error', () => {});
-  const awaitCalls = () => calls.awaitNone(EXIT_WAIT_MS);
+  const awaitCalls = () => calls.waitUntilIdle(MAX_EXIT_WAIT_MS);
   process.on('exit', awaitCalls);
   return {
     embedParts: (windows, purpose) => calls.count(() => pool.run({ windows, purpose })),
@@ -58,34 +59,34 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
 }
 
 /**
- * Calls that are with a thread, counted where both sides can: here as they are sent, and by the thread, which may still be
- * in native code when nobody here can be told, as they end.
+ * Counts the calls of a thread in shared memory. This side adds a call before sending it; the thread subtracts it when
+ * its native code has returned, which this side cannot observe while its event loop is blocked.
  */
-export class CallsUnderWay {
-  /** One shared cell: the thread takes one off for each call that has ended. */
+export class InFlightCalls {
+  /** The shared counter, which the thread decrements when a call has ended. */
   readonly cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #unanswered = 0;
 
-  /** Counts a call as long as the thread has it. */
+  /** Counts a call while the thread runs it. */
   async count<T>(call: () => Promise<T>): Promise<T> {
     this.#unanswered++;
     Atomics.add(this.cell, 0, 1);
     try {
       return await call();
     } finally {
-      // A thread that died took none off.
+      // A dead thread has not decremented the counter.
       if (--this.#unanswered === 0) Atomics.store(this.cell, 0, 0);
     }
   }
 
-  /** Blocks while the thread has calls, but no longer than so many milliseconds. */
-  awaitNone(mostMs: number): void {
-    const until = performance.now() + mostMs;
+  /** Blocks until the thread has no calls, for at most `timeoutMs` milliseconds. */
+  waitUntilIdle(timeoutMs: number): void {
+    const until = performance.now() + timeoutMs;
     for (;;) {
-      const underWay = Atomics.load(this.cell, 0);
-      const leftMs = until - performance.now();
-      if (underWay <= 0 || leftMs <= 0) return;
-      Atomics.wait(this.cell, 0, underWay, leftMs);
+      const inFlight = Atomics.load(this.cell, 0);
+      const remainingMs = until - performance.now();
+      if (inFlight <= 0 || remainingMs <= 0) return;
+      Atomics.wait(this.cell, 0, inFlight, remainingMs);
     }
   }
 }

@@ -5,7 +5,7 @@ import { Graph } from '@memoryd/minilm/graph';
 const DIMENSIONS = 64;
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];
 
-/** Whole words that the model knows; of others it knows the letters. */
+/** Words in the model's vocabulary; other words are split into letters. */
 const WORDS =
   'the boat sails at dawn when does depart he is allergic to walnuts entry of harbour log says that it rained';
 
@@ -13,15 +13,14 @@ const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789.,?!()=+>;明日は雨�
 
 const TOKENS = [...SPECIAL, ...new Set([...WORDS.split(' '), ...LETTERS, ...LETTERS.map((letter) => `##${letter}`)])];
 
-/** Most tokens that the model says it takes, the marks at both ends included. */
+/** The model's maximum tokens, including the markers at both ends. */
 export const TINY_MODEL_TOKENS = 320;
 
 /**
- * Writes a model that is small, yet of the form of any BERT on the Hugging Face hub: a tokenizer (WordPiece), a
- * configuration and an ONNX graph from token ids to hidden states, here random vectors of words. So texts are near as
- * far as they share words.
+ * Writes a tiny model in the format of a BERT on the Hugging Face hub: a WordPiece tokenizer, a configuration and an
+ * ONNX graph from token ids to hidden states, which are random word vectors. Texts are similar if they share words.
  *
- * @param seed decides the weights
+ * @param seed determines the weights
  */
 export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
   await mkdir(join(folder, 'onnx'), { recursive: true });
@@ -45,20 +44,20 @@ export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
   });
 }
 
-/** The files that sentence-transformers saves beside a model, by their names; each is left out if it is undefined. */
+/** The files that sentence-transformers saves with a model, by name; omitted if undefined. */
 export interface ModelConfig {
   'modules.json'?: unknown;
   'config_sentence_transformers.json'?: unknown;
   '1_Pooling/config.json'?: unknown;
 }
 
-/** Writes such files into the folder of a model. */
+/** Writes configuration files into a model's folder. */
 export async function writeModelConfig(folder: string, files: ModelConfig): Promise<void> {
   await mkdir(join(folder, '1_Pooling'), { recursive: true });
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), JSON.stringify(content));
 }
 
-/** Returns the state that the model has for a token, wherever in a text it stands. */
+/** Returns the model's state of a token, which does not depend on its position. */
 export function getTokenState(token: string, seed = 1): Float32Array {
   const start = TOKENS.indexOf(token) * DIMENSIONS;
   return randomNumbers(TOKENS.length * DIMENSIONS, seed).slice(start, start + DIMENSIONS);
@@ -74,7 +73,7 @@ function buildGraph(seed: number): Uint8Array {
   return graph.encode();
 }
 
-/** Uniform from -.5 to .5, by mulberry32. */
+/** Returns uniform random numbers from -.5 to .5 (mulberry32). */
 function randomNumbers(count: number, seed: number): Float32Array {
   let state = seed;
   return Float32Array.from({ length: count }, () => {

@@ -5,22 +5,22 @@ import { type EmbeddedPart, type Model, type Part, type Turn, takePart } from '@
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { Encoding } from './encoding.ts';
 
-/** Most tokens of a part, whatever the model takes: the time of a run grows with their square. */
+/** Maximum tokens of a part for any model, since the time of a run grows with their square. */
 const MAX_TOKENS = 512;
 
-/** Minimum of tokens that a text and the marks at its ends may have, beside the prefix. */
+/** Minimum tokens that must remain for a text and its end markers after the prefix. */
 const MIN_TOKENS = 32;
 
-/** The names of poolings in @huggingface/transformers. */
+/** Pooling names of @huggingface/transformers. */
 const POOLINGS = { mean: 'mean', cls: 'cls', last: 'last_token' } as const;
 
-/** Threads of a run: half the processor, so that recall keeps the rest. */
+/** Threads of a run: half the cores, which leaves the rest to recall. */
 const RUN_THREADS = Math.max(1, Math.min(4, availableParallelism() >> 1));
 
 /**
- * Loads a model from a folder, given as an absolute path, or by its name on the hub. One text a run.
+ * Loads a model from a folder, given as an absolute path, or by its name on the hub. It embeds one text per run.
  *
- * @throws RangeError if the model takes fewer than 32 tokens beside a prefix
+ * @throws RangeError if the model takes fewer than 32 tokens in addition to a prefix
  */
 export async function loadModels(source: string, encoding: Encoding): Promise<Record<EmbedPurpose, Model>> {
   env.logLevel = LogLevel.ERROR;
@@ -38,8 +38,9 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
       await turn();
       const { data } = await extract(prefix + window.slice(0, length), { pooling, normalize: true });
       const vector = Float32Array.from(data as Float32Array);
-      if (!vector.every(Number.isFinite)) throw new Error('the model has made a vector that is not of numbers');
-      // A text of which nothing is known has no tokens: all such texts would otherwise mean the same.
+      if (!vector.every(Number.isFinite))
+        throw new Error('the model returned a vector with values that are not finite numbers');
+      // A text of unknown tokens counts as empty. Otherwise all such texts would get the same vector.
       const known = ids.some((id) => id !== extract.tokenizer.unk_token_id);
       return { vector, length, tokens: known ? ids.length : 0 };
     };
@@ -52,24 +53,24 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
   return { query: createModel(encoding.prefixes.query), memory: createModel(encoding.prefixes.memory) };
 }
 
-/** Returns a function that takes the first part of a window that the model can take behind a prefix. */
+/** Returns a function that takes the longest first part of a window that fits the model together with a prefix. */
 function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtractionPipeline): (window: string) => Part {
   const { max_position_embeddings: positions = Number.POSITIVE_INFINITY } = model.config as {
     max_position_embeddings?: number;
   };
-  // RoBERTa and its kin have two positions more than they take tokens.
+  // RoBERTa and related models have two more positions than tokens.
   const maxTokens = Math.min(MAX_TOKENS, tokenizer.model_max_length, positions - 2);
-  const [marks, beforeText] = ['', prefix].map((text) => tokenizer.encode(text).length) as [number, number];
-  const minTokens = beforeText - marks + MIN_TOKENS;
+  const [marks, withPrefix] = ['', prefix].map((text) => tokenizer.encode(text).length) as [number, number];
+  const minTokens = withPrefix - marks + MIN_TOKENS;
   if (maxTokens < minTokens) {
-    const needs = `the prefix "${prefix}" needs a model of at least ${minTokens} tokens`;
-    throw new RangeError(`${needs}, and this one takes ${maxTokens}: shorten the prefix, or choose another model`);
+    const needs = `the prefix "${prefix}" needs a model that takes at least ${minTokens} tokens`;
+    throw new RangeError(`${needs}, but this one takes ${maxTokens}: shorten the prefix or choose another model`);
   }
   const tokenize = (text: string) => tokenizer.encode(text, { add_special_tokens: false });
   return (window) => {
-    // Some tokenizers split a text otherwise than its prefix and its sentences one by one.
-    for (let most = maxTokens - beforeText; ; most >>= 1) {
-      const part = takePart(window, tokenize, most);
+    // Some tokenizers split a text differently from its prefix and sentences on their own.
+    for (let limit = maxTokens - withPrefix; ; limit >>= 1) {
+      const part = takePart(window, tokenize, limit);
       if (tokenizer.encode(prefix + window.slice(0, part.length)).length <= maxTokens) return part;
     }
   };

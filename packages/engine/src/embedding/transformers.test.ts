@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
 import { embedVectors } from '../ports/embedder.fixture.ts';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
-import type { GivenEncoding } from './model-folder.ts';
+import type { ConfiguredEncoding } from './model-folder.ts';
 import {
   getTokenState,
   type ModelConfig,
@@ -31,10 +31,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('a model in a folder', () => {
+describe('transformers model in a folder', () => {
   const embedder = embedderContract(() => openTransformers(model, signal));
 
-  it('is found by a relative path too, and named by what its files hold', async () => {
+  it('has an id derived from its files, whatever the path', async () => {
     const [same, other] = [join(folder, 'copy'), join(folder, 'other')];
     await writeTinyModel(same);
     await writeTinyModel(other, 2);
@@ -49,19 +49,19 @@ describe('a model in a folder', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  it('gives vectors of the mean of its hidden states', async () => {
+  it('returns the mean of its hidden states', async () => {
     const [[both], [boat], [harbour]] = (await embedVectors(
       embedder(),
       ['boat harbour', 'boat', 'harbour'],
       'memory',
     )) as [[Float32Array], [Float32Array], [Float32Array]];
-    // Each mean counts the marks at both ends besides; twice the one text's sum is nearest to what both texts share.
+    // Each mean includes the markers at both ends, so the combined text lies between the two others.
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
     expect(cosine(both, boat)).toBeGreaterThan(cosine(boat, harbour));
     expect(cosine(both, harbour)).toBeGreaterThan(cosine(boat, harbour));
   });
 
-  it('is asked for parts that its window holds whole', async () => {
+  it('receives parts that fit its window', async () => {
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2;
     const counts = await embedVectors(embedder(), [words(window), words(window + 1), words(10 * window)], 'memory');
@@ -70,7 +70,7 @@ describe('a model in a folder', () => {
 
   it.each([
     ['one word of 10,000 letters', 'ab'.repeat(5000)],
-    ['characters that it does not know among others', 'boat 𒀀 '.repeat(500)],
+    ['unknown characters among known words', 'boat 𒀀 '.repeat(500)],
   ])('embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
       for (const vector of (await embedVectors(embedder(), [text], purpose)).flat())
@@ -80,22 +80,22 @@ describe('a model in a folder', () => {
   });
 });
 
-/** Prefixes of words that the model knows. */
+/** Prefixes of words in the model's vocabulary. */
 const PROMPTS = { prompts: { query: 'when does ', document: 'log says that ' } };
 const CLS = { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false };
 
-describe('a model with prefixes and a pooling of its own', () => {
+describe('transformers model with prefixes and pooling', () => {
   const opened: Embedder[] = [];
   afterEach(async () => {
     for (const embedder of opened.splice(0)) await embedder.close();
   });
 
-  async function openWith(files: ModelConfig, given: Partial<GivenEncoding> = {}): Promise<Embedder> {
+  async function openWith(files: ModelConfig, configured: Partial<ConfiguredEncoding> = {}): Promise<Embedder> {
     const path = await mkdtemp(join(folder, 'configured-'));
     await writeTinyModel(path);
     await writeModelConfig(path, files);
-    const nothing: GivenEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
-    const embedder = await openTransformers(path, signal, { ...nothing, ...given });
+    const nothing: ConfiguredEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
+    const embedder = await openTransformers(path, signal, { ...nothing, ...configured });
     opened.push(embedder);
     return embedder;
   }
@@ -105,7 +105,7 @@ describe('a model with prefixes and a pooling of its own', () => {
     return vector as Float32Array;
   }
 
-  /** Returns the mean of the states of some tokens, at unit length. */
+  /** Returns the mean of the states of some tokens, normalized. */
   function getMeanState(...tokens: string[]): number[] {
     const states = tokens.map((token) => getTokenState(token));
     const sum = [...(states[0] as Float32Array)].map((_, i) =>
@@ -121,21 +121,21 @@ describe('a model with prefixes and a pooling of its own', () => {
     expect(distance).toBeCloseTo(0, 5);
   }
 
-  it('puts the prompts of its folder before queries and before memories', async () => {
+  it('prepends the prompts of its folder to queries and memories', async () => {
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
     const [query, memory] = [await embedOne(embedder, 'boat', 'query'), await embedOne(embedder, 'boat', 'memory')];
     expectClose(query, getMeanState('[CLS]', 'when', 'does', 'boat', '[SEP]'));
     expectClose(memory, getMeanState('[CLS]', 'log', 'says', 'that', 'boat', '[SEP]'));
   });
 
-  it('puts prefixes that are set by hand before texts, and not the prompts of its folder', async () => {
+  it('prepends configured prefixes instead of the prompts of its folder', async () => {
     const prefixes = { query: 'entry of ', memory: '' };
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS }, { prefixes });
     expectClose(await embedOne(embedder, 'boat', 'query'), getMeanState('[CLS]', 'entry', 'of', 'boat', '[SEP]'));
     expectClose(await embedOne(embedder, 'boat', 'memory'), getMeanState('[CLS]', 'boat', '[SEP]'));
   });
 
-  it('takes the mean of all tokens, the first one or the last one, as its folder or a setting says', async () => {
+  it('pools by mean, first or last token as its folder or the configuration specifies', async () => {
     const plain = await openWith({});
     const first = await openWith({ '1_Pooling/config.json': CLS });
     const last = await openWith({ '1_Pooling/config.json': CLS }, { pooling: 'last' });
@@ -144,7 +144,7 @@ describe('a model with prefixes and a pooling of its own', () => {
     expectClose(await embedOne(last, 'boat', 'memory'), getMeanState('[SEP]'));
   });
 
-  it('is asked for parts that its window holds behind the prefix', async () => {
+  it('receives parts that fit its window together with the prefix', async () => {
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2 - 3;
@@ -152,12 +152,12 @@ describe('a model with prefixes and a pooling of its own', () => {
     expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
   });
 
-  it('gives no vector for a text of which it knows nothing, whatever it knows of the prefix', async () => {
+  it('returns no vector for an unknown text with a known prefix', async () => {
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
     expect(await embedVectors(embedder, ['𒀀'], 'memory')).toEqual([[]]);
   });
 
-  it('has another id for each prefix and each pooling, wherever it is set', async () => {
+  it('has a different id for each prefix and pooling, wherever it is configured', async () => {
     const prompts = { 'config_sentence_transformers.json': PROMPTS };
     const byFile = { query: PROMPTS.prompts.query, memory: PROMPTS.prompts.document };
     const getId = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;
@@ -170,27 +170,27 @@ describe('a model with prefixes and a pooling of its own', () => {
       await getId({}, { pooling: 'last' }),
     ];
     expect(new Set(ids).size).toBe(ids.length);
-    // Equal vectors keep their id, so setting by hand what the folder says embeds nothing again.
+    // Equal encodings have equal ids, so configuring the folder's own values does not re-embed anything.
     expect(await getId({}, { prefixes: byFile })).toBe(ids[1]);
     expect(await getId({}, { pooling: 'cls' })).toBe(ids[4]);
     expect(await getId({ 'config_sentence_transformers.json': { prompts: {} } })).toBe(ids[0]);
   });
 });
 
-describe('a model that cannot be loaded', () => {
-  it('says which file asks for a pooling that there is not', async () => {
+describe('transformers model that cannot be loaded', () => {
+  it('names the file with an unsupported pooling', async () => {
     const path = join(folder, 'other pooling');
     await writeTinyModel(path);
     await writeModelConfig(path, { '1_Pooling/config.json': { pooling_mode_max_tokens: true } });
     await expect(openTransformers(path, signal)).rejects.toMatchObject({
       message: expect.stringContaining(
-        '1_Pooling/config.json of the model asks for the pooling pooling_mode_max_tokens',
+        '1_Pooling/config.json of the model has the unsupported pooling pooling_mode_max_tokens',
       ),
       option: 'embeddingPooling',
     });
   });
 
-  it('says so if a prefix leaves too little room for texts', async () => {
+  it('rejects a prefix that leaves too few tokens for texts', async () => {
     const room = TINY_MODEL_TOKENS - 32;
     const open = (tokens: number) =>
       openTransformers(model, signal, {
@@ -200,13 +200,13 @@ describe('a model that cannot be loaded', () => {
     await (await open(room)).close();
     await expect(open(room + 1)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /needs a model of at least 321 tokens, and this one takes 320: shorten the prefix/,
+        /needs a model that takes at least 321 tokens, but this one takes 320: shorten the prefix/,
       ),
       option: 'embedder',
     });
   });
 
-  it('says so where files are missing or damaged', async () => {
+  it('reports missing or corrupted files', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
     const damaged = join(folder, 'damaged');
@@ -219,24 +219,24 @@ describe('a model that cannot be loaded', () => {
     }
   });
 
-  it('leaves no thread behind where a file of it cannot be read', async () => {
+  it('leaves no thread behind if a file cannot be read', async () => {
     const unreadable = join(folder, 'unreadable');
     await writeTinyModel(unreadable);
     await mkdir(join(unreadable, 'onnx', 'model.onnx_data'));
-    // Each thread that holds a model has one, until it is stopped.
+    // Each thread with a model has an exit listener until it is stopped.
     const before = process.listenerCount('exit');
     await expect(openTransformers(unreadable, signal)).rejects.toMatchObject({ cause: { code: 'EISDIR' } });
     expect(process.listenerCount('exit')).toBe(before);
   });
 
-  it('is given up at once where nobody waits any more', async () => {
+  it('rejects immediately when aborted', async () => {
     const abort = new AbortController();
     const opening = openTransformers(model, abort.signal);
     abort.abort();
-    await expect(opening).rejects.toMatchObject({ cause: { message: 'given up' } });
+    await expect(opening).rejects.toMatchObject({ cause: { message: 'opening the model was aborted' } });
   });
 
-  it('says what to install where the package is missing', async () => {
+  it('names the package to install if it is missing', async () => {
     const installed = join(folder, 'installed', 'node_modules');
     await copyWithoutTransformers(installed);
     const opening = `
@@ -245,11 +245,13 @@ describe('a model that cannot be loaded', () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', opening], {
       cwd: join(installed, '@memoryd', 'engine', 'dist'),
     });
-    expect(stdout).toBe('it needs a package that is not installed: npm install @huggingface/transformers@4\n');
+    expect(stdout).toBe(
+      'the embedder needs a package that is not installed: run npm install @huggingface/transformers@4\n',
+    );
   });
 });
 
-/** Installs the built engine and its dependencies, all but one. */
+/** Installs the built engine and its dependencies except one. */
 async function copyWithoutTransformers(installed: string): Promise<void> {
   const workspaceModules = join(enginePackage, '..', '..', 'node_modules');
   const engine = join(installed, '@memoryd', 'engine');

@@ -4,16 +4,16 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { getEncodingMark } from './encoding.ts';
-import { threadEmbedder } from './lanes.ts';
-import { type GivenEncoding, readEncoding } from './model-folder.ts';
+import { type ConfiguredEncoding, readEncoding } from './model-folder.ts';
 import { startThread, type Thread } from './thread.ts';
 
 const PACKAGE = '@huggingface/transformers';
 
-const NOTHING_GIVEN: GivenEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
+const NOT_CONFIGURED: ConfiguredEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
 
-/** The files of a folder that its weights and tokens depend on; weights of more than 2 GB are in a file of their own. */
+/** The files that determine a model's vectors. Weights over 2 GB are in a separate file. */
 const MODEL_FILES = [
   'config.json',
   'tokenizer.json',
@@ -23,35 +23,36 @@ const MODEL_FILES = [
 ];
 
 /**
- * Opens a model for feature extraction on a thread of its own: ONNX weights in full precision. The package
- * @huggingface/transformers, which is not installed with this one, runs it. Prefixes and pooling are read from the folder of
- * the model, where sentence-transformers saves them. A text longer than the model's window, or than 512 tokens, gives one
- * vector for each part of it; a query gives the mean of its first eight parts.
+ * Opens a feature extraction model on its own thread, with ONNX weights in full precision. It runs in the optional
+ * package
+ * @huggingface/transformers, which must be installed separately. Prefixes and pooling are read from the model's folder,
+ * where sentence-transformers saves them. A memory longer than the model's window or 512 tokens gets one vector for
+ * each part; a query gets the mean of its first eight parts.
  *
- * @param nameOrFolder a folder with `config.json`, `tokenizer.json` and `onnx/model.onnx`; else a name on the Hugging
- * Face hub, from which that package fetches and keeps it
- * @param given prefixes and a pooling that win over the files of the folder; a model of the hub has no others
- * @throws EmbedderUnavailable if a file is missing or asks for something that cannot be done
+ * @param nameOrFolder a folder with `config.json`, `tokenizer.json` and `onnx/model.onnx`, or a name on the Hugging
+ * Face hub, from which the package downloads and caches the model
+ * @param configured prefixes and pooling that take precedence over the folder's; the only ones for a model of the hub
+ * @throws EmbedderUnavailable if a file is missing or needs something unsupported
  */
 export async function openTransformers(
   nameOrFolder: string,
   signal: AbortSignal,
-  given: GivenEncoding = NOTHING_GIVEN,
+  configured: ConfiguredEncoding = NOT_CONFIGURED,
 ): Promise<Embedder> {
   assertInstalled(PACKAGE, `npm install ${PACKAGE}@4`);
   const folder = isFolder(nameOrFolder) ? resolve(nameOrFolder) : undefined;
-  const encoding = await readEncoding(folder, given);
+  const encoding = await readEncoding(folder, configured);
   try {
     const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder, encoding });
-    const dimensions = await loaded(thread, signal);
+    const dimensions = await loadModel(thread, signal);
     const name = await getName(nameOrFolder, folder).catch(async (error) => {
       await thread.stop();
       throw error;
     });
     const modelId = `transformers:${name}:${dimensions}${getEncodingMark(encoding)}`;
-    return threadEmbedder(thread, { modelId, dimensions, textsTogether: 1 });
+    return createThreadEmbedder(thread, { modelId, dimensions, textsTogether: 1 });
   } catch (cause) {
-    // A RangeError says that the model is too small for its prefix.
+    // A RangeError means that the model is too small for its prefix.
     const message = cause instanceof RangeError ? cause.message : 'the model cannot be loaded';
     throw new EmbedderUnavailable(message, { option: 'embedder', cause });
   }
@@ -62,25 +63,25 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Resolves with the length of its vectors when the thread has embedded. Giving up leaves a load to end by itself and
- * ends the thread after it, since a thread that is ended inside the native library takes the process with it.
+ * Loads the model by embedding a text, and returns the length of its vectors. On abort, the load continues and the
+ * thread stops after it, since terminating a thread inside the native library aborts the process.
  */
-async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
+async function loadModel(thread: Thread, signal: AbortSignal): Promise<number> {
   const loading = thread.embedParts(['memory'], 'memory');
-  let giveUp = () => {};
-  const givenUp = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(new Error('given up'));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp);
+  let abortLoading = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abortLoading = () => reject(new Error('opening the model was aborted'));
+    if (signal.aborted) abortLoading();
+    signal.addEventListener('abort', abortLoading);
   });
   try {
-    return (await Promise.race([loading, givenUp]))[0]?.vector.length ?? 0;
+    return (await Promise.race([loading, aborted]))[0]?.vector.length ?? 0;
   } catch (error) {
     const ended = loading.then(thread.stop, thread.stop);
     if (!signal.aborted) await ended;
     throw error;
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abortLoading);
   }
 }
 
@@ -97,12 +98,12 @@ async function getDigest(folder: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Throws EmbedderUnavailable, with the command that helps, unless a package that may be left out is there. */
+/** Throws EmbedderUnavailable, with the install command, if an optional package is missing. */
 function assertInstalled(name: string, command: string): void {
   try {
     createRequire(import.meta.url).resolve(name);
   } catch (cause) {
-    throw new EmbedderUnavailable(`it needs a package that is not installed: ${command}`, {
+    throw new EmbedderUnavailable(`the embedder needs a package that is not installed: run ${command}`, {
       option: 'embedder',
       cause,
     });

@@ -4,10 +4,11 @@ import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
-/** Loads a model from a folder, or by its name on the hub, for each purpose of a text. */
+/** Loads a model from a folder, or by its name on the hub, for each purpose. */
 type LoadModels = (source: string, encoding: Encoding) => Promise<Record<EmbedPurpose, Model>>;
 
-// The native library is loaded with the first call, so that its absence is that call's error and not the thread's end.
+// The native library is loaded by the first call, so that a missing library rejects the call and does not end the
+// thread.
 const LOADERS = {
   async minilm(source) {
     const model = await (await import('@memoryd/minilm')).loadModel(source);
@@ -16,17 +17,17 @@ const LOADERS = {
   transformers: async (...model) => (await import('./transformers-model.ts')).loadModels(...model),
 } satisfies Record<string, LoadModels>;
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface WorkerData {
   kind: keyof typeof LOADERS;
   source: string;
-  /** `PLAIN_ENCODING` if absent; `minilm` knows no other. */
+  /** `PLAIN_ENCODING` if omitted; `minilm` supports no other. */
   encoding?: Encoding;
-  /** One shared cell: calls from before they are sent until their native code has returned. */
+  /** A shared counter of calls, from before they are sent until their native code has returned. */
   busy: Int32Array;
 }
 
-/** What the thread is asked for. */
+/** A call to the thread. */
 export interface PartsCall {
   windows: readonly string[];
   purpose: EmbedPurpose;
@@ -35,13 +36,13 @@ export interface PartsCall {
 const { kind, source, encoding = PLAIN_ENCODING, busy } = workerData as WorkerData;
 let models: ReturnType<LoadModels> | undefined;
 
-/** Settles when no query is under way that is now. */
+/** Resolves when all current queries have settled. */
 let queries: Promise<unknown> = Promise.resolve();
 
 const turns: Record<EmbedPurpose, Turn> = {
   async query() {},
   async memory() {
-    // So that queries which have come meanwhile are seen, and go first.
+    // Receives queries that arrived in the meantime, which run first.
     await nextTurn();
     for (let awaited: unknown; awaited !== queries; ) {
       awaited = queries;
@@ -50,12 +51,12 @@ const turns: Record<EmbedPurpose, Turn> = {
   },
 };
 
-/** Embeds the first part of each window; the first call loads the model and every call rejects if that fails. */
+/** Embeds the first part of each window. The first call loads the model; if that fails, every call rejects. */
 export default async function embedParts({ windows, purpose }: PartsCall): Promise<EmbeddedPart[]> {
   try {
     models ??= LOADERS[kind](source, encoding);
     const embedded = (await models)[purpose](windows, turns[purpose]);
-    if (purpose === 'query') queries = both(queries, embedded);
+    if (purpose === 'query') queries = settleBoth(queries, embedded);
     return await embedded;
   } finally {
     Atomics.sub(busy, 0, 1);
@@ -63,7 +64,6 @@ export default async function embedParts({ windows, purpose }: PartsCall): Promi
   }
 }
 
-/** Resolves when both have settled. */
-async function both(one: Promise<unknown>, other: Promise<unknown>): Promise<void> {
+async function settleBoth(one: Promise<unknown>, other: Promise<unknown>): Promise<void> {
   await Promise.allSettled([one, other]);
 }

@@ -12,7 +12,7 @@ import { KeyRing } from './key-ring.ts';
 
 let folder: string;
 let opened: OpenDatabase[];
-/** The keys of this process and of another one, on one database that all tests use. */
+/** The keys of this process and of another process, on one database that all tests share. */
 let keys: KeyStore;
 let keysElsewhere: KeyStore;
 let elapsedMs: number;
@@ -44,7 +44,7 @@ afterAll(async () => {
 const add = (namespace = 'default', scope: Scope = 'write') => ring.add({ namespace, scope });
 
 describe('a key', () => {
-  it('is known by its text for whom and for what it was made', async () => {
+  it('is accepted with its namespace and scope', async () => {
     const { key, id } = await add('kitchen', 'read');
     await add('garden', 'operate');
     expect(key).toMatch(/^mmd_[0-9a-f]{16}_[0-9a-f]{64}$/);
@@ -52,7 +52,7 @@ describe('a key', () => {
     expect(await ring.check(key)).toEqual({ id, namespace: 'kitchen', scope: 'read' });
   });
 
-  it('is not known by a text that differs anywhere', async () => {
+  it('is rejected if its text differs in any character', async () => {
     const { key } = await add();
     const other = await add();
     const mixed = key.slice(0, 21) + other.key.slice(21);
@@ -67,7 +67,7 @@ describe('a key', () => {
     );
   });
 
-  it('that was revoked is known no more, but stays in the list with its time', async () => {
+  it('is rejected once revoked, but stays in the list with the time of revocation', async () => {
     const first = await add();
     const second = await add('garden', 'read');
     await ring.revoke(first.id);
@@ -86,11 +86,11 @@ describe('a key', () => {
     ]);
   });
 
-  it('of another id cannot be revoked', async () => {
+  it('cannot be revoked by an unknown id', async () => {
     await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('is never made twice, and its secret is in no file and no list', async () => {
+  it('is unique, and its secret is in no file and no list', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => add()));
     expect(new Set(made.map(({ id }) => id)).size).toBe(20);
     const secrets = made.map(({ key }) => key.split('_')[2] as string);
@@ -113,13 +113,13 @@ describe('a key', () => {
     { namespace: 'x'.repeat(129), scope: 'read' },
     { namespace: 'a', scope: 'all' },
     { namespace: 'a' },
-  ])('is not made for %j', async (wrong) => {
+  ])('is not created for %j', async (wrong) => {
     const before = await ring.list();
     await expect(ring.add(wrong as never)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     expect(await ring.list()).toEqual(before);
   });
 
-  it('may be for a namespace in any script', async () => {
+  it('can be created for a namespace in any script', async () => {
     for (const namespace of ['Ünal', '文字', 'हिन्दी', 'team/a:b@c.d+e_f-g']) {
       const { key } = await add(namespace);
       expect(await ring.check(key)).toMatchObject({ namespace });
@@ -128,7 +128,7 @@ describe('a key', () => {
 });
 
 describe('a key with an expiry', () => {
-  it('is good until then', async () => {
+  it('is accepted until its expiry', async () => {
     const clock = { time: Date.parse('2026-01-01T00:00:00Z'), now: () => clock.time };
     const ring = new KeyRing(await open('expiring.db'), clock);
     const request = { namespace: 'default', scope: 'read', name: 'for a week', expires_at: '2026-01-08' } as const;
@@ -141,59 +141,59 @@ describe('a key with an expiry', () => {
   });
 });
 
-describe('callers on the machine itself', () => {
-  it('need no key again after loopback was opened, until another key is made', async () => {
+describe('callers on the same machine', () => {
+  it('need no key after loopback was opened, until another key is created', async () => {
     const ring = makeRing(await open('opened.db'));
     await ring.add({ namespace: 'default', scope: 'write' });
     await ring.openLoopback();
-    expect(await ring.areNeeded()).toBe(false);
+    expect(await ring.areRequired()).toBe(false);
     await ring.add({ namespace: 'default', scope: 'write' });
-    expect(await ring.areNeeded()).toBe(true);
+    expect(await ring.areRequired()).toBe(true);
   });
 });
 
-describe('that keys are needed', () => {
-  it('is so from the first on, and stays so when the last is revoked', async () => {
+describe('the need for keys', () => {
+  it('begins with the first key, and stays when the last key is revoked', async () => {
     const [first, another] = [makeRing(await open('new.db')), makeRing(await open('new.db'))];
-    expect(await first.areNeeded()).toBe(false);
+    expect(await first.areRequired()).toBe(false);
     const { id } = await first.add({ namespace: 'default', scope: 'write' });
-    expect(await first.areNeeded()).toBe(true);
+    expect(await first.areRequired()).toBe(true);
     await first.revoke(id);
-    expect(await first.areNeeded()).toBe(true);
-    expect(await another.areNeeded()).toBe(true);
+    expect(await first.areRequired()).toBe(true);
+    expect(await another.areRequired()).toBe(true);
   });
 });
 
-describe('what another process does to keys', () => {
-  it('is known at once of a key that it made', async () => {
+describe('a change of keys by another process', () => {
+  it('is visible at once for a new key', async () => {
     const other = makeRing(keysElsewhere);
-    await ring.areNeeded();
+    await ring.areRequired();
     for (const namespace of ['kitchen', 'garden']) {
       const { key } = await other.add({ namespace, scope: 'read' });
       expect(await ring.check(key)).toMatchObject({ namespace });
     }
   });
 
-  it('is known of a key made while keys were being read', async () => {
-    let goOn: (() => void) | undefined;
+  it('is visible for a key that is created while keys are being read', async () => {
+    let resume: (() => void) | undefined;
     const slow = makeRing({
       ...keys,
       read: async (seen) => {
         const read = await keys.read(seen);
-        if (!goOn) await new Promise<void>((resolve) => (goOn = resolve));
+        if (!resume) await new Promise<void>((resolve) => (resume = resolve));
         return read;
       },
     });
-    const before = slow.areNeeded();
-    await expect.poll(() => goOn).toBeDefined();
+    const before = slow.areRequired();
+    await expect.poll(() => resume).toBeDefined();
     const { key } = await ring.add({ namespace: 'kitchen', scope: 'read' });
     const checked = slow.check(key);
-    goOn?.();
+    resume?.();
     await before;
     expect(await checked).toMatchObject({ namespace: 'kitchen' });
   });
 
-  it('costs the store one more read, not one for each who asks', async () => {
+  it('causes one read of the store for many concurrent checks', async () => {
     let reads = 0;
     const counted = makeRing({
       ...keys,
@@ -202,16 +202,16 @@ describe('what another process does to keys', () => {
         return keys.read(seen);
       },
     });
-    await counted.areNeeded();
+    await counted.areRequired();
     const wrong = `mmd_${'0'.repeat(16)}_${'0'.repeat(64)}`;
     const checks = await Promise.all(Array.from({ length: 50 }, () => counted.check(wrong)));
     expect(checks).toEqual(checks.map(() => undefined));
     expect(reads).toBe(2);
   });
 
-  it('is known a second later', async () => {
+  it('is visible after a second', async () => {
     const other = makeRing(keysElsewhere);
-    await ring.areNeeded();
+    await ring.areRequired();
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     elapsedMs += 1000;
     expect(await ring.check(key)).toBeDefined();
@@ -220,20 +220,20 @@ describe('what another process does to keys', () => {
     expect(await ring.check(key)).toBeUndefined();
   });
 
-  it('is looked for before that without keeping anybody waiting', async () => {
+  it('is loaded in the background within the second', async () => {
     const other = makeRing(keysElsewhere);
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     expect(await ring.check(key)).toBeDefined();
     await other.revoke(id);
     elapsedMs += 500;
-    // Answered by what is at hand, while the store is read anew.
+    // Served from the cache while the store is read again.
     expect(await ring.check(key)).toBeDefined();
     await expect.poll(() => ring.check(key)).toBeUndefined();
   });
 });
 
-describe('keys that cannot be read', () => {
-  it('let nobody in, and everybody once they can', async () => {
+describe('unreadable keys', () => {
+  it('reject every check until they can be read', async () => {
     const { key } = await add();
     let broken = true;
     const failing: KeyStore = {
@@ -242,7 +242,7 @@ describe('keys that cannot be read', () => {
     };
     const another = makeRing(failing);
     await expect(another.check(key)).rejects.toThrow('no');
-    await expect(another.areNeeded()).rejects.toThrow('no');
+    await expect(another.areRequired()).rejects.toThrow('no');
     broken = false;
     expect(await another.check(key)).toBeDefined();
     broken = true;

@@ -1,11 +1,11 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   type ApiKey,
+  type ApiKeyWithSecret,
   assertValid,
   createCheck,
   invalidRequest,
   LIMITS,
-  type MadeKey,
   MemoryError,
   NewKey,
 } from '@memoryd/contract';
@@ -15,45 +15,48 @@ import type { KeyHolder, KeySnapshot, KeyStore, Keys, StoredKey } from '../ports
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-/** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */
-const RENEWED_AFTER_MS = 400;
-const OLDEST_MS = 900;
+/**
+ * Maximum age of the cached keys: beyond the first, they are reloaded in the background; beyond the second, callers
+ * wait for the reload.
+ */
+const REFRESH_AFTER_MS = 400;
+const MAX_AGE_MS = 900;
 
-/** A use is noted only so often: each is a write. */
-const USE_NOTED_EVERY_MS = 300_000;
+/** Minimum interval between two records of the use of a key, since each record is a write. */
+const USE_RECORD_INTERVAL_MS = 300_000;
 
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 
 const check = createCheck(NewKey, 'key');
 
-/** The keys at hand, by which read of the store, and when it was begun on a clock that only goes forward. */
-interface AtHand extends Omit<KeySnapshot, 'keys'> {
+/** The cached keys, with the number of the read from the store and its start on a monotonic clock. */
+interface CachedKeys extends Omit<KeySnapshot, 'keys'> {
   byId: ReadonlyMap<string, StoredKey>;
   readNumber: number;
-  askedAtMs: number;
+  startedAtMs: number;
 }
 
 interface KeyRingOptions {
-  /** By which other processes tell that they made or revoked a key, and are told of it. */
+  /** Notices of other processes that have created or revoked a key, and to them. */
   notices?: Notices | undefined;
-  /** Time since whenever, that only goes forward. */
+  /** Monotonic clock, in ms. */
   elapsedMs?: () => number;
 }
 
 /**
- * API keys, of which those of the store are kept at hand for less than a second, and no longer than until they change.
- * A key that is not among them is looked for in the store, so that it opens as soon as it was made.
+ * Manages API keys with a cache of the store, which is used for less than a second and until the keys change. A key
+ * that is not in the cache is looked up in the store, so that a new key is accepted at once.
  */
 export class KeyRing implements Keys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
   readonly #elapsedMs: () => number;
   readonly #notices: Notices | undefined;
-  #atHand: AtHand | undefined;
-  #reading: Promise<AtHand> | undefined;
+  #cache: CachedKeys | undefined;
+  #reading: Promise<CachedKeys> | undefined;
   #readsBegun = 0;
-  /** When the last use of a key was noted that this process has seen. */
+  /** Time of the last recorded use of each key, as far as known to this process. */
   readonly #noted = new LRUCache<string, number>({ max: LIMITS.keys });
 
   constructor(store: KeyStore, clock: Clock, { notices, elapsedMs = () => performance.now() }: KeyRingOptions = {}) {
@@ -63,13 +66,13 @@ export class KeyRing implements Keys {
     this.#notices = notices;
   }
 
-  /** Begins to hear of keys that other processes make and revoke. */
+  /** Subscribes to changes of keys by other processes. */
   async start(): Promise<void> {
-    const forget = () => void this.#forgetAtHand();
-    await this.#notices?.hear('keys', { heard: forget, missed: forget });
+    const invalidate = () => void this.#invalidate();
+    await this.#notices?.hear('keys', { heard: invalidate, missed: invalidate });
   }
 
-  async add(request: NewKey): Promise<MadeKey> {
+  async add(request: NewKey): Promise<ApiKeyWithSecret> {
     assertValid(check, request);
     assertBindable(request);
     const id = randomBytes(ID_BYTES).toString('hex');
@@ -84,10 +87,10 @@ export class KeyRing implements Keys {
       revokedAt: null,
     };
     if (!(await this.#store.add(key))) {
-      throw new MemoryError('CONFLICT', `the database has ${LIMITS.keys} keys, as many as it may`);
+      throw new MemoryError('CONFLICT', `the database already has the maximum of ${LIMITS.keys} API keys`);
     }
-    await this.#changed();
-    return { ...toApiKey(key), key: keyText({ id, secret }) };
+    await this.#publishChange();
+    return { ...toApiKey(key), key: formatKey({ id, secret }) };
   }
 
   async list(): Promise<ApiKey[]> {
@@ -96,94 +99,95 @@ export class KeyRing implements Keys {
   }
 
   async revoke(id: string): Promise<void> {
-    const known = await this.#store.revoke(id, this.#clock.now());
-    if (!known)
-      throw new MemoryError('NOT_FOUND', 'there is no key with this id; `memoryd keys list` names those there are');
-    await this.#changed();
+    const isKnown = await this.#store.revoke(id, this.#clock.now());
+    if (!isKnown)
+      throw new MemoryError('NOT_FOUND', 'there is no key with this id; `memoryd keys list` shows all keys');
+    await this.#publishChange();
   }
 
   async check(text: string): Promise<KeyHolder | undefined> {
-    const parts = keyParts(text);
+    const parts = parseKey(text);
     if (!parts) return undefined;
     const key = await this.#find(parts.id);
     if (!key || !timingSafeEqual(getDigest(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
     const now = this.#clock.now();
     if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
-    this.#noteUse(key, now);
+    this.#recordUse(key, now);
     const { id, namespace, userId, agentId, scope } = key;
     return { id, namespace, scope, ...(userId && { userId }), ...(agentId && { agentId }) };
   }
 
-  async areNeeded(): Promise<boolean> {
-    return !(await this.#current()).isLoopbackOpen;
+  async areRequired(): Promise<boolean> {
+    return !(await this.#getCurrent()).isLoopbackOpen;
   }
 
   async openLoopback(): Promise<void> {
     await this.#store.openLoopback();
-    await this.#changed();
+    await this.#publishChange();
   }
 
-  // Nobody waits for it, and a request is not refused because it fails.
-  #noteUse({ id, lastUsedAt }: StoredKey, now: number): void {
-    if (now - (this.#noted.get(id) ?? lastUsedAt ?? 0) < USE_NOTED_EVERY_MS) return;
+  // Runs in the background, and a failure does not affect the request.
+  #recordUse({ id, lastUsedAt }: StoredKey, now: number): void {
+    if (now - (this.#noted.get(id) ?? lastUsedAt ?? 0) < USE_RECORD_INTERVAL_MS) return;
     this.#noted.set(id, now);
-    this.#store.noteUse(id, now).catch(() => this.#noted.delete(id));
+    this.#store.recordUse(id, now).catch(() => this.#noted.delete(id));
   }
 
-  // Not there is what a read did not find that was begun after the question, not one that was already under way.
+  // A key is unknown only if a read that began after this call does not find it. A read that was already in progress
+  // does not count.
   async #find(id: string): Promise<StoredKey | undefined> {
     const begunBefore = this.#readsBegun;
-    let atHand = await this.#current();
-    while (!atHand.byId.has(id) && atHand.readNumber <= begunBefore) atHand = await this.#read();
-    return atHand.byId.get(id);
+    let cached = await this.#getCurrent();
+    while (!cached.byId.has(id) && cached.readNumber <= begunBefore) cached = await this.#read();
+    return cached.byId.get(id);
   }
 
-  async #current(): Promise<AtHand> {
-    const age = this.#atHand ? this.#elapsedMs() - this.#atHand.askedAtMs : Number.POSITIVE_INFINITY;
-    if (this.#atHand && age < RENEWED_AFTER_MS) return this.#atHand;
+  async #getCurrent(): Promise<CachedKeys> {
+    const age = this.#cache ? this.#elapsedMs() - this.#cache.startedAtMs : Number.POSITIVE_INFINITY;
+    if (this.#cache && age < REFRESH_AFTER_MS) return this.#cache;
     const read = this.#read();
-    if (!this.#atHand || age > OLDEST_MS) return read;
-    // Whoever comes when these are too old sees the error, if there still is one.
+    if (!this.#cache || age > MAX_AGE_MS) return read;
+    // Ignored: a caller that comes once the cached keys are too old gets the error, if it persists.
     read.catch(() => {});
-    return this.#atHand;
+    return this.#cache;
   }
 
-  async #changed(): Promise<void> {
+  async #publishChange(): Promise<void> {
     this.#notices?.tell('keys', '');
-    await this.#forgetAtHand();
+    await this.#invalidate();
   }
 
-  // What is being read may be of before the write.
-  async #forgetAtHand(): Promise<void> {
+  // A read in progress may have begun before the write.
+  async #invalidate(): Promise<void> {
     await this.#reading?.catch(() => {});
-    this.#atHand = undefined;
+    this.#cache = undefined;
   }
 
-  #read(): Promise<AtHand> {
+  #read(): Promise<CachedKeys> {
     this.#reading ??= this.#readNow().finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;
   }
 
-  async #readNow(): Promise<AtHand> {
-    const asked = { readNumber: ++this.#readsBegun, askedAtMs: this.#elapsedMs() };
-    const before = this.#atHand;
+  async #readNow(): Promise<CachedKeys> {
+    const readStart = { readNumber: ++this.#readsBegun, startedAtMs: this.#elapsedMs() };
+    const before = this.#cache;
     const read = await this.#store.read(before?.changes);
-    const atHand = read
+    const cached = read
       ? {
           changes: read.changes,
           isLoopbackOpen: read.isLoopbackOpen,
           byId: new Map(read.keys.map((key) => [key.id, key])),
-          ...asked,
+          ...readStart,
         }
-      : { ...(before as AtHand), ...asked };
-    this.#atHand = atHand;
-    return atHand;
+      : { ...(before as CachedKeys), ...readStart };
+    this.#cache = cached;
+    return cached;
   }
 }
 
-/** Throws INVALID_REQUEST for a key that is bound and may do what is about all users. */
+/** Throws INVALID_REQUEST for a key that is bound to a user or an agent and has a scope for the whole namespace. */
 function assertBindable({ scope, user_id, agent_id }: NewKey): void {
   if ((user_id ?? agent_id ?? null) === null || scope === 'read' || scope === 'write') return;
   const message = 'scope must be read or write for a key that is bound to a user or an agent';
@@ -204,24 +208,24 @@ function toApiKey({ id, namespace, userId, agentId, scope, name, ...times }: Sto
   };
 }
 
-/** What every key begins with, so that people and scanners know one where they see it. */
+/** Prefix of every key, so that people and secret scanners recognize keys. */
 const PREFIX = 'mmd';
 
 const KEY = /^mmd_([0-9a-f]{16})_([0-9a-f]{64})$/;
 
-/** The two parts of a key: a public id of 64 bits and a secret of 256, in hexadecimal digits. */
+/** The parts of a key: a public id of 64 bits and a secret of 256 bits, in hexadecimal digits. */
 interface KeyParts {
   id: string;
   secret: string;
 }
 
-/** A key as its holder shows it. */
-function keyText({ id, secret }: KeyParts): string {
+/** Formats the text of a key. */
+function formatKey({ id, secret }: KeyParts): string {
   return `${PREFIX}_${id}_${secret}`;
 }
 
-/** The parts of a key; undefined for a text that is none. */
-function keyParts(text: string): KeyParts | undefined {
+/** Parses the text of a key. Returns undefined for an invalid text. */
+function parseKey(text: string): KeyParts | undefined {
   const [, id, secret] = KEY.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }

@@ -1,6 +1,6 @@
 import type {
   ApiKey,
-  MadeKey,
+  ApiKeyWithSecret,
   NamespaceQuota,
   NamespaceSummary,
   NewKey,
@@ -8,109 +8,119 @@ import type {
   StatsResponse,
 } from '@memoryd/contract';
 
-/** Who shows a key, and what the key lets them do. */
+/** The holder of a key, and the permissions of the key. */
 export interface KeyHolder {
   id: string;
   namespace: string;
-  /** The user and the agent that the key is bound to. */
+  /** The user and the agent that the key is bound to, if any. */
   userId?: string;
   agentId?: string;
   scope: Scope;
 }
 
 /**
- * The API keys of a database. What another process does to them is seen within a second, a key that it made at once.
- * Every method rejects with UNAVAILABLE when the database cannot be used.
+ * Manages the API keys of a database. Changes by another process are visible within a second; a key created by another
+ * process is accepted at once. Every method rejects with UNAVAILABLE if the database cannot be used.
  */
 export interface Keys {
   /**
-   * Makes a key; `key` is its text, which nothing can tell again. INVALID_REQUEST for a name that no namespace may have,
-   * CONFLICT where there are `LIMITS.keys`.
+   * Creates a key. The result's `key` is the text of the key, which cannot be retrieved later. Rejects with
+   * INVALID_REQUEST for an invalid name of a namespace, and with CONFLICT if there are `LIMITS.keys` keys.
    */
-  add(key: NewKey): Promise<MadeKey>;
-  /** Every key, revoked ones included, in the order in which they were made. */
+  add(key: NewKey): Promise<ApiKeyWithSecret>;
+  /** Returns all keys, including revoked ones, in order of creation. */
   list(): Promise<ApiKey[]>;
-  /** Makes a key good for nothing. NOT_FOUND where there is none with this id. */
+  /** Revokes a key. Rejects with NOT_FOUND for an unknown id. */
   revoke(id: string): Promise<void>;
-  /** Whose key a text is; undefined for one that is no key, or one that was revoked or has expired. */
+  /** Returns the holder of a key; undefined if the text is not a key, or the key is revoked or expired. */
   check(text: string): Promise<KeyHolder | undefined>;
   /**
-   * Whether callers on the machine itself need a key: from the first key on, unless `openLoopback` was called since the
-   * last. Revoking or deleting the last key does not open what keys have closed.
+   * Returns true if callers on the same machine need a key: from the first key on, unless `openLoopback` was called
+   * after the last key was created. Revoking or deleting the last key does not change this.
    */
-  areNeeded(): Promise<boolean>;
-  /** Lets callers on the machine itself call without a key, as before the first one, until another key is made. */
+  areRequired(): Promise<boolean>;
+  /** Allows callers on the same machine to work without a key until another key is created. */
   openLoopback(): Promise<void>;
 }
 
-/** The namespaces of a database, for who operates it. */
+/** Manages the namespaces of a database, for operators. */
 export interface Namespaces {
-  /** Those of which anything is kept, by name. */
+  /** Returns all namespaces with any data, ordered by name. */
   list(): Promise<NamespaceSummary[]>;
   /**
-   * Removes all that is kept of a namespace for good: its memories, their history, runs of consolidation, quota and API
-   * keys. NOT_FOUND where nothing is kept.
+   * Deletes all data of a namespace for good: memories, history, consolidation runs, quota and API keys. Rejects with
+   * NOT_FOUND if the namespace has no data.
    */
   delete(name: string): Promise<{ deleted_count: number; purge?: 'pending' }>;
   /**
-   * Says what a namespace may hold; what it holds already stays. INVALID_REQUEST for what is no number of things, or no name.
+   * Sets the quota of a namespace. Memories that already exceed the quota stay. Rejects with INVALID_REQUEST for an
+   * invalid quota or name.
    */
   setQuota(name: string, quota: NamespaceQuota): Promise<void>;
-  /** The quota that was set for one user of a namespace. */
+  /** Returns the quota that was set for one user of a namespace. */
   userQuota(name: string, userId: string): Promise<NamespaceQuota>;
-  /** Says in the same way what one user of a namespace may hold. */
+  /** Sets the quota of one user of a namespace, in the same way. */
   setUserQuota(name: string, userId: string, quota: NamespaceQuota): Promise<void>;
-  /** What `MemoryApi.stats` answers, over all of them; the last consolidation is the last of any. */
+  /**
+   * Returns the statistics of all namespaces together, as `MemoryApi.stats` does for one. The last consolidation is the
+   * latest of any namespace.
+   */
   totals(): Promise<StatsResponse>;
 }
 
-/** A database as who operates it sees it, whether or not it is served meanwhile. */
+/** Administration of a database, which a server may use at the same time. */
 export interface Administration {
   keys: Keys;
   namespaces: Namespaces;
   close(): Promise<void>;
 }
 
-/** An API key as it is kept. Times are milliseconds since 1970 in UTC. */
+/** A stored API key. Times are milliseconds since 1970 in UTC. */
 export interface StoredKey {
-  /** Public: it may stand in lists and logs. */
+  /** Public: may appear in lists and logs. */
   id: string;
   namespace: string;
-  /** The user and the agent that the key is bound to, or ''. */
+  /** The user and the agent that the key is bound to; empty if the key is not bound. */
   userId: string;
   agentId: string;
   scope: Scope;
   name: string;
-  /** The SHA-256 of the secret, in hexadecimal digits; the secret itself is kept nowhere. */
+  /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not stored. */
   digest: string;
   createdAt: number;
   expiresAt: number | null;
   lastUsedAt: number | null;
-  /** Null while the key is good. */
+  /** Null if the key is not revoked. */
   revokedAt: number | null;
 }
 
-/** Every key as of one moment, in the order in which they were made. */
+/** All keys as of one moment, in order of creation. */
 export interface KeySnapshot {
   keys: StoredKey[];
-  /** How often keys were made, revoked or deleted, or loopback opened, until then; 0 where no key was ever made. */
+  /**
+   * Number of changes until then: keys created, revoked or deleted, and openings of loopback. 0 if no key was ever
+   * created.
+   */
   changes: number;
-  /** Whether callers on the machine itself need no key. */
+  /** True if callers on the same machine need no key. */
   isLoopbackOpen: boolean;
 }
 
-/** The API keys of a database, whichever process makes and revokes them. Writes are on disk when they resolve. */
+/** Stores the API keys of a database, for all processes that share it. Writes are on disk when they resolve. */
 export interface KeyStore {
-  /** Keeps a key; false, and nothing is kept, where there are `LIMITS.keys`. */
+  /** Stores a key. Returns false and stores nothing if there are `LIMITS.keys` keys. */
   add(key: StoredKey): Promise<boolean>;
-  /** Revokes a key for good; one that was revoked before keeps its time. False where there is no such key. */
+  /** Revokes a key. A key that is already revoked keeps its time of revocation. Returns false for an unknown id. */
   revoke(id: string, at: number): Promise<boolean>;
   /** See `Keys.openLoopback`. */
   openLoopback(): Promise<void>;
-  /** Notes that a key was used, unless a later use is known. No change in the sense of `KeySnapshot`. */
-  noteUse(id: string, at: number): Promise<void>;
-  /** Keeps keys as another store has them, but for ids that it has; it has seen no fewer changes then than that one. */
+  /** Records the use of a key, unless a later use is recorded. Does not count in `KeySnapshot.changes`. */
+  recordUse(id: string, at: number): Promise<void>;
+  /**
+   * Imports the keys of another store, except for ids that exist here. Afterwards `changes` is at least that of the
+   * other store.
+   */
   importAll(other: KeySnapshot): Promise<void>;
-  /** All keys; undefined where nothing has changed since the `changes` that the caller has seen. */
+  /** Returns all keys, or undefined if nothing has changed since `changes` was `seen`. */
   read(seen?: number): Promise<KeySnapshot | undefined>;
 }

@@ -1,44 +1,46 @@
-/** The lease under which memories are consolidated. */
+/** Name of the lease that a process must hold to consolidate memories. */
 export const CONSOLIDATION_LEASE = 'consolidation';
 
 /**
- * One holder at a time over all processes that share a database. A lease ends by itself when its holder stops
- * renewing it, so a killed process blocks nobody for longer than its time to live. A holder that was only slow may then
- * still write: each of its writes carries the fence that it was given, and is refused once another has taken the lease.
+ * A lease with at most one holder among all processes that share a database. A lease expires when its holder stops
+ * renewing it, so a killed process blocks others for at most the time to live. A slow holder may still write after its
+ * lease has expired: each write carries the fencing token (`fence`) that the holder was given, and the write is refused
+ * once another holder has taken the lease.
  */
 export interface Lease {
   /**
-   * Takes or renews the lease for `holder` until `now + ttlMs`; answers its fence, a whole number that grows whenever
-   * another holder takes the lease, or null when another has it.
+   * Takes or renews the lease for `holder` until `now + ttlMs`. Returns its fencing token, an integer that grows
+   * whenever another holder takes the lease, or null if another holder has the lease.
    */
   acquire(name: string, holder: string, now: number, ttlMs: number): Promise<number | null>;
-  /** Gives the lease up, if `holder` has it. */
+  /** Releases the lease if `holder` has it. */
   release(name: string, holder: string): Promise<void>;
 }
 
-/** What a notice is about: something that happened to memories, or to the API keys. */
+/** Topic of a notice: changes of memories (`events`), or of API keys (`keys`). */
 export type NoticeTopic = 'events' | 'keys';
 
-/** The longest text of a notice, in bytes of UTF-8. */
-export const NOTICE_BYTES = 7000;
+/** Maximum length of a notice, in bytes of UTF-8. */
+export const MAX_NOTICE_BYTES = 7000;
 
-/** Hears the notices of one topic. */
+/** Receives the notices of one topic. */
 export interface NoticeListener {
   heard(text: string): void;
-  /** Some may have been told that were not heard. */
+  /** Called when notices may have been lost, for example because the connection was interrupted. */
   missed(): void;
 }
 
 /**
- * What the processes that share a database tell each other beside what is kept in it. A notice is heard by the others
- * that hear at that moment, in the order in which it was told, and by nobody later: it is for what may be missed.
+ * Publish/subscribe between the processes that share a database, without persistence. A notice reaches the other
+ * processes that are listening at that moment, in publishing order, and is never delivered later. Use it only for
+ * messages that may be lost.
  */
 export interface Notices {
-  /** Tells the others, behind the caller's back. A text is at most `NOTICE_BYTES` long. */
+  /** Publishes a notice to the other processes. Returns before it is sent. A text has at most `MAX_NOTICE_BYTES` bytes. */
   tell(topic: NoticeTopic, text: string): void;
   /**
-   * Hears what others tell, until the database is closed; a topic has one listener at a time. Resolves when it hears, or
-   * cannot for now, which the listener is told of later as having missed some.
+   * Subscribes to a topic until the database is closed. Each topic has one listener at a time. Resolves once
+   * subscribed, or if subscribing is not possible at the moment; in the second case `missed` is called later.
    */
   hear(topic: NoticeTopic, listener: NoticeListener): Promise<void>;
 }

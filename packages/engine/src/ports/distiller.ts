@@ -1,27 +1,27 @@
-/** A memory that others are distilled from. */
+/** A memory that is a source for distillation. */
 export interface DistilSource {
   id: string;
-  /** Its text, with at least one character that is not blank. */
+  /** Has at least one character that is not white space. */
   content: string;
   tags: readonly string[];
-  /** Null for a memory in no session. */
+  /** Null if the memory has no session. */
   sessionId: string | null;
   /** Milliseconds since 1970. */
   createdAt: number;
 }
 
-/** Memories that say the same thing or belong together: at least one, oldest first, each id once. */
+/** Memories that state the same or belong together: at least one, oldest first, without repeated ids. */
 export interface DistilGroup {
   readonly sources: readonly DistilSource[];
 }
 
-/** Something that the sources say, in one line, and the ids of those that say it: at least one. */
+/** A statement of the sources, in one line, and the ids of the sources that support it: at least one. */
 export interface DistilledFact {
   text: string;
   sources: readonly string[];
 }
 
-/** A source that a later one corrects, with the words of each that show it, exactly as they stand there. */
+/** A source that a later source corrects, with a verbatim quote from each as evidence. */
 export interface Correction {
   corrected: string;
   by: string;
@@ -29,56 +29,56 @@ export interface Correction {
   byQuote: string;
 }
 
-/** What a group comes down to. */
+/** The result of distilling a group. */
 export interface Distilled {
-  /** The facts' texts, one a line, in their order. */
+  /** The texts of the facts, one per line, in their order. */
   content: string;
   /** From 1 to `DISTILLED_LIMITS.facts`. */
   facts: readonly DistilledFact[];
-  /** The name of the distiller that made it. */
+  /** Name of the distiller that produced it. */
   by: string;
-  /** Sources that others of the group correct; each is corrected by one at most. */
+  /** Sources that other sources of the group correct. Each source is corrected by at most one other. */
   corrections?: readonly Correction[];
-  /** The distiller that was asked first, and why it did not make this: half a sentence without secrets. */
+  /** The distiller that was tried first, and the reason why it was replaced: a phrase without secrets. */
   replacedDistiller?: { name: string; because: string };
 }
 
-/** What a distilled text is never larger than; lengths are in UTF-16 units. */
+/** Maximum size of a distilled text: `chars` in UTF-16 units, and the number of facts. */
 export const DISTILLED_LIMITS = { chars: 2000, facts: 8 } as const;
 
 /**
- * A group of memories to a text that says what they say. It knows nothing but the group, and names no source that is
- * not in it; which of the sources it quotes takes nothing from the others, which stay sources all the same.
+ * Summarizes a group of memories in a text. A distiller sees only the group and names only sources of the group. A
+ * source stays a source of the result even if the result does not quote it.
  */
 export interface Distiller {
   /** `extractive`, or the name of a model. */
   readonly name: string;
-  /** Whether it quotes sources side by side, which must then agree. See `selectAgreeing`. */
+  /** True if it quotes sources side by side, so that the sources must agree. See `selectAgreeing`. */
   readonly quotes: boolean;
   /**
-   * Rejects with DistillerUnavailable when it cannot distil this group now, and with the signal's reason when that is
-   * aborted.
+   * Rejects with DistillerUnavailable if it cannot distil this group at the moment, and with the signal's reason if
+   * the signal is aborted.
    */
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled>;
 }
 
-/** A distiller that may decline a group: it then returns undefined, and nothing is made of the group. */
+/** A distiller that may decline a group: it then returns undefined, and no memory is created from the group. */
 export interface DecliningDistiller extends Pick<Distiller, 'name' | 'quotes'> {
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled | undefined>;
 }
 
-/** The options that a distiller is opened with, by their names in `EngineSettings`. */
+/** Names of the options in `EngineSettings` that configure a distiller. */
 export type DistillerOption = 'llmUrl' | 'llmModel' | 'llmApiKey';
 
 /**
- * A distiller cannot distil a group now. The message is half a sentence for whoever operates the service and, like the
- * cause's, holds no secret and no text of a memory.
+ * A distiller cannot distil a group at the moment. The message is a phrase for operators. Neither the message nor the
+ * cause's message contains a secret or the text of a memory.
  */
 export class DistillerUnavailable extends Error {
   override readonly name = 'DistillerUnavailable';
-  /** The option to look at, where one is likely to be wrong. */
+  /** The option that is probably wrong, if any. */
   readonly option: DistillerOption | undefined;
-  /** Whether another group would fare no better just now. */
+  /** True if other groups would fail as well at the moment. */
   readonly forAll: boolean;
 
   constructor(

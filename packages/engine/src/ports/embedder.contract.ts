@@ -14,7 +14,7 @@ const TEXTS = [
   'She keeps bees on the roof of the town hall and sells the honey at the market. '.repeat(4),
 ];
 
-/** Longer than any model's window. */
+/** Longer than the window of any model. */
 const LONG_TEXT = Array.from({ length: 60 }, (_, i) => `Entry ${i} of the harbour log says that it rained.`).join(' ');
 
 function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
@@ -23,9 +23,9 @@ function cosine(a: Float32Array | undefined, b: Float32Array | undefined): numbe
 }
 
 /**
- * The behaviour of every adapter of the `Embedder` port. `open` starts one of its own for each call.
+ * Contract tests of the `Embedder` port. `open` opens a new embedder on each call.
  *
- * @returns what gives the embedder that these tests share, to further ones
+ * @returns a getter of the embedder that these tests share, for further tests
  */
 export function embedderContract(open: () => Promise<Embedder>): () => Embedder {
   let embedder: Embedder;
@@ -35,10 +35,10 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
   });
   afterAll(() => embedder.close());
 
-  it('names its model and tells the length of its vectors and its largest batch', () => {
+  it('has a model id, a vector length and a maximum batch size', () => {
     expect(embedder.modelId).toMatch(/\S/);
     expect(embedder.dimensions).toBeGreaterThan(0);
-    expect(embedder.largestBatch).toBeGreaterThan(0);
+    expect(embedder.maxBatchSize).toBeGreaterThan(0);
   });
 
   it('has the same model id each time it is opened', async () => {
@@ -47,7 +47,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     await another.close();
   });
 
-  it.each(PURPOSES)('answers a unit vector of the stated length for each %s, in order', async (purpose) => {
+  it.each(PURPOSES)('returns a unit vector of the stated length for each %s, in order', async (purpose) => {
     const lists = await embedVectors(embedder, TEXTS, purpose);
     expect(lists).toHaveLength(TEXTS.length);
     for (const [i, list] of lists.entries()) {
@@ -59,7 +59,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     }
   });
 
-  it('tells texts apart', async () => {
+  it('gives related texts a higher cosine than unrelated texts', async () => {
     const [[near], [query], [far]] = (await embedVectors(
       embedder,
       ['The boat sails at dawn.', 'When does the boat depart?', 'He is allergic to walnuts.'],
@@ -68,7 +68,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(cosine(near, query)).toBeGreaterThan(cosine(far, query) + 0.1);
   });
 
-  it.each(PURPOSES)('gives a %s that says nothing one vector or none', async (purpose) => {
+  it.each(PURPOSES)('gives a %s without content at most one vector', async (purpose) => {
     const texts = ['', ' \n\t', '\u0001\u200b', '𒀀'];
     const lists = await embedVectors(embedder, texts, purpose);
     expect(lists).toHaveLength(texts.length);
@@ -78,17 +78,17 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     }
   });
 
-  it('answers no vectors for no texts', async () => {
+  it('returns an empty list for an empty list of texts', async () => {
     expect(await embedVectors(embedder, [], 'memory')).toEqual([]);
   });
 
-  it('takes its largest batch and refuses a larger one', async () => {
-    const texts = Array.from({ length: embedder.largestBatch }, (_, i) => `memory ${i}`);
+  it('accepts a batch of the maximum size and rejects a larger one', async () => {
+    const texts = Array.from({ length: embedder.maxBatchSize }, (_, i) => `memory ${i}`);
     expect(await embedVectors(embedder, texts, 'memory')).toHaveLength(texts.length);
     await expect(embedder.embed([...texts, 'one more'], 'memory')).rejects.toThrow(RangeError);
   });
 
-  it('gives a long memory several vectors and a long query one', async () => {
+  it('gives a long memory several vectors and a long query one vector', async () => {
     const [[ofMemory], [ofQuery]] = await Promise.all([
       embedVectors(embedder, [LONG_TEXT], 'memory'),
       embedVectors(embedder, [LONG_TEXT], 'query'),
@@ -99,19 +99,20 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(cosine(ofQuery?.[0], ofQuery?.[0])).toBeCloseTo(1, 4);
   });
 
-  it('answers a query before memories that were waiting when it came', async () => {
-    const answered: string[] = [];
-    // As many as may wait, and more than any adapter embeds at once: behind them, the query would be answered last.
+  it('embeds a query before memories that are already waiting', async () => {
+    const completed: string[] = [];
+    // The maximum number of waiting calls, and more than any adapter embeds at once: in order of arrival, the query
+    // would come last.
     const text = LONG_TEXT.slice(0, 1500);
     const memories = Array.from({ length: 8 }, () =>
-      embedder.embed([text], 'memory').then(() => answered.push('memory')),
+      embedder.embed([text], 'memory').then(() => completed.push('memory')),
     );
-    await embedVectors(embedder, ['What does the log say?'], 'query').then(() => answered.push('query'));
+    await embedVectors(embedder, ['What does the log say?'], 'query').then(() => completed.push('query'));
     await Promise.all(memories);
-    expect(answered.at(-1)).toBe('memory');
+    expect(completed.at(-1)).toBe('memory');
   });
 
-  it('rejects what still waits when it is closed, and every call after', async () => {
+  it('rejects waiting calls when it is closed, and all later calls', async () => {
     const closing = await open();
     const waiting = [closing.embed([LONG_TEXT], 'memory'), closing.embed([LONG_TEXT], 'memory')];
     const outcomes = Promise.allSettled(waiting);

@@ -1,6 +1,6 @@
 import type { Embedder, EmbedPurpose } from './embedder.ts';
 
-/** Returns the vectors of some texts alone. */
+/** Embeds texts and returns their vectors without token states. */
 export async function embedVectors(
   embedder: Embedder,
   texts: readonly string[],

@@ -1,43 +1,54 @@
-/** Why a text is embedded: models may treat the two apart, and a waiting query goes before waiting memories. */
+/**
+ * Why a text is embedded. Models may embed the two differently, and a waiting query is served before waiting memories.
+ */
 export type EmbedPurpose = 'query' | 'memory';
 
-/** What a model makes of a text. */
+/** The embedding of one text. */
 export interface Embedding {
-  /** Unit vectors, one for each part of a memory, at most one for a query; none of a text of which the model knows nothing. */
+  /**
+   * Unit vectors: one for each part of a memory, at most one for a query. Empty if the model knows nothing of the text.
+   */
   vectors: Float32Array[];
   /**
-   * For each vector the states of the tokens that tell what its part is about, `STATE_SIZE` signed bytes each, one after the
-   * other; absent where the model tells none.
+   * For each vector, the states of the tokens that carry the topic of its part, concatenated: `STATE_SIZE` signed bytes
+   * for each token. Absent if the model does not provide token states.
    */
   states?: Int8Array[];
 }
 
 /**
- * Texts to unit vectors. A text longer than the model's window gives several vectors, one for each part, so that
- * nothing of it is cut off; a vector depends on its text alone.
+ * Converts texts to unit vectors. A text that is longer than the model's window gives one vector for each part, so that
+ * nothing is cut off. A vector depends on its text alone.
  */
 export interface Embedder {
-  /** Names the model and everything else that a vector depends on: vectors compare only under equal ids. */
+  /**
+   * Identifies the model and everything else that a vector depends on. Vectors are comparable only if their model ids
+   * are equal.
+   */
   readonly modelId: string;
   /** Length of every vector. */
   readonly dimensions: number;
-  /** Set if the model knows no other language than English: vectors of other texts are near each other for no reason. */
+  /**
+   * True if the model supports English only. Vectors of texts in other languages are close to each other without
+   * reason.
+   */
   readonly onlyEnglish?: boolean;
-  /** Most texts that one call may bring. */
-  readonly largestBatch: number;
+  /** Maximum number of texts in one call. */
+  readonly maxBatchSize: number;
   /**
    * Returns an embedding for each text, in the order of the texts.
    *
-   * Rejects with RangeError for more texts than `largestBatch`, with MemoryError UNAVAILABLE when too many calls wait or
-   * after closing, with EmbedderUnavailable when the model cannot be asked now, and with any other error when it fails,
-   * be it because of these texts.
+   * @throws RangeError for more texts than `maxBatchSize`
+   * @throws MemoryError UNAVAILABLE if too many calls wait, or after closing
+   * @throws EmbedderUnavailable if the model cannot be used at the moment, whatever the texts
+   * @throws any other error if the model fails, possibly because of these texts
    */
   embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]>;
-  /** Frees threads and memory; calls still waiting are rejected. */
+  /** Frees threads and memory, and rejects the calls that still wait. */
   close(): Promise<void>;
 }
 
-/** The options that an embedder is opened with, by their names in `EngineSettings`. */
+/** Names of the options in `EngineSettings` that configure an embedder. */
 export type EmbedderOption =
   | 'embedder'
   | 'embeddingUrl'
@@ -47,12 +58,12 @@ export type EmbedderOption =
   | 'embeddingPooling';
 
 /**
- * A model cannot be opened or asked now, whatever the texts. The message is half a sentence for whoever operates the
- * service and, like the cause's, holds no secret.
+ * The model cannot be opened or used at the moment, whatever the texts. The message is a phrase for operators. Neither
+ * the message nor the cause's message contains a secret.
  */
 export class EmbedderUnavailable extends Error {
   override readonly name = 'EmbedderUnavailable';
-  /** The option to look at, where one is likely to be wrong. */
+  /** The option that is probably wrong, if any. */
   readonly option: EmbedderOption | undefined;
 
   constructor(message: string, { option, cause }: { option?: EmbedderOption; cause?: unknown } = {}) {
@@ -62,8 +73,8 @@ export class EmbedderUnavailable extends Error {
 }
 
 /**
- * Opens an embedder. Rejects with EmbedderUnavailable, or any other error, when that fails now; it may be tried again.
+ * Opens an embedder. Rejects with EmbedderUnavailable, or any other error, if opening fails; the caller may try again.
  *
- * @param signal gives up opening when it is aborted
+ * @param signal aborts opening
  */
 export type OpenEmbedder = (signal: AbortSignal) => Promise<Embedder>;

@@ -17,12 +17,12 @@ function key(fields: Partial<StoredKey> = {}): StoredKey {
   };
 }
 
-/** The behaviour of every adapter of the `KeyStore` port. */
+/** Contract tests of the `KeyStore` port. */
 export function keyStoreContract(tested: TestedStorage): void {
-  const kept = async () => (await tested.keys.read())?.keys;
+  const getKeys = async () => (await tested.keys.read())?.keys;
 
-  describe('a store of keys', () => {
-    it('has no keys at first, and learns from another store that keys were made, though none is left', async () => {
+  describe('a key store', () => {
+    it('has no keys at first, and imports the number of changes of a store without keys', async () => {
       await tested.openNew();
       expect(await tested.keys.read()).toEqual({ keys: [], changes: 0, isLoopbackOpen: true });
       await tested.keys.importAll({ keys: [], changes: 0, isLoopbackOpen: true });
@@ -33,7 +33,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual({ keys: [], changes: 7, isLoopbackOpen: false });
     });
 
-    it('gives back every field of each key, in the order in which they were made', async () => {
+    it('returns every field of each key, in order of creation', async () => {
       const keys = [
         key({
           id: 'z',
@@ -49,10 +49,10 @@ export function keyStoreContract(tested: TestedStorage): void {
         key({ id: 'm' }),
       ];
       for (const one of keys) expect(await tested.keys.add(one)).toBe(true);
-      expect(await kept()).toEqual(keys);
+      expect(await getKeys()).toEqual(keys);
     });
 
-    it('still has them when it is opened again', async () => {
+    it('keeps its keys when it is closed and opened again', async () => {
       await tested.keys.add(key());
       await tested.keys.revoke('one', 5);
       const before = await tested.keys.read();
@@ -60,27 +60,27 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual(before);
     });
 
-    it('keeps a key that was revoked in the list, with the time of the first revoking', async () => {
+    it('lists a revoked key with the time of the first revocation', async () => {
       await tested.keys.add(key());
       await tested.keys.add(key({ id: 'two' }));
       expect(await tested.keys.revoke('one', 5)).toBe(true);
       expect(await tested.keys.revoke('one', 7)).toBe(true);
-      expect(await kept()).toEqual([key({ revokedAt: 5 }), key({ id: 'two' })]);
+      expect(await getKeys()).toEqual([key({ revokedAt: 5 }), key({ id: 'two' })]);
     });
 
-    it('knows no key of another id', async () => {
+    it('does not revoke a key for an unknown id', async () => {
       await tested.keys.add(key());
       expect(await tested.keys.revoke('ONE', 5)).toBe(false);
-      expect(await kept()).toEqual([key()]);
+      expect(await getKeys()).toEqual([key()]);
     });
 
-    it('refuses an id that it has', async () => {
+    it('rejects a second key with the same id', async () => {
       await tested.keys.add(key());
       await expect(tested.keys.add(key({ namespace: 'other' }))).rejects.toThrow();
-      expect(await kept()).toEqual([key()]);
+      expect(await getKeys()).toEqual([key()]);
     });
 
-    it('takes the keys of another store in their order, once, and leaves those that it has', async () => {
+    it('imports the keys of another store in order, once, and does not change existing keys', async () => {
       await tested.keys.add(key({ id: 'two', namespace: 'here' }));
       const { changes: before = 0 } = (await tested.keys.read()) ?? {};
       const keys = [key({ id: 'z', revokedAt: 9 }), key({ id: 'two' }), key({ id: 'a', scope: 'operate' })];
@@ -92,17 +92,17 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual(all);
     });
 
-    it('keeps the last use of a key, which is no change of keys', async () => {
+    it('records the last use of a key without counting a change', async () => {
       await tested.keys.add(key());
       const { changes } = (await tested.keys.read()) ?? {};
-      await tested.keys.noteUse('one', 70);
-      await tested.keys.noteUse('one', 60);
-      await tested.keys.noteUse('nobody', 80);
-      expect(await kept()).toEqual([key({ lastUsedAt: 70 })]);
+      await tested.keys.recordUse('one', 70);
+      await tested.keys.recordUse('one', 60);
+      await tested.keys.recordUse('nobody', 80);
+      expect(await getKeys()).toEqual([key({ lastUsedAt: 70 })]);
       expect(await tested.keys.read(changes)).toBeUndefined();
     });
 
-    it('is closed to callers on the machine itself by the first key, and open again until another is made', async () => {
+    it('closes loopback with the first key, and opens it on request until another key is created', async () => {
       await tested.openNew();
       const isOpen = async () => (await tested.keys.read())?.isLoopbackOpen;
       expect(await isOpen()).toBe(true);
@@ -117,7 +117,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await isOpen()).toBe(false);
     });
 
-    it('returns nothing to a reader that has seen the last change, and all keys after another change', async () => {
+    it('returns undefined if the reader has seen the last change, and all keys after another change', async () => {
       await tested.keys.add(key());
       const { changes = 0 } = (await tested.keys.read()) ?? {};
       expect(changes).toBeGreaterThan(0);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, type TestedStorage } from './storage.fixture.ts';
 
-/** What every adapter of the `Lease` port does. */
+/** Contract tests of the `Lease` port. */
 export function leaseContract(tested: TestedStorage): void {
-  describe('leases', () => {
+  describe('a lease', () => {
     const MINE = expect.any(Number);
 
-    it('has one holder at a time, who may renew it', async () => {
+    it('has one holder at a time, and the holder can renew it', async () => {
       const { lease } = tested;
       expect(await lease.acquire('job', 'a', NOW, 1000)).toEqual(MINE);
       expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBeNull();
@@ -15,7 +15,7 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('other job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('passes on when it ends or is given up', async () => {
+    it('can be taken by another holder once it has expired or was released', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW, 1000);
       expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toEqual(MINE);
@@ -25,13 +25,13 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toEqual(MINE);
     });
 
-    it('passes on when the clock has been set far back', async () => {
+    it('can be taken by another holder after the clock was set far back', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW + 1e9, 1000);
       expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('has a fence that stays while it is renewed and grows with every other holder', async () => {
+    it('keeps its fencing token on renewal and increases it for a new holder', async () => {
       const { lease } = tested;
       const first = (await lease.acquire('job', 'a', NOW, 1000)) as number;
       expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(first);

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
-import type { RunRef, SeenMemory } from './storage-consolidation.ts';
+import type { MemoryVersion, RunRef } from './storage-consolidation.ts';
 import type { NewMemory } from './storage-memories.ts';
 
-/** What happens to memories, in numbers that a generator can make. */
+/** An event in the life of a namespace, in numbers that fast-check can generate. */
 type Deed =
   | { do: 'store'; text: string; session: number; tags: string[]; expires: true | null; corrects: number | null }
   | { do: 'update'; which: number; text: string | null; tags: string[] | null; expires: boolean | null; number: number }
@@ -32,7 +32,7 @@ const text = fc.oneof(
 const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'ç', '\u2028'), { maxLength: 3 });
 const which = fc.nat(50);
 const some = fc.array(which, { minLength: 1, maxLength: 4 });
-/** Enough of them that every tier, link and state comes about. */
+/** Enough deeds to reach every tier, link and state. */
 export const deeds: fc.Arbitrary<Deed[]> = fc.array(
   fc.oneof(
     {
@@ -74,9 +74,9 @@ export const deeds: fc.Arbitrary<Deed[]> = fc.array(
   { minLength: 30, maxLength: 60 },
 );
 
-type Seen = SeenMemory & { id: string };
+type Seen = MemoryVersion & { id: string };
 
-/** What happens in a namespace, one thing after the other. */
+/** Applies a sequence of deeds to a namespace. */
 export class Life {
   readonly #namespace: string;
   time = NOW;
@@ -92,13 +92,13 @@ export class Life {
     return newMemory({ namespace: this.#namespace, id, content, createdAt, storedAt: this.time, ...fields });
   }
 
-  /** The live memories, in order of arrival. */
+  /** Returns the live memories in order of arrival. */
   async seen({ storage }: StorageUnderTest): Promise<Seen[]> {
     const { items } = await storage.memories(this.#namespace, {}, { limit: 1000, maxBytes: 1e8 }, this.time);
     return items.sort((one, two) => one.ordinal - two.ordinal);
   }
 
-  /** A run of consolidation that does this work. */
+  /** Runs the given work in a consolidation run. */
   async consolidate({ storage, lease }: StorageUnderTest, work: (run: RunRef) => Promise<void>): Promise<RunRef> {
     const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'a test', this.time, 1e9)) ?? 0;
     const startedAt = ++this.time;

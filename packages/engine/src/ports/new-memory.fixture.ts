@@ -1,6 +1,9 @@
 import type { NewMemory } from './storage-memories.ts';
 
-/** A memory to store that is plain but for these fields: of the namespace `default`, and stored when it happened. */
+/**
+ * Returns a memory to store with default values except for `fields`: in the namespace `default`, and stored at its time
+ * of creation.
+ */
 export function newMemory(fields: Partial<NewMemory> & Pick<NewMemory, 'id'>): NewMemory {
   const createdAt = fields.createdAt ?? 1;
   return {

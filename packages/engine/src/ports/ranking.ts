@@ -1,28 +1,31 @@
-/* How what was found for a query is ranked; core says how, and storage has it done where what was found is at hand. */
+/* Types of ranking. Core implements it; storage calls it where the candidates are in memory. */
 
-/** A time that a query asks about, such as a day, a week or a year, in the time zone of the query. */
-export interface AskedDate {
-  /** In milliseconds since 1970; `until` is beyond it. */
+/** A period that a query asks about, such as a day, a week or a year, in the time zone of the query. */
+export interface QueryPeriod {
+  /** Milliseconds since 1970. `until` is exclusive. */
   from: number;
   until: number;
-  /** From when that day begins anywhere on Earth until it is over everywhere: whoever stored a memory may be elsewhere. */
+  /**
+   * Start of the period in the earliest time zone on Earth and its end in the latest, since the author of a memory may
+   * be in another time zone than the author of the query.
+   */
   earliest: number;
   latest: number;
-  /** The part of the query that names it. */
+  /** The part of the query that names the period. */
   text: string;
 }
 
-/** What ranking knows of a query besides its words and its vector. */
+/** Properties of a query that ranking uses besides its words and its vector. */
 export interface QueryIntent {
-  /** The date that it asks about, if it names just one. */
-  date?: AskedDate | undefined;
-  /** Whether it asks what was, which is answered by what was said and not by what somebody wants from now on. */
+  /** The period that the query asks about, if it names exactly one. */
+  date?: QueryPeriod | undefined;
+  /** True for a question about the past. Statements answer such a question; wishes for the future do not. */
   looksBack?: boolean;
-  /** Whether it asks for advice, which hangs on what somebody likes better. */
+  /** True for a request for advice. The answer depends on preferences. */
   asksAdvice?: boolean;
 }
 
-/** How many of the best to answer, the score from 0 to 1 that they need, and what ranking knows of the query. */
+/** The number of results, the minimum score from 0 to 1, and the properties of the query. */
 export interface Ranking {
   limit: number;
   minScore?: number | undefined;
@@ -30,57 +33,66 @@ export interface Ranking {
 }
 
 /**
- * What speaks for a memory as an answer, or against it, each from 0 to about 2.5. Where advice is asked for, words count half,
- * meaning twice, and tokens not at all.
+ * Evidence for or against a memory as a result, each from 0 to about 2.5. If the query asks for advice, `words` counts
+ * half, `meaning` double, and `tokens` not at all.
  */
 export interface Evidence {
-  /** How well its own words match; synonyms of what was asked count a little. */
+  /** Match of the memory's own words. Synonyms of query words count a little. */
   words: number;
-  /** How near its own meaning is. */
+  /** Similarity of the memory's own vector to the query's. */
   meaning: number;
-  /** How much nearer its tokens are to those of the query than is usual; 0 where the model tells none. */
+  /** How much closer the memory's tokens are to the query's than usual; 0 if the model provides no token states. */
   tokens: number;
-  /** How relevant the better of the memories before and after it in its session is. */
+  /** Relevance of the better of the previous and the next memory in the same session. */
   neighbour: number;
-  /** How relevant it and what was found around it, up to four places away, are together. */
+  /** Relevance of the memory together with the candidates around it, up to four places away in the session. */
   passage: number;
-  /** How relevant all memories of its session that were found are together; where it was given none, as its passage. */
+  /** Relevance of all candidates of the memory's session together. Equals `passage` if the memory has no session. */
   session: number;
-  /** How relevant the question is that another asked just before it; less the longer question and reply are. */
+  /**
+   * Relevance of the question that another speaker asked just before this memory. Decreases with the length of question
+   * and reply.
+   */
   reply: number;
-  /** 1 where it is of the date that the query names, or of the week after; .5 where it is so in another time zone. */
+  /**
+   * 1 if the memory is of the period that the query names or of the week after, 0.5 if it is so only in another time
+   * zone.
+   */
   date: number;
   /**
-   * How relevant it is, where it says what somebody wants from now on and the query is one that this governs; less the more
-   * of what was found does, and 0 from an eighth on.
+   * Relevance of a memory that states a wish for the future, if the query is one that the wish governs. Decreases with
+   * the share of candidates that are such wishes, to 0 at one eighth.
    */
   wish: number;
-  /** That it asks itself; less the longer it is. */
+  /** Set if the memory itself is a question. Decreases with its length. */
   question: number;
-  /** That it is short: ln(12 / (words + 1)) of a text of up to eleven words that count, else 0. */
+  /** ln(12 / (words + 1)) for a text of at most eleven words that count, else 0. */
   brevity: number;
-  /** That it is long: ln((words + 1) / 100) of a text of a hundred words that count or more, else 0. */
+  /** ln((words + 1) / 100) for a text of at least a hundred words that count, else 0. */
   length: number;
-  /** That it was created long ago: ln(1 + years), by whole days. */
+  /** Age: ln(1 + years), in whole days. */
   age: number;
-  /** 1 where a better answer, or a newer one that is as good, has the same text, else 0. */
+  /** 1 if a better result, or a newer one with the same score, has the same text, else 0. */
   repeat: number;
-  /** How far it is retained, from 0 to 1, to a thousandth: a use of what is new anyway moves no score. */
+  /** Retention from 0 to 1, rounded to a thousandth, so that one more use of a new memory changes no score. */
   retention: number;
   /**
-   * How much speaks for the twentieth best of what was found, at least .6; the same for all. Where many memories speak to a
-   * question about as well as the first, it is less likely that this is an answer.
+   * Total evidence for the twentieth best candidate, at least 0.6. The same for all results. If many memories match a
+   * question about as well as the first, each is less likely to be the answer.
    */
   crowd: number;
-  /** Which part of the query its names and numbers make that no memory holds; the same for all. */
+  /** Share of the query's weight in names and numbers that no memory contains. The same for all results. */
   missing: number;
 }
 
-/** What a memory's rank rests on. */
+/** The score of a memory and its evidence. */
 export interface Ranked {
-  /** From 0 to 1, to a hundred-thousandth: that of the evidence. */
+  /** From 0 to 1, rounded to a hundred-thousandth. Computed from the evidence. */
   score: number;
-  /** Its own or, where it corrects a better match, is corrected by a worse one or was distilled from one, that one's. */
+  /**
+   * The memory's own evidence, or that of a better match which it supersedes, of a match by which it is superseded, or
+   * of one from which it was distilled.
+   */
   evidence: Evidence;
-  isOfAnother: boolean;
+  isInherited: boolean;
 }

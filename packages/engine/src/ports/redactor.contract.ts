@@ -3,26 +3,26 @@ import { describe, expect, it } from 'vitest';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import type { Redactor } from './redactor.ts';
 
-/** Put together here, so that no scanner of sources takes them for secrets of somebody. */
+/** Assembled at run time, so that secret scanners do not report this file. */
 const GITHUB_TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');
 const CARD = '4111 1111 1111 1111';
 const SECRETS = [
   { row: 'a token', secret: GITHUB_TOKEN },
-  { row: 'the number of a card', secret: CARD },
+  { row: 'a payment card number', secret: CARD },
 ];
 
-/** What every adapter of the `Redactor` port does. */
+/** Contract tests of the `Redactor` port. */
 export function redactorContract(redactor: Redactor): void {
   const markers = /\[redacted:[a-z]+(?:-[a-z]+)*\]/g;
 
   describe.each(SECRETS)('$row', ({ secret }) => {
-    it('is replaced by its kind, wherever it stands and however often', () => {
+    it('is replaced by its kind at every occurrence', () => {
       const { text, kinds } = redactor.redact(`${secret} and ${secret}`);
       expect(text).toBe(`[redacted:${kinds[0]}] and [redacted:${kinds[1]}]`);
       expect(kinds).toHaveLength(2);
     });
 
-    it('leaves what surrounds it byte for byte', () => {
+    it('is replaced without changing a byte of the surrounding text', () => {
       const word = fc.string({ unit: 'binary' }).filter((text) => redactor.redact(text).kinds.length === 0);
       const separators = fc.constantFrom(' ', '\n', '"', '，', '。', '🎉 ', '\t', ')', '\u2028');
       fc.assert(
@@ -35,20 +35,20 @@ export function redactorContract(redactor: Redactor): void {
     });
   });
 
-  it('tells the kinds of what it replaced, in the order of the text', () => {
+  it('returns the kinds of the replaced secrets in the order of the text', () => {
     const { text, kinds } = redactor.redact(`${CARD}, then ${GITHUB_TOKEN}, then ${CARD}.`);
     expect(text.match(markers)).toEqual(kinds.map((kind) => `[redacted:${kind}]`));
     expect(kinds[0]).toBe(kinds[2]);
     expect(kinds[0]).not.toBe(kinds[1]);
   });
 
-  it('leaves a text without secrets as it is', () => {
+  it('does not change a text without secrets', () => {
     for (const text of ['', ' ', 'She keeps bees on the roof.', '明日は雨が降るそうです。', '🎉\r\n\0']) {
       expect(redactor.redact(text)).toEqual({ text, kinds: [] });
     }
   });
 
-  it('leaves its own result as it is', () => {
+  it('does not change its own result', () => {
     const parts = ['password=', 'token: ', 'Bearer ', '"', "'", ' ', 'https://u:', '@h', 'Tr0ub4dor&3'];
     const text = fc.array(fc.constantFrom(GITHUB_TOKEN, CARD, ...parts)).map((some) => some.join(''));
     fc.assert(
@@ -61,7 +61,7 @@ export function redactorContract(redactor: Redactor): void {
     );
   });
 
-  it('takes secrets out of a very long text of any beginning, and finds none in what is left', () => {
+  it('redacts a very long text with any repeated beginning, and finds no secret in the result', () => {
     const characters = propertyRuns(1_000_000);
     const beginnings = [
       '-----BEGIN PRIVATE KEY-----',
@@ -84,7 +84,7 @@ export function redactorContract(redactor: Redactor): void {
     }
   });
 
-  it('takes a value that is called a password for one', () => {
+  it('redacts the value of a field that is named like a password', () => {
     expect(redactor.redact('Tr0ub4dor&3').kinds).toEqual([]);
     const { text, kinds } = redactor.redact('Tr0ub4dor&3', 'db_password');
     expect(text).toBe(`[redacted:${kinds[0]}]`);

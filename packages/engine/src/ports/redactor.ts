@@ -1,20 +1,21 @@
-/** A text without the secrets that were found in it, and the kind of each, in their order. */
+/** A redacted text, and the kind of each secret that was removed, in the order of the text. */
 interface Redaction {
   text: string;
-  /** Such as `github-token`: lower-case letters and hyphens. */
+  /** For example `github-token`: lower-case letters and hyphens. */
   kinds: string[];
 }
 
 /**
- * Takes secrets out of texts: keys, tokens, passwords and numbers of payment cards. It knows them by their looks alone, so
- * it may miss one, or take something for one that is none.
+ * Removes secrets from texts: API keys, tokens, passwords and payment card numbers. Detection uses the format alone, so
+ * it can miss a secret and can redact text that is not one.
  */
 export interface Redactor {
   /**
-   * The text with `[redacted:KIND]` in the place of each secret and all else as it was. Its result is left as it is.
+   * Returns the text with each secret replaced by `[redacted:KIND]` and everything else unchanged. Idempotent:
+   * redacting the result changes nothing.
    *
-   * @param name what the text is the value of, such as the name of a metadata field: what is called a password or a key
-   *   need not look like one of a known form
+   * @param name the name of the field that the text is the value of, such as a metadata field. The value of a field
+   *   named like a password or a key is redacted even if its format is unknown.
    */
   redact(text: string, name?: string): Redaction;
 }

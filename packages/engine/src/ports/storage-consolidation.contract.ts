@@ -3,36 +3,36 @@ import { describe, expect, it } from 'vitest';
 import { ALL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { MemoryChange, NewMemory } from './storage-memories.ts';
 
-/** What every adapter of the `ConsolidationStorage` port does. */
+/** Contract tests of the `ConsolidationStorage` port. */
 export function consolidationStorageContract(tested: TestedStorage): void {
-  const { keep, found, counts, begin, promote, mergeDuplicates, evictExpired } = tested;
+  const { storeMemory, findOrdinals, countTiers, beginRun, promote, mergeDuplicates, evictExpired } = tested;
 
-  describe('consolidating', () => {
-    it('promotes by the time of storing, some at a time', async () => {
-      const kept = [await keep(), await keep(), await keep()];
-      const until = (kept[1] as NewMemory).storedAt;
+  describe('consolidation', () => {
+    it('promotes by the time of storing, in batches', async () => {
+      const stored = [await storeMemory(), await storeMemory(), await storeMemory()];
+      const until = (stored[1] as NewMemory).storedAt;
       expect(await promote(until, 1)).toEqual({ count: 1, more: true });
       expect(await promote(until, 5)).toEqual({ count: 1, more: false });
-      expect(await counts()).toEqual([1, 2, 0]);
+      expect(await countTiers()).toEqual([1, 2, 0]);
     });
 
     const duplicates = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
 
     const read = (id: string) => tested.storage.memory('default', id, NOW);
 
-    /** Stores texts, merges duplicates and returns the ids of what it stored. */
+    /** Stores texts, merges duplicates and returns the ids of the stored memories. */
     async function merged(...contents: string[]): Promise<string[]> {
       const ids: string[] = [];
-      for (const content of contents) ids.push((await keep({ content })).id);
+      for (const content of contents) ids.push((await storeMemory({ content })).id);
       await mergeDuplicates(10);
       return ids;
     }
 
-    it('merges exact duplicates into the oldest, which gains what the others had', async () => {
+    it('merges exact duplicates into the oldest, which gains their tags, importance and uses', async () => {
       const [second, first, third] = [
-        await keep({ content: duplicates[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
-        await keep({ content: duplicates[1] as string, createdAt: NOW + 1, tags: ['a'] }),
-        await keep({ content: duplicates[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
+        await storeMemory({ content: duplicates[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
+        await storeMemory({ content: duplicates[1] as string, createdAt: NOW + 1, tags: ['a'] }),
+        await storeMemory({ content: duplicates[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
       ];
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: third.ordinal, count: 4, at: NOW }]);
       expect(await mergeDuplicates(10)).toMatchObject({ count: 2 });
@@ -49,29 +49,32 @@ export function consolidationStorageContract(tested: TestedStorage): void {
           mergedInto: first.id,
         });
       }
-      expect(await found('cafe')).toEqual([first.ordinal]);
-      expect(await found('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await findOrdinals('cafe')).toEqual([first.ordinal]);
+      expect(await findOrdinals('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
       expect((await tested.storage.session('default', 'default', ALL, NOW)).total).toBe(3);
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('counts no more uses of duplicates together, or of one, than an import takes', async () => {
-      const [first, second] = [await keep({ content: 'duplicate' }), await keep({ content: 'duplicate' })];
+    it('limits the access count, of merged duplicates and of one memory, to the maximum of an import', async () => {
+      const [first, second] = [
+        await storeMemory({ content: 'duplicate' }),
+        await storeMemory({ content: 'duplicate' }),
+      ];
       const use = (ordinal: number, count: number, at = NOW) =>
         tested.storage.recordAccess([{ namespace: 'default', ordinal, count, at }]);
       await use(first.ordinal, 7);
-      await use(second.ordinal, LIMITS.counted);
+      await use(second.ordinal, LIMITS.counterValue);
       expect(await mergeDuplicates(10)).toMatchObject({ count: 1 });
       await use(first.ordinal, 1, NOW + 1);
       expect(await tested.storage.memory('default', first.id, NOW)).toMatchObject({
-        accessCount: LIMITS.counted,
+        accessCount: LIMITS.counterValue,
         accessedAt: NOW + 1,
       });
     });
 
     it('merges a large group over several steps', async () => {
-      for (let i = 0; i < 150; i++) await keep({ content: 'again' });
+      for (let i = 0; i < 150; i++) await storeMemory({ content: 'again' });
       let merged = 0;
       for (let more = true; more; ) {
         const step = await mergeDuplicates(10);
@@ -88,36 +91,36 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       ['that expire at another time', { expiresAt: NOW * 2 }],
       ['of another namespace', { namespace: 'other' }],
     ])('does not merge memories %s', async (_name, fields) => {
-      await keep({ content: 'same text' });
-      await keep({ content: 'same text', ...fields });
+      await storeMemory({ content: 'same text' });
+      await storeMemory({ content: 'same text', ...fields });
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('leaves what has tags that the oldest has no room for, so that each is found by its own', async () => {
+    it('does not merge a duplicate whose tags exceed the maximum of the oldest, so no tag is lost', async () => {
       const many = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
-      const oldest = await keep({ content: 'same text', tags: many });
-      const other = await keep({ content: 'same text', tags: ['special'] });
-      await keep({ content: 'same text', tags: many.slice(3, 5) });
+      const oldest = await storeMemory({ content: 'same text', tags: many });
+      const other = await storeMemory({ content: 'same text', tags: ['special'] });
+      await storeMemory({ content: 'same text', tags: many.slice(3, 5) });
       expect(await mergeDuplicates(10)).toEqual({ count: 1, more: false });
-      expect(await found('same', { tags: ['special'] })).toEqual([other.ordinal]);
-      expect(await found('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
+      expect(await findOrdinals('same', { tags: ['special'] })).toEqual([other.ordinal]);
+      expect(await findOrdinals('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
     });
 
-    it('does not merge a correction with what it corrects', async () => {
-      const old = await keep({ content: 'same text' });
-      await keep({ content: 'same text', supersedes: old.id });
+    it('does not merge a memory with the memory that it supersedes', async () => {
+      const old = await storeMemory({ content: 'same text' });
+      await storeMemory({ content: 'same text', supersedes: old.id });
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
-    it('forgets the hidden duplicates of a visible memory with it, and names them', async () => {
+    it('forgets the hidden duplicates of a visible memory with it, and returns their ids', async () => {
       const [visible = '', ...hidden] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', visible);
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
       for (const id of [visible, ...hidden]) expect(await read(id)).toBeUndefined();
-      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await countTiers()).toEqual([0, 0, 0]);
     });
 
-    it('forgets a hidden duplicate alone, and names the memories that still have its text', async () => {
+    it('forgets a hidden duplicate alone, and returns the ids of the memories that still have its text', async () => {
       const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', second);
       expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });
@@ -125,40 +128,40 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await read(third)).toMatchObject({ content: 'x', mergedInto: visible });
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
       expect(await tested.storage.forget('default', third)).toMatchObject({ remainingDuplicates: [] });
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('passes a correction of a hidden duplicate that is forgotten on to the visible memory', async () => {
+    it('transfers the successor of a forgotten hidden duplicate to the visible memory', async () => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
-      const correction = await keep({ content: 'y', supersedes: hidden });
+      const correction = await storeMemory({ content: 'y', supersedes: hidden });
       await tested.storage.forget('default', hidden);
       expect(await read(visible)).toMatchObject({ supersededBy: correction.id });
       expect(await read(correction.id)).toMatchObject({ supersedes: visible });
     });
 
-    it('makes a duplicate with a new text a memory of its own', async () => {
-      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('turns a hidden duplicate with a new text into an independent memory', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'individual' });
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.mergedInto).toBeNull();
-      expect(await found('individual')).toEqual([duplicate.ordinal]);
-      expect(await found('x')).toEqual([first.ordinal]);
-      expect(await counts()).toEqual([2, 0, 0]);
+      expect(await findOrdinals('individual')).toEqual([duplicate.ordinal]);
+      expect(await findOrdinals('x')).toEqual([first.ordinal]);
+      expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('leaves apart what a filter by source or metadata tells apart', async () => {
-      const kept = [
-        await keep({ content: 'x' }),
-        await keep({ content: 'x', source: 'mail' }),
-        await keep({ content: 'x', metadata: { k: '2' } }),
+    it('does not merge memories that differ in source or metadata', async () => {
+      const stored = [
+        await storeMemory({ content: 'x' }),
+        await storeMemory({ content: 'x', source: 'mail' }),
+        await storeMemory({ content: 'x', metadata: { k: '2' } }),
       ];
       expect((await mergeDuplicates(10)).count).toBe(0);
-      expect(await found('x', { source: 'mail' })).toEqual([kept[1]?.ordinal]);
-      await tested.storage.update({ namespace: 'default', id: kept[2]?.id ?? '', at: NOW, metadata: {} });
+      expect(await findOrdinals('x', { source: 'mail' })).toEqual([stored[1]?.ordinal]);
+      await tested.storage.update({ namespace: 'default', id: stored[2]?.id ?? '', at: NOW, metadata: {} });
       expect((await mergeDuplicates(10)).count).toBe(1);
     });
 
-    // What a client changes of the visible memory of a group changes the group.
+    // A change of the visible memory by a client changes the whole group.
     it.each<[string, Partial<MemoryChange>]>([
       ['another text', { content: 'changed' }],
       ['other metadata', { metadata: { k: '3' } }],
@@ -170,10 +173,10 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, ...change });
       expect((await mergeDuplicates(10)).count).toBe(0);
       for (const id of hidden) expect(await read(id)).toMatchObject({ content: 'x', mergedInto: visible });
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
       const { ordinal } = (await read(visible)) ?? {};
-      expect(await found(change.content ?? 'x')).toEqual([ordinal]);
-      if (change.content !== undefined) expect(await found('x')).toEqual([]);
+      expect(await findOrdinals(change.content ?? 'x')).toEqual([ordinal]);
+      if (change.content !== undefined) expect(await findOrdinals('x')).toEqual([]);
     });
 
     it('expires the hidden duplicates of a memory with it, until its expiry is cleared', async () => {
@@ -189,65 +192,65 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       for (const id of ids) expect(await tested.storage.memory('default', id, NOW + 5)).toBeDefined();
       await update(NOW + 5);
       await evictExpired(NOW + 5, 10);
-      expect(await found('x', {}, NOW + 5)).toEqual([]);
+      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([]);
     });
 
-    it('merges a memory that got another text, with its hidden duplicates, into one that has this text', async () => {
+    it('merges a memory with a new text, and its hidden duplicates, into an older memory with that text', async () => {
       const [older] = await merged('y');
       const [visible = '', hidden = ''] = await merged('x', 'x');
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
       expect((await mergeDuplicates(10)).count).toBe(1);
       for (const id of [visible, hidden]) expect(await read(id)).toMatchObject({ mergedInto: older });
-      expect(await found('x')).toEqual([]);
+      expect(await findOrdinals('x')).toEqual([]);
     });
 
-    it('merges memories once they expire at the same time', async () => {
-      const kept = [await keep({ content: 'x' }), await keep({ content: 'x', expiresAt: NOW * 2 })];
+    it('merges memories once their expiry is equal', async () => {
+      const stored = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x', expiresAt: NOW * 2 })];
       expect((await mergeDuplicates(10)).count).toBe(0);
-      await tested.storage.update({ namespace: 'default', id: kept[1]?.id ?? '', at: NOW, expiresAt: null });
+      await tested.storage.update({ namespace: 'default', id: stored[1]?.id ?? '', at: NOW, expiresAt: null });
       expect((await mergeDuplicates(10)).count).toBe(1);
-      expect(await found('x')).toEqual([kept[0]?.ordinal]);
+      expect(await findOrdinals('x')).toEqual([stored[0]?.ordinal]);
     });
 
     it.each([
       ['tags', { tags: ['later'] }],
       ['importance', { importance: 0.9 }],
       ['an expiry', { expiresAt: NOW + 5 }],
-    ])('leaves a hidden duplicate hidden that gets %s', async (_, change) => {
+    ])('keeps a hidden duplicate hidden when it gets %s', async (_, change) => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
       const changed = { namespace: 'default', id: hidden, at: NOW, ...change };
       expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: false });
       expect(await read(hidden)).toMatchObject({ mergedInto: visible, ...change });
       await evictExpired(NOW + 5, 10);
-      expect(await found('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
+      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
     });
 
-    it('makes a hidden duplicate with other metadata a memory of its own', async () => {
+    it('turns a hidden duplicate with other metadata into an independent memory', async () => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
       const changed = { namespace: 'default', id: hidden, at: NOW, metadata: { k: '1' } };
       expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
-      expect(await found('x', { metadata: { k: '1' } })).toEqual([(await read(hidden))?.ordinal]);
+      expect(await findOrdinals('x', { metadata: { k: '1' } })).toEqual([(await read(hidden))?.ordinal]);
       expect((await read(visible))?.mergedInto).toBeNull();
-      expect(await counts()).toEqual([2, 0, 0]);
+      expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('corrects the memory that a corrected duplicate was merged into, until the correction is forgotten', async () => {
-      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('supersedes the visible memory of a superseded hidden duplicate, until the successor is forgotten', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
-      const correction = await keep({ content: 'y', supersedes: duplicate.id });
+      const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
       expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
-      expect(await found('x')).toEqual([first.ordinal, correction.ordinal]);
+      expect(await findOrdinals('x')).toEqual([first.ordinal, correction.ordinal]);
       await tested.storage.forget('default', correction.id);
       expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBeNull();
     });
 
-    it('leaves a memory corrected as long as anything corrects it or its duplicate', async () => {
-      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('keeps a memory superseded while any successor of it or of its duplicate exists', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       const corrections = [];
       for (const { id } of [first, duplicate, first, duplicate])
-        corrections.push(await keep({ content: 'y', supersedes: id }));
+        corrections.push(await storeMemory({ content: 'y', supersedes: id }));
       const supersededBy = async ({ id }: NewMemory) => (await tested.storage.memory('default', id, NOW))?.supersededBy;
       const [ofFirst, ofDuplicate, ofFirstToo, ofDuplicateToo] = corrections.map(({ id }) => id);
       for (const [forgotten, left, leftOfDuplicate] of [
@@ -261,9 +264,9 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('leaves a correction of a hidden duplicate to it alone when it becomes a memory of its own', async () => {
+    it('keeps the successor of a hidden duplicate only with the duplicate when that becomes independent', async () => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
-      const correction = await keep({ content: 'y', supersedes: hidden });
+      const correction = await storeMemory({ content: 'y', supersedes: hidden });
       await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, content: 'something else' });
       expect((await read(visible))?.supersededBy).toBeNull();
       expect((await read(hidden))?.supersededBy).toBe(correction.id);
@@ -271,45 +274,45 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await read(hidden))?.supersededBy).toBeNull();
     });
 
-    it('does about as much in a step as it was told to', async () => {
-      for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
+    it('limits the work of a step approximately', async () => {
+      for (let i = 0; i < 90; i++) await storeMemory({ content: `again ${i % 2}` });
       const step = await mergeDuplicates(10);
       expect(step.count).toBeLessThan(50);
       expect(step.more).toBe(true);
     });
 
-    it('lets a merged memory carry no more tags than a client may give', async () => {
+    it('does not give a merged memory more tags than a client may set', async () => {
       const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
-      const first = await keep({ content: 'x', tags: tags(0) });
-      await keep({ content: 'x', tags: tags(64) });
+      const first = await storeMemory({ content: 'x', tags: tags(0) });
+      await storeMemory({ content: 'x', tags: tags(64) });
       await mergeDuplicates(10);
       expect((await tested.storage.memory('default', first.id, NOW))?.tags).toEqual(tags(0));
     });
 
-    it('evicts what has expired without losing its text', async () => {
-      const kept = await keep({ content: 'was here', expiresAt: NOW });
-      await keep({ expiresAt: NOW + 1 });
+    it('evicts expired memories without losing their texts', async () => {
+      const stored = await storeMemory({ content: 'was here', expiresAt: NOW });
+      await storeMemory({ expiresAt: NOW + 1 });
       expect(await evictExpired(NOW, 10)).toEqual({ count: 1, more: false });
       expect(await evictExpired(NOW, 10)).toEqual({ count: 0, more: false });
-      expect(await counts(NOW)).toEqual([1, 0, 0]);
-      expect(await found('was here')).toEqual([]);
-      expect(await tested.storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+      expect(await countTiers(NOW)).toEqual([1, 0, 0]);
+      expect(await findOrdinals('was here')).toEqual([]);
+      expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('tells what a tier retains least: the older, the less important, the less used', async () => {
+    it('lists the memories with the lowest retention in a tier: old, unimportant and unused first', async () => {
       const DAY_MS = 86_400_000;
       const now = NOW + 100 * DAY_MS;
-      const plain = await keep({ storedAt: NOW });
-      const duplicateAge = await keep({ storedAt: NOW });
-      const old = await keep({ storedAt: NOW - 300 * DAY_MS });
-      const important = await keep({ storedAt: NOW, importance: 1 });
-      const unimportant = await keep({ storedAt: NOW, importance: 0 });
-      const used = await keep({ storedAt: NOW - 300 * DAY_MS });
+      const plain = await storeMemory({ storedAt: NOW });
+      const duplicateAge = await storeMemory({ storedAt: NOW });
+      const old = await storeMemory({ storedAt: NOW - 300 * DAY_MS });
+      const important = await storeMemory({ storedAt: NOW, importance: 1 });
+      const unimportant = await storeMemory({ storedAt: NOW, importance: 0 });
+      const used = await storeMemory({ storedAt: NOW - 300 * DAY_MS });
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
-      await keep({ storedAt: NOW, expiresAt: NOW + 1 });
-      await keep({ storedAt: NOW, namespace: 'other' });
-      await tested.storage.promote(await begin(), oldEnough(now), 100);
-      await keep({ storedAt: NOW - 300 * DAY_MS });
+      await storeMemory({ storedAt: NOW, expiresAt: NOW + 1 });
+      await storeMemory({ storedAt: NOW, namespace: 'other' });
+      await tested.storage.promote(await beginRun(), oldEnough(now), 100);
+      await storeMemory({ storedAt: NOW - 300 * DAY_MS });
       const least = await tested.storage.leastRetained('default', 'episodic', 100, now);
       const expected = [unimportant, old, plain, duplicateAge, important, used];
       expect(least).toMatchObject(expected.map(({ ordinal, id }) => ({ ordinal, id })));
@@ -317,56 +320,59 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
     });
 
-    it('evicts from a tier that holds too many, once, without losing a text', async () => {
-      const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
-      const other = await keep({ content: 'was here', namespace: 'other' });
-      const run = await begin();
+    it('evicts memories from a full tier, once each, without losing their texts', async () => {
+      const [one, two] = [await storeMemory({ content: 'was here' }), await storeMemory({ content: 'was here too' })];
+      const other = await storeMemory({ content: 'was here', namespace: 'other' });
+      const run = await beginRun();
       const ordinals = [one.ordinal, other.ordinal, 999_999];
       expect(await tested.storage.evictExcess(run, 'episodic', ordinals, NOW)).toBe(0);
       expect(await tested.storage.evictExcess(run, 'working', ordinals, NOW)).toBe(1);
       expect(await tested.storage.evictExcess(run, 'working', ordinals, NOW)).toBe(0);
-      expect(await counts()).toEqual([1, 0, 0]);
-      expect(await found('was here')).toEqual([two.ordinal]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
+      expect(await findOrdinals('was here')).toEqual([two.ordinal]);
       expect(await tested.storage.memory('other', other.id, NOW)).toBeDefined();
       expect((await tested.storage.endRun(run, NOW)).counts).toEqual({ evicted: 1 });
       expect(await tested.storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('remembers when a namespace slept last', async () => {
+    it('returns the end of the last consolidation of a namespace', async () => {
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBeNull();
-      await tested.storage.endRun(await begin(), NOW + 5);
+      await tested.storage.endRun(await beginRun(), NOW + 5);
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
       expect((await tested.storage.stats('other', NOW)).lastSleepAt).toBeNull();
-      // The clock was set back before this one.
-      const run = await begin({ at: NOW - 1000 });
+      // The clock was set back before this run.
+      const run = await beginRun({ at: NOW - 1000 });
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
       await tested.storage.endRun(run, NOW - 1000);
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW - 1000);
     });
 
-    it('drops old idempotency keys', async () => {
+    it('deletes old idempotency keys', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const { storedAt } = await keep({ idempotency });
+      const { storedAt } = await storeMemory({ idempotency });
       await tested.storage.dropIdempotencyKeys(storedAt + 1, 10);
       expect(await tested.storage.store(nextMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
     });
 
-    it('tells what is retained least of a tier that is larger than one reading', async () => {
-      // A server that has seen its tables empty reads this many rows slowly until it has counted them.
+    it('lists the memories with the lowest retention in a tier that is read in several batches', async () => {
+      // PostgreSQL plans slow reads of this many rows if its statistics still say that the tables are empty.
       await tested.openNew();
-      const unimportant = (place: number) => place % 5000 === 1;
-      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const isUnimportant = (place: number) => place % 5000 === 1;
+      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: isUnimportant(i) ? 0 : 0.5 }));
       const ordinals: number[] = [];
-      // In several calls, since a database gives up a statement that takes too long.
+      // In several calls, since a long statement would exceed the statement timeout.
       for (let from = 0; from < many.length; from += 500) {
         const outcomes = await tested.storage.storeMany(many.slice(from, from + 500));
         ordinals.push(...outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0)));
       }
-      const run = await begin();
+      const run = await beginRun();
       while ((await tested.storage.promote(run, oldEnough(NOW + 1e6), 500)).more);
       const least = await tested.storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
-      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
-      // Emptying the database would take longer than opening a new one.
+      expect(least.map(({ ordinal }) => ordinal)).toEqual([
+        ...ordinals.filter((_, i) => isUnimportant(i)),
+        ordinals[0],
+      ]);
+      // Emptying the database takes longer than opening a new one.
       await tested.close();
     });
   });

@@ -3,23 +3,24 @@ import type { DistilSource } from './distiller.ts';
 import type { Page, PageRequest } from './storage-memories.ts';
 
 /**
- * `undoing`: being taken back, which a crash may leave unfinished too. `undone`: taken back after it had ended.
- * `reverted`: taken back by itself before it had.
+ * `undoing`: an undo is in progress, or was interrupted by a crash. `undone`: a client undid the run after it had
+ * ended. `reverted`: the run itself undid its changes before it ended.
  */
 export type RunState = 'running' | 'completed' | 'undoing' | 'undone' | 'reverted';
 
 /**
- * What a run of consolidation may do to a memory, and what is recorded of it beside the memory's ordinal. A `version` is
- * the one that the memory had: the run cannot be undone once a client has written the memory.
+ * The kinds of change that a consolidation run makes to a memory, with the details that are recorded beside the
+ * memory's ordinal. `version` is the version that the memory had: the run cannot be undone once a client has written
+ * the memory.
  */
 export interface ChangeDetails {
-  /** It went from the working to the episodic tier. */
+  /** Promoted from the working to the episodic tier. */
   promoted: Record<string, never>;
-  /** It left recall for its duplicate `into`. */
+  /** Merged into its duplicate `into`, and no longer in recall. */
   merged: { into: number };
-  /** Merged into `from` before, it followed that memory into `into`. */
+  /** Was merged into `from` before, and followed that memory into `into`. */
   moved: { from: number; into: number };
-  /** Before duplicates were merged into it, it had these; from them it gained so many uses, the last of them `lastUse`. */
+  /** Had these values before duplicates were merged into it. It gained `uses` from them, the last at `lastUse`. */
   gained: {
     version: number;
     tags: string[];
@@ -28,28 +29,28 @@ export interface ChangeDetails {
     uses: number;
     lastUse: number | null;
   };
-  /** It was made of these memories. */
+  /** Created from these sources. */
   distilled: { version: number; sources: number[] };
-  /** It was distilled anew; before, it had this text of its history and these sources. */
+  /** Distilled again. Before, it had this revision of its text and these sources. */
   refreshed: { version: number; revision: number; sources: number[] };
-  /** It came to rank below the memory `by`, which corrects it. */
+  /** Superseded by the memory `by`, which corrects it. */
   corrected: { by: number };
-  /** It left recall because it had expired, or because its tier held more memories than it may. */
+  /** Evicted because it had expired, or because its tier exceeded its maximum. */
   evicted: { reason: 'expired' | 'maximum' };
 }
 
 export type ChangeKind = keyof ChangeDetails;
 
-/** A run that is about to begin. `fence` is the one of the lease `CONSOLIDATION_LEASE`. */
+/** A run to begin. `fence` is the fencing token of the lease `CONSOLIDATION_LEASE`. */
 export interface NewRun {
   id: string;
   startedAt: number;
-  /** Working memories stored until then promote. */
+  /** Working memories that were stored until then are promoted. */
   promotedUntil: number;
   fence: number;
 }
 
-/** A run as its own writes name it; they reject with UNAVAILABLE once another process has taken the lease. */
+/** A reference to a run, for its own writes, which reject with UNAVAILABLE once another process has taken the lease. */
 export interface RunRef {
   namespace: string;
   no: number;
@@ -58,15 +59,14 @@ export interface RunRef {
 }
 
 /**
- * `resumed`: an earlier run had been left unfinished and goes on; it promotes what either of the two was to, unless the
- * clock has been set back since.
- * `undoing`: an undo had been left unfinished and has to be finished first.
+ * `resumed`: an unfinished run continues. It promotes memories up to the later time of the two runs, unless the clock
+ * has been set back since. `undoing`: an unfinished undo has to be finished first.
  */
-export type BegunRun =
+export type BeginRunResult =
   | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
   | { outcome: 'undoing'; ref: RunRef };
 
-/** A run as it is kept. `counts` is changes by kind, as they were when it ended. */
+/** A stored run. `counts` is the number of changes by kind when the run ended. */
 export interface ConsolidationRun {
   no: number;
   id: string;
@@ -77,21 +77,24 @@ export interface ConsolidationRun {
   notes: Record<string, unknown>;
 }
 
-/** One change of a run, with the ids of the memories that it names; null where one has been forgotten. */
+/** A change of a run, with the ids of the memories concerned; null for a memory that has been forgotten. */
 export interface RunChange {
   seq: number;
   kind: ChangeKind;
   id: string;
   mergedInto?: string | null;
   reason?: ChangeDetails['evicted']['reason'];
-  /** What a memory had before it gained from duplicates. */
+  /** Values of the memory before duplicates were merged into it. */
   before?: { tags: string[]; importance: number };
-  /** What it was distilled from: when it was made, or before it was made anew. */
+  /** Sources at its creation, or before it was distilled again. */
   derivedFrom?: string[];
   supersededBy?: string | null;
 }
 
-/** Why a run cannot be undone: it is not `completed`; a newer run has to be undone first; clients wrote memories since. */
+/**
+ * Result of `beginUndo`. A run cannot be undone if it is not `completed`, if it is too old, if a newer run has to be
+ * undone first, or if clients have written the memories `ids` since.
+ */
 export type UndoOutcome =
   | { outcome: 'begun'; ref: RunRef }
   | { outcome: 'unknown' }
@@ -100,88 +103,98 @@ export type UndoOutcome =
   | { outcome: 'newer'; id: string }
   | { outcome: 'written'; ids: string[] };
 
-/** What a step of consolidation did; `more` says that the same step has more to do. */
+/** Result of a consolidation step. `more`: the same step has more to do. */
 export interface StepResult {
   count: number;
   more: boolean;
 }
 
-/** Keeps runs of consolidation, what each did, and takes them back. */
+/** Records consolidation runs and their changes, and undoes them. */
 export interface RunStorage {
-  /** Begins a run of consolidation, or takes up the namespace's unfinished one. UNAVAILABLE for a fence that has passed. */
-  beginRun(namespace: string, begin: NewRun): Promise<BegunRun>;
-  /** Notes that a run has done all its work, with whatever notes, and answers what it came to. */
+  /**
+   * Begins a consolidation run, or resumes the namespace's unfinished one. Rejects with UNAVAILABLE for an outdated
+   * `fence`.
+   */
+  beginRun(namespace: string, begin: NewRun): Promise<BeginRunResult>;
+  /** Ends a run, with optional notes, and returns it. */
   endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<ConsolidationRun>;
-  /** Runs, newest first; a place is a run's `no`. */
+  /** Returns runs, newest first. A position is a run's `no`. */
   runs(namespace: string, page: PageRequest<number>): Promise<Page<ConsolidationRun, number>>;
   run(namespace: string, id: string): Promise<ConsolidationRun | undefined>;
-  /** What a run did, in order, to memories that have not been forgotten since; a place is a change's `seq`. */
+  /**
+   * Returns the changes of a run in order, without changes to memories that have been forgotten since. A position is a
+   * change's `seq`.
+   */
   changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
-   * Checks that a completed run can be undone and begins that, or goes on where a crash left it: the newest that changed
-   * anything, if it ended after `endedAfter` and no client has since written what it would take back.
+   * Checks that a completed run can be undone, and begins the undo, or continues one that a crash interrupted. Only the
+   * newest run with changes can be undone, if it ended after `endedAfter` and no client has written the affected
+   * memories since.
    */
   beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
-  /** Begins to undo a run that has not ended, with notes that say why. */
+  /** Begins to undo a run that has not ended, with notes on the reason. */
   beginRevert(run: RunRef, notes: Record<string, unknown>): Promise<void>;
   /**
-   * Takes back the last changes of a run that is being undone; where no more are left, the run is undone. What was
-   * forgotten since stays forgotten, and what clients wrote since stays written.
+   * Undoes the last `limit` changes of a run that is being undone; after the last change, the run is undone. Memories
+   * that were forgotten since stay forgotten, and changes that clients wrote since stay.
    */
   undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
 }
 
 /**
- * Which working memories are old enough to promote: those stored until a time. Those that lie ahead of `now` by as much
- * were stored before the clock was set back, nobody knows when, and are old enough too.
+ * Selects the working memories that are old enough to promote: those stored until `promotedUntil`. Memories with a time
+ * at least `now - promotedUntil` ahead of `now` were stored before the clock was set back and are promoted as well.
  */
 export interface Promotion {
   promotedUntil: number;
   now: number;
 }
 
-/** What a run would do now: how many memories in all, and the first of them. */
+/** Preview of a step: the total number of memories, and the first of them. */
 export interface Planned<Item> {
   total: number;
   items: Item[];
 }
 
-/** How far a memory is retained, from 0 to 1. */
+/** Retention of a memory, from 0 to 1. */
 export interface RetainedMemory {
   ordinal: number;
   id: string;
   retention: number;
 }
 
-/** The steps of a run but for distilling, and what they would do. */
+/** The steps of a run except distillation, and their previews. */
 export interface ConsolidationStorage {
-  /** Moves working memories that are old enough to the episodic tier, oldest first. */
+  /** Promotes working memories that are old enough to the episodic tier, oldest first. */
   promote(run: RunRef, promotion: Promotion, limit: number): Promise<StepResult>;
-  /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the duplicates merged. */
+  /**
+   * Merges memories of one session whose texts are equal after NFC normalization and trimming. `count` is the number of
+   * merged duplicates.
+   */
   mergeDuplicates(run: RunRef, limit: number): Promise<StepResult>;
-  /** Takes expired memories out of the tiers; their rows stay. */
+  /** Evicts expired memories from the tiers; their rows stay. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
-   * A tier's live memories that are retained least, the least first; of two that are retained alike, the older first.
-   * See `getRetention` in core.
+   * Returns the live memories of a tier with the lowest retention, lowest first, older first among equals. See
+   * `getRetention` in core.
    *
    * @param count at most 10,000
    */
   leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]>;
-  /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
+  /** Evicts those of the memories that are in the tier; their rows stay. Returns their number. */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
-   * Erases memories that were evicted until a time, as `forget` does, and drops records of runs that ended until then,
-   * but of the newest; `count` is both.
+   * Deletes memories that were evicted until a time, as `forget` does, and the records of runs that ended until then,
+   * except the newest run. `count` is the sum of both.
    */
   clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
-  /** Drops idempotency keys used before a time. */
+  /** Deletes idempotency keys that were used before a time. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
-  /** What `promote` would promote, oldest first; at most `most` items. */
+  /** Previews `promote`: at most `most` items, oldest first. */
   planPromotion(namespace: string, promotion: Promotion, most: number): Promise<Planned<{ id: string }>>;
-  /** What `mergeDuplicates` would merge of what does not expire until `now`. */
+  /** Previews `mergeDuplicates` for memories that do not expire until `now`. */
   planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
-  /** What `evictExpired` would evict. */
+  /** Previews `evictExpired`. */
   planEvict(
     namespace: string,
     now: number,
@@ -189,111 +202,118 @@ export interface ConsolidationStorage {
   ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>>;
 }
 
-/** A memory as it was when it was read: what is then written of it is refused where a client has written it since. */
-export interface SeenMemory {
+/** The version of a memory that was read. A write based on it is refused if a client has written the memory since. */
+export interface MemoryVersion {
   ordinal: number;
   version: number;
 }
 
-/** A semantic memory that another memory is a source of, and how many sources it has. */
+/** The semantic memory that a memory is a source of, and the number of its sources. */
 interface GroupSoFar {
   semantic: number;
   sourceCount: number;
 }
 
-/** Working memories that are old enough count as promoted. */
+/** Requests candidates for distillation. Working memories that are old enough count as promoted. */
 export interface DistilCandidatesRequest extends Promotion {
   namespace: string;
-  /** Where the call before stopped. */
+  /** `next` of the previous call. */
   after?: number;
   limit: number;
 }
 
-/** A memory near a candidate that can be distilled. */
+/** A memory that is similar to a candidate and can be distilled. */
 export interface DistilNeighbour {
   ordinal: number;
-  /** Of the nearest parts of both. */
+  /** Maximum cosine over the parts of both memories. */
   cosine: number;
-  /** Words that count, that both hold and few memories of the namespace do. */
+  /** Number of words that count, occur in both memories, and are rare in the namespace. */
   sharedRareWords: number;
   group?: GroupSoFar;
 }
 
-/** A memory whose group is to be looked at; one that can itself be distilled no more has no neighbours. */
-export interface DistilCandidate extends SeenMemory {
+/** A memory whose group is to be checked. It has no neighbors if it can no longer be distilled itself. */
+export interface DistilCandidate extends MemoryVersion {
   group?: GroupSoFar;
   neighbours: DistilNeighbour[];
 }
 
-/** `next` is where the following call starts; absent where no more wait. */
+/** A batch of candidates. `next` is the start of the following call, absent if no more are pending. */
 export interface DistilCandidates {
   candidates: DistilCandidate[];
   next?: number;
 }
 
-/** Which memories belong together: the sources of a semantic memory, others, or both. */
+/** A group of memories: the sources of a semantic memory, other memories, or both. */
 export interface GroupRequest extends Promotion {
   namespace: string;
   semantic?: number;
   joining: number[];
 }
 
-/** A group as it is now. */
+/** The present state of a group. */
 export interface ReadGroup {
-  /** Those that can be distilled, oldest first; of a long text only its beginning, 65,536 characters. */
-  sources: (SeenMemory & DistilSource)[];
-  /** Whether nothing is to be distilled from them: a client forgot or wrote what was, or it has left recall. */
+  /** Sources that can be distilled, oldest first. Of a long text only the first 65,536 characters. */
+  sources: (MemoryVersion & DistilSource)[];
+  /**
+   * True if nothing may be distilled from the group: a client forgot or wrote the semantic memory, or that memory was
+   * evicted.
+   */
   isClosed: boolean;
-  /** Of the semantic memory that there is. */
+  /** Id of the existing semantic memory, if any. */
   semanticId?: string;
 }
 
-/** A semantic memory that is about to be made. */
+/** A semantic memory to create. */
 export interface DistilledMemory {
   id: string;
   content: string;
-  sources: SeenMemory[];
+  sources: MemoryVersion[];
   at: number;
 }
 
-/** Another text and other sources for a semantic memory. */
+/** A new text and new sources for a semantic memory. */
 export interface RefreshedMemory {
   semantic: number;
   content: string;
-  sources: SeenMemory[];
+  sources: MemoryVersion[];
   at: number;
 }
 
-/** Two memories, one of which corrects the other. */
-export interface SeenCorrection {
-  corrected: SeenMemory;
-  by: SeenMemory;
+/** A memory and the memory that corrects it. */
+export interface CorrectionPair {
+  corrected: MemoryVersion;
+  by: MemoryVersion;
 }
 
-/** Finds memories that say the same, and keeps what is distilled from them. */
+/** Finds groups of related memories, and stores the semantic memories distilled from them. */
 export interface DistilStorage {
   /**
-   * Memories that are new, have changed or whose semantic memory has to change, each with its nearest neighbours; those
-   * that have not promoted, or wait for their vectors, are passed over.
+   * Returns candidates with their nearest neighbors: memories that are new or changed, or whose semantic memory has to
+   * change. Skips memories that are not promoted, and memories with pending vectors.
    */
   distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
-  /** Candidates that one such call is best asked for: few where recall waits for it. */
+  /** Recommended number of candidates per call; small if recall has to wait for the call. */
   readonly candidatesAtOnce: number;
-  /** About the median cosine of memories of a namespace that have nothing to do with each other. */
+  /** Estimates the median cosine of unrelated memories in a namespace. */
   backgroundCosine(namespace: string): Promise<number>;
   readGroup(request: GroupRequest): Promise<ReadGroup>;
   /**
-   * Makes a semantic memory of others, which then are no candidates any more. Answers its ordinal; undefined, and
-   * nothing is done, where one of them has changed or gone, or has become a source elsewhere.
+   * Creates a semantic memory from sources, which then are no longer candidates. Returns its ordinal. Returns undefined
+   * and changes nothing if a source was changed or deleted, or is a source of another semantic memory.
    */
   distil(run: RunRef, memory: DistilledMemory): Promise<number | undefined>;
   /**
-   * Gives a semantic memory other sources, which then are no candidates any more, and another text; the one that it had
-   * goes into its history. False, and nothing is done, where one of them has changed or gone, or a client has written it.
+   * Replaces the sources and the text of a semantic memory, and adds the previous text to its history. The sources then
+   * are no longer candidates. Returns false and changes nothing if a source was changed or deleted, or if a client has
+   * written the semantic memory.
    */
   refresh(run: RunRef, memory: RefreshedMemory): Promise<boolean>;
-  /** Lets a memory rank below one that corrects it; false where that one corrects another, or either has changed. */
-  correct(run: RunRef, correction: SeenCorrection): Promise<boolean>;
-  /** Takes memories that have not changed since out of those to be looked at. */
-  dropCandidates(run: RunRef, memories: SeenMemory[]): Promise<void>;
+  /**
+   * Marks a memory as superseded by the memory that corrects it. Returns false and changes nothing if that memory
+   * corrects another one already, or if either was changed.
+   */
+  correct(run: RunRef, correction: CorrectionPair): Promise<boolean>;
+  /** Removes memories from the candidates if they have not changed since. */
+  dropCandidates(run: RunRef, memories: MemoryVersion[]): Promise<void>;
 }

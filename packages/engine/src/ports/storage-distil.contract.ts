@@ -3,21 +3,21 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { RunRef, SeenMemory, StepResult } from './storage-consolidation.ts';
+import type { MemoryVersion, RunRef, StepResult } from './storage-consolidation.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { Signals } from './storage-search.ts';
 
 const ALL = { limit: 100, maxBytes: 1e6 };
-const BATCH = { limit: 5, maxChars: 1e4, maxCharsAnew: 1e4 };
+const BATCH = { limit: 5, maxChars: 1e4, maxReembeddingChars: 1e4 };
 
-/** Vectors of memories that belong together lie near one axis of these. */
+/** Returns a unit vector near one axis. Vectors of related memories lie near the same axis. */
 function vector(axis: number, lean = 0): Float32Array {
   const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : 0.05 * Math.sin((i + 1) * (lean + 1))));
   const length = Math.hypot(...values);
   return values.map((value) => value / length);
 }
 
-/** What every adapter of the `Storage` port does with semantic memories. */
+/** Contract tests of the `DistilStorage` port. */
 export function distilStorageContract(tested: TestedStorage): void {
   let arrivals = 0;
 
@@ -26,10 +26,10 @@ export function distilStorageContract(tested: TestedStorage): void {
     await tested.storage.useModel(MODEL);
   });
 
-  type Kept = NewMemory & SeenMemory;
+  type StoredMemory = NewMemory & MemoryVersion;
 
-  /** A memory with a vector. */
-  async function keep(content: string, axis: number, fields: Partial<NewMemory> = {}): Promise<Kept> {
+  /** Stores a memory with a vector. */
+  async function storeMemory(content: string, axis: number, fields: Partial<NewMemory> = {}): Promise<StoredMemory> {
     arrivals++;
     const at = NOW + arrivals;
     const memory = newMemory({ id: `memory-${arrivals}`, content, createdAt: at, storedAt: at, ...fields });
@@ -41,10 +41,10 @@ export function distilStorageContract(tested: TestedStorage): void {
     return { ...memory, ordinal: stored.ordinal, version: 1 };
   }
 
-  const keepAll = async (texts: readonly string[], fields: Partial<NewMemory> = {}) => {
-    const kept: Kept[] = [];
-    for (const text of texts) kept.push(await keep(text, 1, fields));
-    return kept;
+  const storeAll = async (texts: readonly string[], fields: Partial<NewMemory> = {}) => {
+    const stored: StoredMemory[] = [];
+    for (const text of texts) stored.push(await storeMemory(text, 1, fields));
+    return stored;
   };
 
   const CATS = ['The cat Mimi sleeps.', 'The cat Mimi eats fish.', 'The cat Mimi chases mice.'];
@@ -53,9 +53,9 @@ export function distilStorageContract(tested: TestedStorage): void {
     while ((await work()).more);
   }
 
-  /** Does something in a run of its own, after everything has promoted. */
+  /** Runs work in a separate consolidation run, after promoting all memories. */
   async function inRun<T>(work: (run: RunRef) => Promise<T>, id = nextRunId()): Promise<T> {
-    const run = await tested.begin({ id });
+    const run = await tested.beginRun({ id });
     await all(() => tested.storage.promote(run, oldEnough(NOW * 2), 100));
     const result = await work(run);
     await tested.storage.endRun(run, NOW);
@@ -69,7 +69,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     await all(() => tested.storage.undoSome(begun.ref, NOW, 3));
   }
 
-  async function distil(sources: SeenMemory[], content: string, id = 'semantic'): Promise<number> {
+  async function distil(sources: MemoryVersion[], content: string, id = 'semantic'): Promise<number> {
     const ordinal = await inRun((run) => tested.storage.distil(run, { id, content, sources, at: NOW }), `run of ${id}`);
     if (ordinal === undefined) throw new Error('not distilled');
     return ordinal;
@@ -89,13 +89,13 @@ export function distilStorageContract(tested: TestedStorage): void {
     return tested.storage.search({ namespace: 'default', text, filter, now: NOW, poolSize, tailSize: 0 });
   }
 
-  const getOrdinals = (memories: readonly SeenMemory[]) => memories.map(({ ordinal }) => ordinal);
+  const getOrdinals = (memories: readonly MemoryVersion[]) => memories.map(({ ordinal }) => ordinal);
   const getIds = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
 
-  describe('memories that wait to be distilled', () => {
-    it('come with their neighbours, how near these are and the rare words that both hold', async () => {
-      const [first, second] = (await keepAll(CATS.slice(0, 2))) as [Kept, Kept];
-      const far = await keep('Taxes are due.', 40);
+  describe('candidates for distillation', () => {
+    it('have neighbors with cosine and number of shared rare words', async () => {
+      const [first, second] = (await storeAll(CATS.slice(0, 2))) as [StoredMemory, StoredMemory];
+      const far = await storeMemory('Taxes are due.', 40);
       const found = (await candidates()).candidates;
       expect(getOrdinals(found)).toEqual(getOrdinals([first, second, far]));
       const near = found[0]?.neighbours.find(({ ordinal }) => ordinal === second.ordinal);
@@ -107,34 +107,34 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
 
     it.each([
-      ['has no part in what they share where it begins a turn of a session', 's', 0],
-      ['is a part of what they share where it begins a title', DEFAULTS.sessionId, 1],
+      ['is not a shared word if it begins a turn of a session', 's', 0],
+      ['is a shared word if it begins a title', DEFAULTS.sessionId, 1],
     ])('a name before a colon %s', async (_, sessionId, shared) => {
-      for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await keep(said, 1, { sessionId });
+      for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await storeMemory(said, 1, { sessionId });
       const [first] = (await candidates()).candidates;
       expect(first?.neighbours.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
     });
 
-    it('are told some at a time', async () => {
-      const kept = await keepAll(CATS);
+    it('are returned in batches', async () => {
+      const stored = await storeAll(CATS);
       const first = await candidates(NOW * 2, 2);
-      expect(getOrdinals(first.candidates)).toEqual(getOrdinals(kept.slice(0, 2)));
+      expect(getOrdinals(first.candidates)).toEqual(getOrdinals(stored.slice(0, 2)));
       const request = { namespace: 'default', ...oldEnough(NOW * 2), limit: 2 };
       const second = await tested.storage.distilCandidates({ ...request, after: first.next as number });
-      expect(getOrdinals(second.candidates)).toEqual(getOrdinals(kept.slice(2)));
+      expect(getOrdinals(second.candidates)).toEqual(getOrdinals(stored.slice(2)));
       expect(second.next).toBeUndefined();
     });
 
-    it('are passed over until they have promoted and have vectors', async () => {
-      const [old, young] = [await keep('old', 1), await keep('young', 1)];
+    it('are skipped until they are promoted and have vectors', async () => {
+      const [old, young] = [await storeMemory('old', 1), await storeMemory('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
       expect(getOrdinals(found)).toEqual([old.ordinal]);
       expect(found[0]?.neighbours).toEqual([]);
     });
 
-    it('wait again when their text changes, and no more when they are forgotten', async () => {
-      const [first, second, third] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('are pending again when their text changes, and no longer when they are forgotten', async () => {
+      const [first, second, third] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun((run) => tested.storage.dropCandidates(run, [first, second, third]));
       expect(await waiting()).toEqual([]);
       await tested.storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'new' });
@@ -144,30 +144,30 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await waiting()).toEqual([]);
     });
 
-    it('wait again when what corrected them is forgotten', async () => {
-      const [corrected] = (await keepAll([CATS[0] ?? ''])) as [Kept];
-      const successor = await keep('The cat Mimi is awake.', 1, { supersedes: corrected.id });
+    it('are pending again when their successor is forgotten', async () => {
+      const [corrected] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
+      const successor = await storeMemory('The cat Mimi is awake.', 1, { supersedes: corrected.id });
       await inRun((run) => tested.storage.dropCandidates(run, [corrected, successor]));
       expect(await waiting()).toEqual([]);
       await tested.storage.forget('default', successor.id);
       expect(await waiting()).toEqual([corrected.ordinal]);
     });
 
-    it('stay when they have been written since they were looked at', async () => {
-      const kept = await keep('text', 1);
-      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, importance: 1 });
-      await inRun((run) => tested.storage.dropCandidates(run, [kept]));
-      expect(await waiting()).toEqual([kept.ordinal]);
+    it('stay pending if they were written since they were read', async () => {
+      const stored = await storeMemory('text', 1);
+      await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, importance: 1 });
+      await inRun((run) => tested.storage.dropCandidates(run, [stored]));
+      expect(await waiting()).toEqual([stored.ordinal]);
     });
 
-    it('have no neighbours that expire, are corrected or are semantic', async () => {
-      const kept = await keepAll(CATS);
-      await keep('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
-      const wrong = await keep('The cat Mimi is a dog.', 1);
-      const right = await keep('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
-      await distil(kept, 'Mimi is a cat.');
+    it('have no neighbors that expire, are superseded or are semantic', async () => {
+      const stored = await storeAll(CATS);
+      await storeMemory('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
+      const wrong = await storeMemory('The cat Mimi is a dog.', 1);
+      const right = await storeMemory('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
+      await distil(stored, 'Mimi is a cat.');
       const found = (await candidates()).candidates.find(({ ordinal }) => ordinal === right.ordinal);
-      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(kept));
+      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(stored));
       const group = (await semantic())?.ordinal;
       for (const neighbour of found?.neighbours ?? []) {
         expect(neighbour.group).toEqual({ semantic: group, sourceCount: 3 });
@@ -176,12 +176,12 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a semantic memory', () => {
-    it('has what its sources share, and waits for its vectors', async () => {
-      const kept = [
-        await keep('one', 1, { tags: ['a', 'b'], importance: 0.2 }),
-        await keep('two', 1, { tags: ['b', 'c'], importance: 0.8 }),
+    it('has the common properties of its sources, and is pending for vectors', async () => {
+      const stored = [
+        await storeMemory('one', 1, { tags: ['a', 'b'], importance: 0.2 }),
+        await storeMemory('two', 1, { tags: ['b', 'c'], importance: 0.8 }),
       ];
-      const ordinal = await distil(kept, 'both');
+      const ordinal = await distil(stored, 'both');
       expect(await semantic()).toMatchObject({
         ordinal,
         content: 'both',
@@ -190,21 +190,21 @@ export function distilStorageContract(tested: TestedStorage): void {
         source: 'consolidation',
         tags: ['b'],
         importance: 0.8,
-        createdAt: kept[1]?.createdAt,
+        createdAt: stored[1]?.createdAt,
         metadata: {},
         version: 1,
-        derivedFrom: getIds(kept),
+        derivedFrom: getIds(stored),
       });
       expect((await tested.storage.stats('default', NOW)).semantic_count).toBe(1);
       const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 1, content: 'both' }]);
       expect(await waiting()).toEqual([]);
-      expect((await tested.storage.memory('default', kept[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
+      expect((await tested.storage.memory('default', stored[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
     });
 
-    it('is not made when a source was written, went, expires or is one elsewhere', async () => {
-      const kept = await keepAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
-      const [a, b, c, d, e] = kept as [Kept, Kept, Kept, Kept, Kept];
+    it('is not created if a source was written, was forgotten, expires or is a source of another one', async () => {
+      const stored = await storeAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
+      const [a, b, c, d, e] = stored as [StoredMemory, StoredMemory, StoredMemory, StoredMemory, StoredMemory];
       await tested.storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
       await tested.storage.forget('default', d.id);
       await tested.storage.update({ namespace: 'default', id: e.id, at: NOW, expiresAt: NOW * 2 });
@@ -224,21 +224,21 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
     });
 
-    it('is found with its sources, even where only it matches well', async () => {
-      const kept = await keepAll(['alpha', 'beta', 'gamma']);
-      for (let i = 0; i < 5; i++) await keep('delta delta delta', 2);
-      const ordinal = await distil(kept, 'delta delta delta delta');
+    it('is found with its sources, even if only the semantic memory matches well', async () => {
+      const stored = await storeAll(['alpha', 'beta', 'gamma']);
+      for (let i = 0; i < 5; i++) await storeMemory('delta delta delta', 2);
+      const ordinal = await distil(stored, 'delta delta delta delta');
       const signals = await search('delta', {}, 1);
       const found = Array.from(signals.ordinals.slice(0, signals.admitted));
-      expect(found).toEqual([ordinal, ...getOrdinals(kept)]);
+      expect(found).toEqual([ordinal, ...getOrdinals(stored)]);
       const getRows = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
       expect(getRows(found.indexOf(ordinal))).toBe(3);
       expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
     });
 
-    it('is found with its sources, however many are found at once', async () => {
+    it('is found with its sources, however many are found together', async () => {
       const [groups, size] = [50, 12];
-      const sources: SeenMemory[][] = [];
+      const sources: MemoryVersion[][] = [];
       for (let i = 0; i < groups; i++) {
         const memories = Array.from({ length: size }, (_, j) => nextMemory({ content: `alpha ${i} ${j}` }));
         const stored = await tested.storage.storeMany(memories);
@@ -253,8 +253,8 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.search(asked)).admitted).toBe(groups * (1 + size));
     });
 
-    it('gets another text and other sources, unless a client has written it', async () => {
-      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('gets a new text and new sources, unless a client has written it', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
       expect(await inRun((run) => tested.storage.refresh(run, change))).toBe(true);
@@ -268,8 +268,8 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
-    it('takes no vectors of the text that it had', async () => {
-      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('ignores vectors of an earlier text', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       await inRun((run) =>
         tested.storage.refresh(run, { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW }),
@@ -279,11 +279,16 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
     });
 
-    it('waits for its vectors behind what clients write, by smaller batches', async () => {
-      const [a, b, c, d] = (await keepAll([...CATS, 'Mimi was sold.', 'Mimi came back.'])) as [Kept, Kept, Kept, Kept];
+    it('is embedded after texts of clients, in smaller batches', async () => {
+      const [a, b, c, d] = (await storeAll([...CATS, 'Mimi was sold.', 'Mimi came back.'])) as [
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+      ];
       const first = await distil([a, b], 'one');
       const second = await distil([c, d], 'two', 'another');
-      expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxCharsAnew: 4 })).toEqual({
+      expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxReembeddingChars: 4 })).toEqual({
         isInUse: true,
         anew: true,
         memories: [{ ordinal: first, revision: 1, content: 'one' }],
@@ -296,38 +301,38 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
 
     it('keeps its sources when one of them is merged into an older duplicate', async () => {
-      const kept = await keepAll(CATS);
-      await distil(kept, 'Mimi is a cat.');
-      const older = await keep(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
+      const stored = await storeAll(CATS);
+      await distil(stored, 'Mimi is a cat.');
+      const older = await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
       await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
-      expect((await semantic())?.derivedFrom).toEqual([older.id, ...getIds(kept.slice(1))]);
+      expect((await semantic())?.derivedFrom).toEqual([older.id, ...getIds(stored.slice(1))]);
     });
   });
 
-  describe('a semantic memory whose sources all leave it', () => {
-    const expiring = async (sources: readonly Kept[]) => {
+  describe('a semantic memory that loses all its sources', () => {
+    const expiring = async (sources: readonly StoredMemory[]) => {
       for (const { id } of sources)
         await tested.storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
     };
-    const archived = (sources: readonly Kept[]) =>
+    const archived = (sources: readonly StoredMemory[]) =>
       inRun(async (run) => {
         await tested.storage.evictExcess(run, 'episodic', getOrdinals(sources), NOW);
         await all(() => tested.storage.clearArchive(run, NOW, 10));
       });
 
-    it('goes with them where they come to expire or the archive lets them go', async () => {
-      const sources = await keepAll(CATS);
+    it('is deleted when they get an expiry or are deleted from the archive', async () => {
+      const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await expiring(sources);
       expect(await semantic()).toBeUndefined();
-      const others = await keepAll(['Rex barks.', 'Rex is a dog.']);
+      const others = await storeAll(['Rex barks.', 'Rex is a dog.']);
       await distil(others, 'Rex is a dog.', 'another');
       await archived(others);
       expect(await semantic('another')).toBeUndefined();
     });
 
-    it('stays where a client has given it a text, and keeps none of what was distilled', async () => {
-      const sources = await keepAll(CATS);
+    it('stays if a client has written its text, without the distilled texts', async () => {
+      const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       await expiring(sources);
@@ -336,7 +341,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         items: [{ content: 'mine' }],
         total: 1,
       });
-      const others = await keepAll(['Rex barks.', 'Rex is a dog.']);
+      const others = await storeAll(['Rex barks.', 'Rex is a dog.']);
       await distil(others, 'Rex is a dog.', 'another');
       await tested.storage.update({ namespace: 'default', id: 'another', at: NOW, content: 'mine too' });
       await archived(others);
@@ -347,8 +352,13 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('merging sources of two semantic memories', () => {
-    it('takes neither away, nor what a client has written there', async () => {
-      const [a, b, c, d] = (await keepAll([...CATS, 'Mimi is a cat.'])) as [Kept, Kept, Kept, Kept];
+    it('keeps both memories, and the text that a client has written', async () => {
+      const [a, b, c, d] = (await storeAll([...CATS, 'Mimi is a cat.'])) as [
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+      ];
       await distil([a, b], 'one');
       await distil([c, d], 'other', 'other');
       await tested.storage.forget('default', c.id);
@@ -363,8 +373,8 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('forgetting a source', () => {
-    it('leaves what the others say', async () => {
-      const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
+    it('keeps the text of the other sources', async () => {
+      const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       expect(await tested.storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
       expect(await semantic()).toMatchObject({
@@ -381,24 +391,24 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toBeUndefined();
     });
 
-    it('leaves a text that a client has given the semantic memory', async () => {
-      const kept = await keepAll(CATS);
-      await distil(kept, CATS.join('\n'));
+    it('keeps a text that a client has written in the semantic memory', async () => {
+      const stored = await storeAll(CATS);
+      await distil(stored, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
-      await tested.storage.forget('default', kept[0]?.id ?? '');
-      expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: getIds(kept.slice(1)) });
+      await tested.storage.forget('default', stored[0]?.id ?? '');
+      expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: getIds(stored.slice(1)) });
     });
 
-    it('takes its words from a text of which a client has changed the tags alone', async () => {
-      const kept = await keepAll(CATS);
-      await distil(kept, CATS.join('\n'));
+    it('removes its words from the semantic memory if a client has changed only the tags', async () => {
+      const stored = await storeAll(CATS);
+      await distil(stored, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
-      await tested.storage.forget('default', kept[0]?.id ?? '');
+      await tested.storage.forget('default', stored[0]?.id ?? '');
       expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
     });
 
-    it('that has left the group takes its words from the earlier texts of the semantic memory', async () => {
-      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('that has left the group removes its words from the earlier texts of the semantic memory', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const content = CATS.slice(1).join('\n');
       await inRun((run) => tested.storage.refresh(run, { semantic: ordinal, content, sources: [b, c], at: NOW + 5 }));
@@ -411,20 +421,20 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
     });
 
-    it('counts what went with many of them', async () => {
-      await distil(await keepAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
+    it('counts the semantic memories that are deleted by a bulk forget', async () => {
+      await distil(await storeAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
 
-    it('goes with its duplicate, what corrects another and what was distilled, all at once', async () => {
-      const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
-      const [d] = (await keepAll(['Mimi is a cat.'])) as [Kept];
-      await keep(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
+    it('works in one bulk forget with its duplicate, a successor and semantic memories', async () => {
+      const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
+      const [d] = (await storeAll(['Mimi is a cat.'])) as [StoredMemory];
+      await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
       await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
       await distil([a, b], 'Mimi sleeps.');
       await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
-      await keep('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
+      await storeMemory('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6, embedding: true });
       expect(await semantic()).toBeUndefined();
       expect(await semantic('other')).toMatchObject({ content: d.content, derivedFrom: [d.id] });
@@ -434,18 +444,18 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a group', () => {
-    it('is closed once what was distilled from it is forgotten, until a source has another text', async () => {
-      const kept = await keepAll(CATS);
-      await distil(kept, 'Mimi is a cat.');
+    it('is closed once its semantic memory is forgotten, until a source gets another text', async () => {
+      const stored = await storeAll(CATS);
+      await distil(stored, 'Mimi is a cat.');
       await tested.storage.forget('default', 'semantic');
-      const group = { namespace: 'default', joining: getOrdinals(kept), ...oldEnough(NOW) };
+      const group = { namespace: 'default', joining: getOrdinals(stored), ...oldEnough(NOW) };
       expect(await tested.storage.readGroup(group)).toMatchObject({
         isClosed: true,
-        sources: getIds(kept).map((id) => ({ id })),
+        sources: getIds(stored).map((id) => ({ id })),
       });
       await tested.storage.update({
         namespace: 'default',
-        id: kept[0]?.id ?? '',
+        id: stored[0]?.id ?? '',
         at: NOW,
         content: 'The cat Mimi wakes.',
       });
@@ -454,8 +464,8 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a source', () => {
-    it('is read from where it says something', async () => {
-      const [a] = (await keepAll([CATS[0] ?? ''])) as [Kept];
+    it('is read without leading white space', async () => {
+      const [a] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
       const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
       await tested.storage.update({ namespace: 'default', id: a.id, at: NOW, content });
       const group = { namespace: 'default', joining: [a.ordinal], ...oldEnough(NOW * 2) };
@@ -463,9 +473,9 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('a correction that a run has found', () => {
-    it('ranks above what it corrects, until it is undone', async () => {
-      const [wrong, right, other] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+  describe('a correction found by a run', () => {
+    it('supersedes the corrected memory until the run is undone', async () => {
+      const [wrong, right, other] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun(async (run) => {
         expect(await tested.storage.correct(run, { corrected: wrong, by: right })).toBe(true);
         expect(await tested.storage.correct(run, { corrected: other, by: right })).toBe(false);
@@ -480,17 +490,17 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('undoing', () => {
-    it('removes what was distilled, and does not let it be made again', async () => {
-      const kept = await keepAll(CATS);
-      await distil(kept, 'Mimi is a cat.');
+    it('removes a semantic memory, and prevents its group from being distilled again', async () => {
+      const stored = await storeAll(CATS);
+      await distil(stored, 'Mimi is a cat.');
       await undo('run of semantic');
       expect(await semantic()).toBeUndefined();
-      const group = { namespace: 'default', joining: getOrdinals(kept), ...oldEnough(NOW * 2) };
+      const group = { namespace: 'default', joining: getOrdinals(stored), ...oldEnough(NOW * 2) };
       expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
-    it('gives a semantic memory its earlier text and sources', async () => {
-      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('restores the earlier text and sources of a semantic memory', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
       await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
@@ -498,12 +508,12 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
     });
 
-    it('gives a semantic memory a source back that the same run has merged, so that forgetting it takes its words', async () => {
-      const [a, b, c, d] = (await keepAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.', 'Mimi is old.'])) as [
-        Kept,
-        Kept,
-        Kept,
-        Kept,
+    it('restores a source that the same run has merged, so that forgetting the source removes its words', async () => {
+      const [a, b, c, d] = (await storeAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.', 'Mimi is old.'])) as [
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
       ];
       await distil([a, b], 'Mimi eats. Mimi runs.', 'one');
       const two = await distil([c, d], 'Mimi eats. Mimi is old.', 'two');
@@ -517,8 +527,8 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
     });
 
-    it('brings back no word of a source that has been forgotten since', async () => {
-      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+    it('does not restore words of a source that has been forgotten since', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const change = { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW };
       await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
@@ -527,8 +537,8 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
     });
 
-    it('is refused where a client has written what was distilled', async () => {
-      await distil(await keepAll(CATS), 'Mimi is a cat.');
+    it('is refused if a client has written the semantic memory', async () => {
+      await distil(await storeAll(CATS), 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       await expect(undo('run of semantic')).rejects.toThrow('written');
     });

@@ -11,8 +11,8 @@ import type { NewMemory } from './storage-memories.ts';
 
 const encoder = new TextEncoder();
 
-/** What every adapter of the `Storage` port does with what is kept as a whole. */
-export function keptStorageContract(open: () => Promise<StorageUnderTest>): void {
+/** Contract tests of the `ExportStorage` port: export, import and copies. */
+export function exportStorageContract(open: () => Promise<StorageUnderTest>): void {
   let database: StorageUnderTest;
   let other: StorageUnderTest;
   let namespaces = 0;
@@ -33,7 +33,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
     }
   });
 
-  /** Another namespace, in which nothing has happened. */
+  /** Returns the life of a new namespace. */
   function newLife(): Life {
     namespace = `namespace ${++namespaces}`;
     return new Life(namespace);
@@ -57,8 +57,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
   type Line = Record<string, unknown> & { id: string };
   const parsed = (lines: readonly string[]) => lines.slice(1).map((line) => JSON.parse(line) as Line);
 
-  /** A store of duplicates, a correction, a distilled memory with a history, and one in the archive. */
-  async function keepSome(): Promise<void> {
+  /** Stores duplicates, a correction, a distilled memory with a history, and an archived memory. */
+  async function storeSome(): Promise<void> {
     const { storage } = database;
     for (const [id, content, fields] of [
       ['cat', 'Mimi sleeps on Ada’s sofa.', {}],
@@ -121,10 +121,10 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
   });
 
   describe('an export', () => {
-    it('imported elsewhere, at once or after a part of it, is exported from there as the same bytes', async () => {
+    it('gives the same bytes when imported elsewhere, at once or in two parts, and exported again', async () => {
       await fc.assert(
-        fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (all, part) => {
-          await newLife().happen(database, all);
+        fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (steps, part) => {
+          await newLife().happen(database, steps);
           const lines = await exported(database);
           if (part !== null) await imported(other, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
           const { imported_count, unchanged_count, ...rest } = await imported(other, lines);
@@ -132,34 +132,34 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
           expect(rest).toEqual({ refused_count: 0, refused: [], unlinked_count: 0 });
           expect(await exported(other)).toEqual(lines);
         }),
-        // Each run takes a second, and making one smaller many.
+        // Each run takes a second, and shrinking a failure takes many runs.
         { numRuns: propertyRuns(12), endOnFailure: true },
       );
     }, 120_000);
 
-    it('says what it is and how much follows, then tells everything of each memory', async () => {
-      await keepSome();
+    it('starts with its format and number of lines, followed by all fields of each memory', async () => {
+      await storeSome();
       const lines = await exported(database);
       expect(lines[0]).toBe('{"format":"memoryd","version":1,"lines":7}');
       expect(lines[3]).toBe(JSON.stringify(GOLDEN));
-      const all = parsed(lines);
-      expect(all.map(({ id }) => id)).toEqual(['cat', 'duplicate', 'fish', 'wrong', 'right', 'over', 'semantic']);
-      expect(all[0]).toMatchObject({ merged_into: 'duplicate' });
-      expect(all[3]).toMatchObject({ superseded_by: 'right' });
-      expect(all[4]).toMatchObject({ supersedes: 'wrong' });
-      expect(all[5]).toMatchObject({ evicted_at: '2026-01-01T00:00:00.101Z' });
-      expect(all[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
+      const memories = parsed(lines);
+      expect(memories.map(({ id }) => id)).toEqual(['cat', 'duplicate', 'fish', 'wrong', 'right', 'over', 'semantic']);
+      expect(memories[0]).toMatchObject({ merged_into: 'duplicate' });
+      expect(memories[3]).toMatchObject({ superseded_by: 'right' });
+      expect(memories[4]).toMatchObject({ supersedes: 'wrong' });
+      expect(memories[5]).toMatchObject({ evicted_at: '2026-01-01T00:00:00.101Z' });
+      expect(memories[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
     });
 
-    it('tells a semantic memory after the first of its sources, whenever it was made', async () => {
-      await keepSome();
+    it('lists a semantic memory after the first of its sources, whenever it was created', async () => {
+      await storeSome();
       const { storage } = database;
       await storage.store(life.newMemory('late', 'Mimi purrs.'));
       await life.consolidate(database, async (run) => {
         await storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
-        const all = await life.seen(database);
-        const semantic = all.find(({ id }) => id === 'semantic')?.ordinal ?? 0;
-        const sources = all.filter(({ id }) => id === 'late');
+        const live = await life.seen(database);
+        const semantic = live.find(({ id }) => id === 'semantic')?.ordinal ?? 0;
+        const sources = live.filter(({ id }) => id === 'late');
         await storage.refresh(run, { semantic, content: 'Mimi purrs.', sources, at: life.time });
       });
       await storage.store(life.newMemory('later', 'another'));
@@ -173,8 +173,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('of a namespace is of no other, and goes into the one that it is imported to', async () => {
-      await keepSome();
+    it('contains one namespace, and can be imported into another namespace', async () => {
+      await storeSome();
       const lines = await exported(database);
       const first = namespace;
       newLife();
@@ -185,8 +185,13 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(await exported(database)).toEqual(lines);
     });
 
-    it('is of one moment, whatever is written while it is read', async () => {
-      await keepSome();
+    it('is not created when the signal is aborted', async () => {
+      const exporting = database.storage.kept('default', {}, AbortSignal.abort());
+      await expect(exporting).rejects.toThrow(/abort|was given up|closed/i);
+    });
+
+    it('is a snapshot, whatever is written while it is read', async () => {
+      await storeSome();
       const { storage } = database;
       const before = await exported(database);
       const lines: string[] = [];
@@ -202,20 +207,20 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
   });
 
   describe('importing', () => {
-    it('again changes nothing, and goes on where it was cut off', async () => {
-      await keepSome();
+    it('continues a truncated import, and a repeated import changes nothing', async () => {
+      await storeSome();
       const lines = await exported(database);
       expect(await imported(other, lines.slice(0, 4))).toMatchObject({
         imported_count: 3,
-        refused: [{ line: 5, error: { code: 'INVALID_REQUEST', message: expect.stringContaining('cut off') } }],
+        refused: [{ line: 5, error: { code: 'INVALID_REQUEST', message: expect.stringContaining('incomplete') } }],
       });
       expect(await imported(other, lines)).toMatchObject({ imported_count: 4, unchanged_count: 3, refused_count: 0 });
       expect(await imported(other, lines)).toMatchObject({ imported_count: 0, unchanged_count: 7, refused_count: 0 });
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('leaves what consolidation has made of a memory since, and what it was used for', async () => {
-      await keepSome();
+    it('does not overwrite changes by consolidation or the access counts of existing memories', async () => {
+      await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
       const [first] = await life.seen(other);
@@ -224,24 +229,26 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect((await other.storage.memory(namespace, first?.id ?? '', life.time))?.accessCount).toBe(3);
     });
 
-    it('refuses an id that is taken by another text, or has been written since, and overwrites nothing', async () => {
-      await keepSome();
+    it('refuses an id that has another text or was written since, and overwrites nothing', async () => {
+      await storeSome();
       const lines = await exported(database);
       await other.storage.store(life.newMemory('cat', 'another cat'));
-      const answer = await imported(other, lines);
-      expect(answer).toMatchObject({ imported_count: 6, refused_count: 1, unlinked_count: 0 });
-      expect(answer.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
+      const response = await imported(other, lines);
+      expect(response).toMatchObject({ imported_count: 6, refused_count: 1, unlinked_count: 0 });
+      expect(response.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
       expect((await other.storage.memory(namespace, 'cat', life.time))?.content).toBe('another cat');
       await other.storage.update({ namespace, id: 'fish', at: life.time, importance: 1 });
       expect((await imported(other, lines)).refused.map(({ line }) => line)).toEqual([2, 4]);
       expect((await other.storage.memory(namespace, 'fish', life.time))?.importance).toBe(1);
     });
 
-    it('leaves out links to what does not come, and hides nothing by them', async () => {
-      await keepSome();
-      const without = (await exported(database)).filter((line) => !/^\{"id":"(duplicate|right)"/.test(line)).slice(1);
-      const answer = await imported(other, [header(), ...without]);
-      expect(answer).toMatchObject({ imported_count: 5, refused_count: 0, unlinked_count: 3 });
+    it('drops links to missing memories, and hides no memory because of them', async () => {
+      await storeSome();
+      const incomplete = (await exported(database))
+        .filter((line) => !/^\{"id":"(duplicate|right)"/.test(line))
+        .slice(1);
+      const response = await imported(other, [header(), ...incomplete]);
+      expect(response).toMatchObject({ imported_count: 5, refused_count: 0, unlinked_count: 3 });
       const left = new Map(parsed(await exported(other)).map((line) => [line.id, line]));
       expect(left.get('cat')).toMatchObject({ merged_into: null });
       expect(left.get('wrong')).toMatchObject({ superseded_by: null });
@@ -249,11 +256,11 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
     });
 
-    it('again links what had been refused, and lets a duplicate be merged that came before the other', async () => {
-      await keepSome();
+    it('sets missing links when repeated, and lets a duplicate be merged that arrived before the oldest', async () => {
+      await storeSome();
       const lines = await exported(database);
-      const without = lines.filter((line) => !line.startsWith('{"id":"duplicate"')).slice(1);
-      expect(await imported(other, [header(), ...without])).toMatchObject({ imported_count: 6, unlinked_count: 2 });
+      const incomplete = lines.filter((line) => !line.startsWith('{"id":"duplicate"')).slice(1);
+      expect(await imported(other, [header(), ...incomplete])).toMatchObject({ imported_count: 6, unlinked_count: 2 });
       const survivorFirst = [lines[0], lines[2], lines[1], ...lines.slice(3)] as string[];
       expect(await imported(other, survivorFirst)).toMatchObject({
         imported_count: 1,
@@ -270,8 +277,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect((await semantic())?.content).not.toContain('sleeps');
     });
 
-    it('refuses what was distilled from memories of which another was distilled meanwhile', async () => {
-      await keepSome();
+    it('refuses a semantic memory whose source has been distilled into another one meanwhile', async () => {
+      await storeSome();
       const lines = await exported(database);
       const sources = lines.filter((line) => /^\{"id":"(duplicate|fish)"/.test(line));
       await imported(other, [header(), ...sources]);
@@ -279,51 +286,51 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         const fish = (await life.seen(other)).filter(({ id }) => id === 'fish');
         await other.storage.distil(run, { id: 'own', content: 'Mimi eats salmon.', sources: fish, at: life.time });
       });
-      const answer = await imported(other, lines);
-      expect(answer.refused).toMatchObject([{ error: { details: [{ path: '/derived_from' }] } }]);
+      const response = await imported(other, lines);
+      expect(response.refused).toMatchObject([{ error: { details: [{ path: '/derived_from' }] } }]);
       expect(await other.storage.memory(namespace, 'semantic', life.time)).toBeUndefined();
     });
 
-    it('brings a semantic memory that a client has given a text, whatever it was distilled from', async () => {
-      await keepSome();
+    it('imports a semantic memory whose text a client wrote, even without its sources', async () => {
+      await storeSome();
       await database.storage.update({ namespace, id: 'semantic', at: life.time, content: 'mine' });
       const semantic = (await exported(database)).at(-1) ?? '';
       expect(await imported(other, [header(), semantic])).toMatchObject({ imported_count: 1, refused_count: 0 });
       expect(await other.storage.integrity()).toEqual([]);
     });
 
-    it('refuses what was distilled from nothing that comes', async () => {
-      await keepSome();
+    it('refuses a semantic memory without any of its sources', async () => {
+      await storeSome();
       const semantic = (await exported(database)).at(-1) ?? '';
-      const answer = await imported(other, [header(), semantic]);
-      expect(answer.refused).toMatchObject([{ line: 2, error: { details: [{ path: '/derived_from' }] } }]);
+      const response = await imported(other, [header(), semantic]);
+      expect(response.refused).toMatchObject([{ line: 2, error: { details: [{ path: '/derived_from' }] } }]);
       expect(await exported(other)).toEqual([header(0)]);
     });
 
     const broken: [what: string, line: string, path: string][] = [
-      ['no JSON', '{"id":', ''],
-      ['no object', '[]', ''],
-      ['a text', '"content"', ''],
+      ['invalid JSON', '{"id":', ''],
+      ['a line that is not an object', '[]', ''],
+      ['a JSON string', '"content"', ''],
       ['a missing field', JSON.stringify({ ...GOLDEN, history: undefined }), '/history'],
       ['an unknown field', JSON.stringify({ ...GOLDEN, colour: 'red' }), '/colour'],
       ['a wrong type', JSON.stringify({ ...GOLDEN, version: '2' }), '/version'],
       ['an empty id', JSON.stringify({ ...GOLDEN, id: '' }), '/id'],
-      ['no text', JSON.stringify({ ...GOLDEN, content: ' ' }), '/content'],
+      ['a blank text', JSON.stringify({ ...GOLDEN, content: ' ' }), '/content'],
       ['U+0000', JSON.stringify({ ...GOLDEN, content: 'a\0' }), '/content'],
       [
         'U+0000 in an earlier text',
         JSON.stringify({ ...GOLDEN, history: [{ ...(GOLDEN.history as [object])[0], content: '\0a' }] }),
         '/history',
       ],
-      ['a time that is none', JSON.stringify({ ...GOLDEN, stored_at: 'noon' }), '/stored_at'],
+      ['an invalid time', JSON.stringify({ ...GOLDEN, stored_at: 'noon' }), '/stored_at'],
       [
-        'a year that cannot be written',
+        'a year that is out of range',
         JSON.stringify({ ...GOLDEN, created_at: '9999-12-31T23:59:59-01:00' }),
         '/created_at',
       ],
-      ['a tier that is none', JSON.stringify({ ...GOLDEN, tier: 'eternal' }), '/tier'],
+      ['an unknown tier', JSON.stringify({ ...GOLDEN, tier: 'eternal' }), '/tier'],
       ['a semantic memory in a session', JSON.stringify({ ...GOLDEN, tier: 'semantic' }), '/session_id'],
-      ['an episode in no session', JSON.stringify({ ...GOLDEN, session_id: null }), '/session_id'],
+      ['an episode without a session', JSON.stringify({ ...GOLDEN, session_id: null }), '/session_id'],
       ['an episode with sources', JSON.stringify({ ...GOLDEN, derived_from: ['cat'] }), '/derived_from'],
       [
         'an episode with former sources',
@@ -331,20 +338,20 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         '/formerly_derived_from',
       ],
       ['an episode that was distilled', JSON.stringify({ ...GOLDEN, distilled_revision: 1 }), '/distilled_revision'],
-      ['a text after the present one', JSON.stringify({ ...GOLDEN, revision: 1 }), '/history'],
+      ['an earlier text with a newer revision', JSON.stringify({ ...GOLDEN, revision: 1 }), '/history'],
       ['uses without a time', JSON.stringify({ ...GOLDEN, access_count: 1 }), '/accessed_at'],
-      ['a digest that is none', '{"declined_group":"0F"}', '/declined_group'],
+      ['an invalid digest', '{"declined_group":"0F"}', '/declined_group'],
     ];
-    it.each(broken)('refuses %s, says where and why, and keeps the others', async (_what, line, path) => {
+    it.each(broken)('refuses %s with line and path, and imports the other lines', async (_what, line, path) => {
       const good = JSON.stringify(GOLDEN);
-      const answer = await imported(other, [
+      const response = await imported(other, [
         header(3),
         good.replace('fish', 'first'),
         line,
         good.replace('fish', 'last'),
       ]);
-      expect(answer).toMatchObject({ imported_count: 2, refused_count: 1 });
-      expect(answer.refused).toMatchObject([{ line: 3, error: { code: 'INVALID_REQUEST', details: [{ path }] } }]);
+      expect(response).toMatchObject({ imported_count: 2, refused_count: 1 });
+      expect(response.refused).toMatchObject([{ line: 3, error: { code: 'INVALID_REQUEST', details: [{ path }] } }]);
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['first', 'last']);
     });
 
@@ -353,12 +360,12 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         yield encoder.encode(header());
         yield Buffer.from(JSON.stringify(GOLDEN).replace('salmon', '\xff'), 'latin1');
       }
-      const answer = await importMemories({ storage: other.storage, events }, namespace, bytes());
-      expect(answer.refused).toMatchObject([{ line: 2, error: { code: 'INVALID_REQUEST' } }]);
+      const response = await importMemories({ storage: other.storage, events }, namespace, bytes());
+      expect(response.refused).toMatchObject([{ line: 2, error: { code: 'INVALID_REQUEST' } }]);
     });
 
     it.each(['', '{}', '{"format":"sqlite","version":1}', '{"format":"memoryd","version":2}', JSON.stringify(GOLDEN)])(
-      'takes nothing after the first line %s',
+      'rejects an import with the first line %j',
       async (first) => {
         const importing = imported(other, [first, JSON.stringify(GOLDEN)]);
         await expect(importing).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -366,56 +373,56 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       },
     );
 
-    it('needs a header, and then nothing', async () => {
+    it('requires a header, and accepts a header alone', async () => {
       await expect(imported(other, [])).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
       expect(await imported(other, [header(0)])).toMatchObject({ imported_count: 0, refused_count: 0 });
     });
 
-    it('passes over empty lines, and counts lines that were refused beyond those that it tells of', async () => {
-      const answer = await imported(other, [header(), '', '\r', ...Array.from({ length: 150 }, () => '{}')]);
-      expect(answer.refused_count).toBe(150);
-      expect(answer.refused.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4));
+    it('skips empty lines, and counts all refused lines although it lists only the first', async () => {
+      const response = await imported(other, [header(), '', '\r', ...Array.from({ length: 150 }, () => '{}')]);
+      expect(response.refused_count).toBe(150);
+      expect(response.refused.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4));
     });
 
-    it('takes what is not as an export makes it so that nothing is hidden and nothing is half', async () => {
+    it('imports inconsistent links without hiding memories or storing partial links', async () => {
       const episode = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
       const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
-      const answer = await imported(other, [
+      const response = await imported(other, [
         header(),
-        // Duplicates of each other, one of itself, one of another session, and one of a hidden duplicate.
+        // Duplicates of each other, a duplicate of itself, of a memory in another session, and of a hidden duplicate.
         episode('a', { merged_into: 'b' }),
         episode('b', { merged_into: 'a' }),
         episode('c', { merged_into: 'c' }),
         episode('d', { merged_into: 'a', session_id: 'another' }),
         episode('e', { merged_into: 'b' }),
-        // Distilled from a semantic memory too, and from what another was distilled from.
+        // Distilled from a semantic memory, and from a source of another semantic memory.
         episode('s', { ...semantic, derived_from: ['c', 'c'] }),
         episode('t', { ...semantic, derived_from: ['s', 'd'] }),
         episode('u', { ...semantic, derived_from: ['c', 'd'] }),
         episode('v', { ...semantic, derived_from: ['v'] }),
-        // In the archive, and yet to be looked at.
+        // Archived, but marked as pending for consolidation.
         episode('w', { evicted_at: '2026-01-01T00:00:00.000Z', awaits: ['merging', 'distilling'] }),
         episode('x', { ...semantic, derived_from: ['w'], awaits: ['merging', 'distilling'] }),
         episode('y', { tags: ['same', 'same'], supersedes: 'z', superseded_by: 'z' }),
         episode('z', { supersedes: 'y', superseded_by: 'y' }),
       ]);
-      expect(answer.refused.map(({ line }) => line)).toEqual([8, 9, 10]);
+      expect(response.refused.map(({ line }) => line)).toEqual([8, 9, 10]);
       const again = await exported(other);
-      const kept = new Map(parsed(again).map((line) => [line.id, line]));
-      expect(kept.get('a')?.merged_into).toBeNull();
-      expect(kept.get('b')?.merged_into).toBe('a');
-      expect(kept.get('c')?.merged_into).toBeNull();
-      expect(kept.get('d')?.merged_into).toBeNull();
-      expect(kept.get('e')?.merged_into).toBeNull();
-      expect(kept.get('s')?.derived_from).toEqual(['c']);
-      expect(kept.get('w')?.awaits).toEqual([]);
-      expect(kept.get('y')?.tags).toEqual(['same']);
+      const stored = new Map(parsed(again).map((line) => [line.id, line]));
+      expect(stored.get('a')?.merged_into).toBeNull();
+      expect(stored.get('b')?.merged_into).toBe('a');
+      expect(stored.get('c')?.merged_into).toBeNull();
+      expect(stored.get('d')?.merged_into).toBeNull();
+      expect(stored.get('e')?.merged_into).toBeNull();
+      expect(stored.get('s')?.derived_from).toEqual(['c']);
+      expect(stored.get('w')?.awaits).toEqual([]);
+      expect(stored.get('y')?.tags).toEqual(['same']);
       await imported(database, again);
       expect(await exported(database)).toEqual(again);
     });
 
-    it('lets what came wait for its vectors, and be found by its words at once', async () => {
-      await keepSome();
+    it('makes imported memories pending for vectors, and findable by words at once', async () => {
+      await storeSome();
       await other.storage.useModel('model');
       await imported(other, await exported(database));
       const search = { namespace, text: 'salmon', filter: {}, now: life.time, poolSize: 10, tailSize: 0 };
@@ -424,8 +431,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(pendingEmbeddings).toBe((await life.seen(other)).length);
     });
 
-    it('brings duplicates and sources along, so that forgetting one takes its words from all of them', async () => {
-      await keepSome();
+    it('imports links to duplicates and sources, so that forgetting removes words everywhere', async () => {
+      await storeSome();
       await imported(other, await exported(database));
       const forgotten = await other.storage.forget(namespace, 'duplicate');
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: ['cat'] });
@@ -434,8 +441,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(await other.storage.forget(namespace, 'fish')).toMatchObject({ alsoForgotten: ['semantic'] });
     });
 
-    it('brings back what was forgotten and corrected since, with its correction, which can be forgotten then', async () => {
-      await keepSome();
+    it('restores a forgotten memory with the link to its successor, which can then be forgotten', async () => {
+      await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
       await other.storage.forget(namespace, 'wrong');
@@ -446,8 +453,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(await other.storage.integrity()).toEqual([]);
     });
 
-    it('leaves the next consolidation as much to do as there was', async () => {
-      await keepSome();
+    it('preserves the pending work of the next consolidation', async () => {
+      await storeSome();
       await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));
       await imported(other, await exported(database));
       await life.consolidate(other, async (run) => {
@@ -458,8 +465,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       });
     });
 
-    it('does not let a group be distilled of which a client forgot what was', async () => {
-      await keepSome();
+    it('preserves groups that must not be distilled because a client forgot the result', async () => {
+      await storeSome();
       await database.storage.forget(namespace, 'semantic');
       const lines = await exported(database);
       expect(lines.at(-1)).toMatch(/^\{"declined_group":"[0-9A-F]{64}"\}$/);

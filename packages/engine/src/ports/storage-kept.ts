@@ -2,23 +2,23 @@ import type { StoredMemory } from './storage-memories.ts';
 import type { OverQuota } from './storage-namespaces.ts';
 import type { Owner, OwnerFilter } from './storage-owner.ts';
 
-/** A text that a memory no longer has. */
+/** An earlier text of a memory. */
 interface EarlierText {
   revision: number;
   content: string;
   replacedAt: number;
 }
 
-/** What the next consolidation has to look at a memory for. */
+/** The work that is pending for a memory in the next consolidation. */
 export type Awaited = 'merging' | 'distilling';
 
-/** Everything that is kept of a memory, hidden or not, but for vectors; other memories are named by their ids. */
-export interface KeptMemory extends Omit<StoredMemory, 'ordinal'> {
+/** The complete record of a memory, hidden or not, except for its vectors. Other memories are referenced by id. */
+export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
   evictedAt: number | null;
   revision: number;
-  /** The revision of the last text that consolidation gave it; null where it never did. */
+  /** Revision of the last text that consolidation wrote; null if there is none. */
   distilledRevision: number | null;
-  /** Those that its earlier texts alone may tell of. */
+  /** Sources of earlier texts that are not sources of the present text. */
   formerlyDerivedFrom: string[];
   /** Oldest first. */
   history: EarlierText[];
@@ -26,76 +26,87 @@ export interface KeptMemory extends Omit<StoredMemory, 'ordinal'> {
 }
 
 /**
- * What a namespace keeps: a memory, or a digest of a group of memories from which nothing is to be distilled, since a
- * client forgot what was.
+ * A record of a namespace: a memory, or the digest of a group of memories that must not be distilled, because a client
+ * forgot the result.
  */
-export type KeptRecord = { memory: KeptMemory } | ({ declinedGroup: string } & Owner);
+export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
 
-/** Records in order of arrival, but a semantic memory not before the first of its sources; declined groups last. */
-export interface KeptRecords {
+/**
+ * Records in order of arrival, except that a semantic memory comes after the first of its sources. Declined groups come
+ * last.
+ */
+export interface ExportRecords {
   count: number;
-  /** To be read once. */
-  records: AsyncIterable<KeptRecord>;
-  /** Frees what they take on disk; they are not read after that. */
+  /** Can be read once. */
+  records: AsyncIterable<ExportRecord>;
+  /** Frees their disk space. Records cannot be read afterwards. */
   discard(): Promise<void>;
 }
 
-/** A link that waits for the memory `id` of the same owner, which the one at `ordinal` names, to be imported. */
-export interface WaitingLink extends Owner {
+/**
+ * A pending link: the memory at `ordinal` refers to the memory `id` of the same owner, which has not been imported yet.
+ */
+export interface PendingLink extends Owner {
   ordinal: number;
   kind: 'supersedes' | 'supersededBy' | 'mergedInto' | 'source' | 'formerSource';
   id: string;
 }
 
 /**
- * `unchanged`: it is there with the same text, written as often. `different`: its id is taken by a memory of another
- * text, or written since. `rootless`: a semantic memory whose text no client gave it,
- * and none of whose sources is there or one of which is another's.
+ * `unchanged`: the memory exists with the same text and the same version. `different`: the id is taken by a memory with
+ * another text, or the memory was written since. `rootless`: a semantic memory whose text no client wrote, and that has
+ * no source in the database or a source of another owner.
  */
 export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
-/** `waiting`: links to memories that are not there, beside those that waited before. */
+/** `waiting`: new links to memories that are missing, without the links that were pending before. */
 export interface Imported {
   outcomes: ImportOutcome[];
-  waiting: WaitingLink[];
+  waiting: PendingLink[];
 }
 
-/** A copy of everything that is kept, as it was at one moment. It takes room on disk until it is read or discarded. */
+/** A copy of the whole database as of one moment. Takes disk space until it is read or discarded. */
 export interface StorageCopy {
   sizeBytes: number;
   /** SHA-256 of its bytes, in base64. */
   sha256: string;
-  /** Its bytes, once; discards it at the end, or when it is left. */
+  /**
+   * Yields the bytes. Can be called once. The copy is discarded at the end of the iteration, or when the iteration is
+   * abandoned.
+   */
   read(): AsyncIterable<Uint8Array>;
   discard(): Promise<void>;
 }
 
-/** Copies what is kept, and takes it from elsewhere. */
-export interface KeptStorage {
+/** Copies, exports and imports data. */
+export interface ExportStorage {
   /**
-   * Copies everything that is kept into a database of its own, while reads and writes go on. UNAVAILABLE where there is
-   * no room for it, or the signal gave it up; NOT_FOUND where the database's own server has the tools for that. While it
-   * is made, what is forgotten is not purged.
+   * Creates a copy of the whole database while reads and writes continue. Rejects with UNAVAILABLE if the disk has no
+   * room or the signal is aborted, and with NOT_FOUND if the database server has its own backup tools. While the copy
+   * exists, forgotten memories are not purged.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
-  /** Returns the records that a namespace keeps of some users and agents, as of one moment. UNAVAILABLE as for `backup`. */
-  kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<KeptRecords>;
   /**
-   * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link
-   * is set once both memories are there, so those of `links` are that now find theirs.
-   *
-   * @param links those that wait for a memory of these records
+   * Returns the records of a namespace as of one moment, optionally of some users and agents. Rejects with UNAVAILABLE
+   * as `backup` does.
    */
-  importKept(namespace: string, records: KeptRecord[], links: WaitingLink[]): Promise<Imported>;
+  kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**
-   * Notes that all that another database keeps is to be imported, and goes on where an earlier call with the same name left
-   * that unfinished. False, and nothing is noted, where anything else is kept here.
+   * Imports records of another database: all of them or, if it rejects, none. Their vectors are re-embedded. A link is
+   * set once both memories exist, so pending `links` whose memory is among the records are set.
    *
-   * @param from a name that the other database alone has
+   * @param links the pending links to memories of these records
+   */
+  importRecords(namespace: string, records: ExportRecord[], links: PendingLink[]): Promise<Imported>;
+  /**
+   * Begins a migration from another database, or continues an unfinished one with the same name. Returns false and
+   * changes nothing if the database has any other data.
+   *
+   * @param from a name that is unique to the other database
    */
   beginMigration(from: string): Promise<boolean>;
-  /** Whether a migration has begun and not ended. */
+  /** Returns true if a migration has begun and not ended. */
   isMigrating(): Promise<boolean>;
-  /** Notes that all has been imported: what is kept is this database's own from now on. */
+  /** Ends the migration. From now on, the data belongs to this database. */
   endMigration(): Promise<void>;
 }

@@ -3,13 +3,13 @@ import { ALL, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } 
 import type { MemoryFilter, NewMemory, Position } from './storage-memories.ts';
 import type { OwnedCount } from './storage-owner.ts';
 
-/** What every adapter of the `MemoryStorage` port does. */
+/** Contract tests of the `MemoryStorage` port. */
 export function memoryStorageContract(tested: TestedStorage): void {
-  const { keep, found, search, admitted, giveVector, counts, begin, evictExpired } = tested;
+  const { storeMemory, findOrdinals, search, getAdmitted, putVector, countTiers, beginRun, evictExpired } = tested;
 
-  describe('keeping', () => {
-    it('gives back every field of a memory byte for byte', async () => {
-      const kept = await keep({
+  describe('storing', () => {
+    it('returns every field of a memory byte for byte', async () => {
+      const stored = await storeMemory({
         content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
         tags: ['b', 'a'],
         importance: 0.25,
@@ -19,16 +19,16 @@ export function memoryStorageContract(tested: TestedStorage): void {
         createdAt: 5,
         expiresAt: NOW * 2,
       });
-      const memory = await tested.storage.memory('default', kept.id, NOW);
+      const memory = await tested.storage.memory('default', stored.id, NOW);
       expect(memory).toMatchObject({
-        ordinal: kept.ordinal,
-        content: kept.content,
+        ordinal: stored.ordinal,
+        content: stored.content,
         tags: ['b', 'a'],
         importance: 0.25,
         source: 'chat',
         sessionId: 'a/b?c',
         tier: 'working',
-        metadata: kept.metadata,
+        metadata: stored.metadata,
         createdAt: 5,
         expiresAt: NOW * 2,
         supersedes: null,
@@ -40,38 +40,38 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('keeps memories, their vectors and the secret of the database over a restart', async () => {
+    it('keeps memories, vectors and the secret of the database after a restart', async () => {
       const secret = await tested.storage.secret();
       expect(secret).toMatch(/^[0-9a-f]{32}$/);
       await tested.storage.useModel(MODEL);
-      const kept = await keep({ content: 'survives the night' });
-      await giveVector(kept, 1);
+      const stored = await storeMemory({ content: 'survives the night' });
+      await putVector(stored, 1);
       await tested.reopen();
       expect(await tested.storage.secret()).toBe(secret);
-      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
-      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({ content: 'survives the night' });
-      expect(await found('night')).toEqual([kept.ordinal]);
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(getAdmitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([stored.ordinal]);
+      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ content: 'survives the night' });
+      expect(await findOrdinals('night')).toEqual([stored.ordinal]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('keeps many memories that arrive at once, each in its place of arrival', async () => {
+    it('stores many concurrent memories in order of arrival', async () => {
       const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
       await Promise.all(memories.map((memory) => tested.storage.store(memory)));
       const { items } = await tested.storage.session('default', 'crowd', ALL, NOW);
       expect(items.map((item) => item.id)).toEqual(memories.map((memory) => memory.id));
     });
 
-    it('stores once for one idempotency key, and refuses it for another request', async () => {
+    it('stores one memory per idempotency key, and refuses the key for another request', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const first = await keep({ idempotency });
+      const first = await storeMemory({ idempotency });
       expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
       expect(await tested.storage.store(nextMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
         outcome: 'conflict',
       });
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('stores once when the same request comes many times at once', async () => {
+    it('stores one memory for many concurrent requests with the same idempotency key', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, () => tested.storage.store(nextMemory({ idempotency }))),
@@ -80,24 +80,24 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(19);
     });
 
-    it('forgets an idempotency key after 24 hours', async () => {
+    it('accepts an idempotency key again after 24 hours', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const first = await keep({ idempotency });
+      const first = await storeMemory({ idempotency });
       const day = 24 * 60 * 60 * 1000;
       const later = await tested.storage.store(nextMemory({ idempotency, storedAt: first.storedAt + day }));
       expect(later).toMatchObject({ outcome: 'stored' });
     });
 
-    it('refuses to supersede a memory that it does not have', async () => {
+    it('refuses to supersede an unknown memory', async () => {
       expect(await tested.storage.store(nextMemory({ supersedes: 'nobody' }))).toEqual({
         outcome: 'superseded-unknown',
       });
-      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await countTiers()).toEqual([0, 0, 0]);
     });
 
-    it('keeps many in their order, and refuses one without the others', async () => {
+    it('stores a batch in order, and refuses single memories of the batch', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const before = await keep({ idempotency });
+      const before = await storeMemory({ idempotency });
       const many = [
         nextMemory({ sessionId: 'many' }),
         nextMemory({ sessionId: 'many', supersedes: 'nobody' }),
@@ -121,50 +121,50 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.storeMany([])).toEqual([]);
     });
 
-    it('keeps none of many when one cannot be written', async () => {
+    it('stores none of a batch if one memory cannot be written', async () => {
       const twice = nextMemory();
       await expect(tested.storage.storeMany([nextMemory(), twice, twice])).rejects.toThrow();
-      expect(await counts()).toEqual([0, 0, 0]);
-      await keep();
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await countTiers()).toEqual([0, 0, 0]);
+      await storeMemory();
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('keeps what is stored beside one that cannot be written', async () => {
+    it('stores concurrent batches if one of them cannot be written', async () => {
       const [twice, ...others] = Array.from({ length: 5 }, () => nextMemory());
       const stores = [[twice, twice], ...others.map((memory) => [memory])] as NewMemory[][];
-      // The first is being written when the rest come, which are then written together.
+      // While the first is being written, the rest arrive and are then written together.
       const [first, broken, ...beside] = await Promise.allSettled(
         [[nextMemory()], ...stores].map((memories) => tested.storage.storeMany(memories)),
       );
       expect([first, ...beside].map((promoted) => promoted?.status)).toEqual(Array(5).fill('fulfilled'));
       expect(broken?.status).toBe('rejected');
-      expect(await counts()).toEqual([5, 0, 0]);
+      expect(await countTiers()).toEqual([5, 0, 0]);
     });
 
-    it('lets the oldest of many promote past three quarters of the maximum, in each namespace', async () => {
+    it('promotes the oldest memories of a batch beyond three quarters of the maximum, in each namespace', async () => {
       const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
       await tested.storage.storeMany(many.flat());
-      expect(await counts()).toEqual([30, 10, 0]);
+      expect(await countTiers()).toEqual([30, 10, 0]);
       const { working_count, episodic_count } = await tested.storage.stats('other', NOW);
       expect([working_count, episodic_count]).toEqual([30, 10]);
     });
 
-    it('lets the oldest working memories promote past three quarters of the maximum', async () => {
-      const kept: number[] = [];
-      for (let i = 0; i < WORKING_MAX; i++) kept.push((await keep()).ordinal);
-      expect(await counts()).toEqual([30, 10, 0]);
+    it('promotes the oldest working memories beyond three quarters of the maximum', async () => {
+      const stored: number[] = [];
+      for (let i = 0; i < WORKING_MAX; i++) stored.push((await storeMemory()).ordinal);
+      expect(await countTiers()).toEqual([30, 10, 0]);
       expect(
         (await tested.storage.memories('default', { tier: 'episodic' }, ALL, NOW + 1e6)).items.map((m) => m.ordinal),
-      ).toEqual(kept.slice(0, 10).reverse());
+      ).toEqual(stored.slice(0, 10).reverse());
     });
   });
 
-  describe('changing', () => {
-    it('changes what is given, leaves the rest and counts the version up', async () => {
-      const kept = await keep({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
-      const at = kept.storedAt + 500;
-      await tested.storage.update({ namespace: 'default', id: kept.id, at, importance: 0.9 });
-      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({
+  describe('updating', () => {
+    it('changes the given fields, keeps the others and increments the version', async () => {
+      const stored = await storeMemory({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
+      const at = stored.storedAt + 500;
+      await tested.storage.update({ namespace: 'default', id: stored.id, at, importance: 0.9 });
+      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({
         content: 'old words',
         tags: ['a'],
         importance: 0.9,
@@ -174,42 +174,42 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('finds a memory by its new words and tags, and no more by the old', async () => {
-      const kept = await keep({ content: 'apples', tags: ['fruit'], metadata: { colour: 'red' } });
+    it('makes a memory findable by its new words and tags, and no longer by the old ones', async () => {
+      const stored = await storeMemory({ content: 'apples', tags: ['fruit'], metadata: { colour: 'red' } });
       await tested.storage.update({
         namespace: 'default',
-        id: kept.id,
+        id: stored.id,
         at: NOW,
         content: 'pears',
         tags: ['snack'],
         metadata: { colour: 'green' },
       });
-      expect(await found('apples')).toEqual([]);
-      expect(await found('pears', { tags: ['snack'], metadata: { colour: 'green' } })).toEqual([kept.ordinal]);
-      expect(await found('pears', { tags: ['fruit'] })).toEqual([]);
-      expect(await found('pears', { metadata: { colour: 'red' } })).toEqual([]);
+      expect(await findOrdinals('apples')).toEqual([]);
+      expect(await findOrdinals('pears', { tags: ['snack'], metadata: { colour: 'green' } })).toEqual([stored.ordinal]);
+      expect(await findOrdinals('pears', { tags: ['fruit'] })).toEqual([]);
+      expect(await findOrdinals('pears', { metadata: { colour: 'red' } })).toEqual([]);
     });
 
-    it('sets and clears the time of expiry', async () => {
-      const kept = await keep();
-      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: NOW + 10 });
-      expect((await tested.storage.memory('default', kept.id, NOW))?.expiresAt).toBe(NOW + 10);
-      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: null });
-      expect((await tested.storage.memory('default', kept.id, NOW))?.expiresAt).toBeNull();
+    it('sets and clears the expiry', async () => {
+      const stored = await storeMemory();
+      await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, expiresAt: NOW + 10 });
+      expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBe(NOW + 10);
+      await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, expiresAt: null });
+      expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBeNull();
     });
 
-    it('changes nothing when another writer was first', async () => {
-      const kept = await keep({ content: 'mine' });
-      const change = { namespace: 'default', id: kept.id, at: NOW, ifVersions: [1] };
+    it('changes nothing if another client has written the memory first', async () => {
+      const stored = await storeMemory({ content: 'mine' });
+      const change = { namespace: 'default', id: stored.id, at: NOW, ifVersions: [1] };
       expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
       expect(await tested.storage.update({ ...change, content: 'second' })).toEqual({ outcome: 'stale' });
-      expect(await tested.storage.forget('default', kept.id, { ifVersions: [1] })).toEqual({ outcome: 'stale' });
-      expect((await tested.storage.memory('default', kept.id, NOW))?.content).toBe('first');
+      expect(await tested.storage.forget('default', stored.id, { ifVersions: [1] })).toEqual({ outcome: 'stale' });
+      expect((await tested.storage.memory('default', stored.id, NOW))?.content).toBe('first');
     });
 
-    it('does not know a memory of another namespace, nor one that has expired', async () => {
-      const elsewhere = await keep({ namespace: 'other' });
-      const expired = await keep({ expiresAt: NOW - 1 });
+    it('returns unknown for a memory of another namespace and for an expired memory', async () => {
+      const elsewhere = await storeMemory({ namespace: 'other' });
+      const expired = await storeMemory({ expiresAt: NOW - 1 });
       for (const { id } of [elsewhere, expired]) {
         expect(await tested.storage.update({ namespace: 'default', id, at: NOW, importance: 1 })).toEqual({
           outcome: 'unknown',
@@ -218,13 +218,13 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('remembering texts', () => {
+  describe('text history', () => {
     const every = { limit: 100, maxBytes: 1_000_000 };
     const change = (id: string, at: number, content: string) =>
       tested.storage.update({ namespace: 'default', id, at, content });
 
-    it('gives every text of a memory with the times during which it held', async () => {
-      const { id, storedAt } = await keep({ content: 'first' });
+    it('returns every text of a memory with its period of validity', async () => {
+      const { id, storedAt } = await storeMemory({ content: 'first' });
       await change(id, storedAt + 10, 'second');
       await tested.storage.update({ namespace: 'default', id, at: storedAt + 15, importance: 1 });
       await change(id, storedAt + 20, 'third');
@@ -239,8 +239,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
     });
 
-    it('gives them page by page, each once, and never a page without one', async () => {
-      const { id, storedAt } = await keep({ content: 'text 0' });
+    it('returns texts page by page, each once, and never an empty page', async () => {
+      const { id, storedAt } = await storeMemory({ content: 'text 0' });
       for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
       const whole = (await tested.storage.history('default', id, every, NOW + 1e6))?.items;
       for (const size of [
@@ -258,8 +258,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('lets no text end before it began, though the clock was set back', async () => {
-      const { id, storedAt } = await keep({ content: 'first' });
+    it('never ends a text before it began, although the clock was set back', async () => {
+      const { id, storedAt } = await storeMemory({ content: 'first' });
       for (const [at, content] of [
         [storedAt - 5, 'second'],
         [storedAt + 5, 'third'],
@@ -280,8 +280,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', id, NOW + 1e6))?.updatedAt).toBe(storedAt + 5);
     });
 
-    it('gives the text of a time', async () => {
-      const { id, storedAt } = await keep({ content: 'first' });
+    it('returns the text at a given time', async () => {
+      const { id, storedAt } = await storeMemory({ content: 'first' });
       await change(id, storedAt + 10, 'second');
       const textAt = async (at: number) => (await tested.storage.textAt('default', id, at, NOW + 1e6))?.content;
       expect(await textAt(storedAt - 1)).toBeUndefined();
@@ -294,25 +294,25 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('knows no texts of what is unknown, elsewhere, expired, evicted or forgotten', async () => {
-      const expired = await keep({ expiresAt: NOW + 5 });
-      const evicted = await keep();
-      await tested.storage.evictExcess(await begin(), 'working', [evicted.ordinal], NOW);
-      const forgotten = await keep();
+    it('returns undefined for a memory that is unknown, elsewhere, expired, evicted or forgotten', async () => {
+      const expired = await storeMemory({ expiresAt: NOW + 5 });
+      const evicted = await storeMemory();
+      await tested.storage.evictExcess(await beginRun(), 'working', [evicted.ordinal], NOW);
+      const forgotten = await storeMemory();
       await change(forgotten.id, NOW, 'other');
       await tested.storage.forget('default', forgotten.id);
-      const elsewhere = await keep({ namespace: 'other' });
+      const elsewhere = await storeMemory({ namespace: 'other' });
       for (const id of ['unknown', expired.id, evicted.id, forgotten.id, elsewhere.id]) {
         expect(await tested.storage.history('default', id, every, NOW + 1e6), id).toBeUndefined();
         expect(await tested.storage.textAt('default', id, NOW * 2, NOW + 1e6), id).toBeUndefined();
       }
     });
 
-    it('keeps the texts of a merged duplicate apart from those of the memory that it was merged into', async () => {
-      const survivor = await keep({ content: 'same' });
-      const duplicate = await keep({ content: 'other' });
+    it('separates the texts of a merged duplicate from the texts of the visible memory', async () => {
+      const survivor = await storeMemory({ content: 'same' });
+      const duplicate = await storeMemory({ content: 'other' });
       await change(duplicate.id, duplicate.storedAt + 1, 'same');
-      await tested.storage.mergeDuplicates(await begin(), 10);
+      await tested.storage.mergeDuplicates(await beginRun(), 10);
       const texts = async (id: string) =>
         (await tested.storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
       expect(await texts(survivor.id)).toEqual(['same']);
@@ -321,52 +321,52 @@ export function memoryStorageContract(tested: TestedStorage): void {
   });
 
   describe('forgetting', () => {
-    it('leaves no way to a forgotten memory', async () => {
-      const kept = await keep({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
+    it('makes a forgotten memory inaccessible', async () => {
+      const stored = await storeMemory({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
       await tested.storage.useModel(MODEL);
-      await giveVector(kept, 3);
-      expect(await tested.storage.forget('default', kept.id)).toEqual({
+      await putVector(stored, 3);
+      expect(await tested.storage.forget('default', stored.id)).toEqual({
         outcome: 'forgotten',
         owner: { userId: '', agentId: '' },
-        ordinals: [kept.ordinal],
+        ordinals: [stored.ordinal],
         alsoForgotten: [],
         remainingDuplicates: [],
         embedding: false,
         purged: expect.any(Boolean),
       });
-      expect(await tested.storage.memory('default', kept.id, NOW)).toBeUndefined();
-      expect(admitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
+      expect(await tested.storage.memory('default', stored.id, NOW)).toBeUndefined();
+      expect(getAdmitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
-      expect(await tested.storage.read('default', [kept.ordinal], NOW, 1e6)).toEqual({
+      expect(await tested.storage.read('default', [stored.ordinal], NOW, 1e6)).toEqual({
         memories: [],
         truncated: false,
       });
-      expect(await counts()).toEqual([0, 0, 0]);
-      expect(await tested.storage.forget('default', kept.id)).toEqual({ outcome: 'unknown' });
+      expect(await countTiers()).toEqual([0, 0, 0]);
+      expect(await tested.storage.forget('default', stored.id)).toEqual({ outcome: 'unknown' });
     });
 
-    it('forgets what has expired too', async () => {
-      const kept = await keep({ expiresAt: NOW - 1 });
+    it('forgets an expired memory', async () => {
+      const stored = await storeMemory({ expiresAt: NOW - 1 });
       await evictExpired(NOW, 10);
-      expect(await tested.storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+      expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('does not give an ordinal a second time', async () => {
-      const last = await keep();
+    it('never reuses an ordinal', async () => {
+      const last = await storeMemory();
       await tested.storage.forget('default', last.id);
-      expect((await keep()).ordinal).toBeGreaterThan(last.ordinal);
+      expect((await storeMemory()).ordinal).toBeGreaterThan(last.ordinal);
     });
 
-    it('forgets all that every given condition selects, and nothing else', async () => {
+    it('forgets exactly the memories that match all given conditions', async () => {
       const fields = { sessionId: 's', tags: ['t'], source: 'import', createdAt: NOW };
-      await keep(fields);
-      await keep({ ...fields, tags: ['t', 'u'] });
+      await storeMemory(fields);
+      await storeMemory({ ...fields, tags: ['t', 'u'] });
       const spared = [
-        await keep({ ...fields, sessionId: 'other' }),
-        await keep({ ...fields, tags: [] }),
-        await keep({ ...fields, source: 'api' }),
-        await keep({ ...fields, createdAt: NOW + 1 }),
-        await keep({ ...fields, namespace: 'other' }),
+        await storeMemory({ ...fields, sessionId: 'other' }),
+        await storeMemory({ ...fields, tags: [] }),
+        await storeMemory({ ...fields, source: 'api' }),
+        await storeMemory({ ...fields, createdAt: NOW + 1 }),
+        await storeMemory({ ...fields, namespace: 'other' }),
       ];
       const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
       expect(await tested.storage.forgetMany('default', selection)).toEqual({
@@ -382,54 +382,54 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('tells of what it forgets of many, batch after batch, and of nothing else', async () => {
-      for (let i = 0; i < 3; i++) await keep({ sessionId: 'gone' });
-      const told: { owned: OwnedCount[]; embedding: boolean }[] = [];
+    it('reports each batch of a bulk forget, and nothing else', async () => {
+      for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 'gone' });
+      const batches: { owned: OwnedCount[]; embedding: boolean }[] = [];
       for (let twice = 0; twice < 2; twice++) {
-        await tested.storage.forgetMany('default', { sessionId: 'gone' }, (gone) => told.push(gone));
+        await tested.storage.forgetMany('default', { sessionId: 'gone' }, (batch) => batches.push(batch));
       }
-      expect(told).toEqual([{ owned: [{ userId: '', agentId: '', count: 3 }], embedding: false }]);
+      expect(batches).toEqual([{ owned: [{ userId: '', agentId: '', count: 3 }], embedding: false }]);
     });
 
-    it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
-      const old = await keep();
-      const newer = await keep({ supersedes: old.id });
+    it('clears the successor of a memory when the successor is forgotten', async () => {
+      const old = await storeMemory();
+      const newer = await storeMemory({ supersedes: old.id });
       expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBe(newer.id);
       await tested.storage.forget('default', newer.id);
       expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
     });
 
-    it('lets what superseded a forgotten memory supersede what that superseded', async () => {
-      const oldest = await keep();
-      const middle = await keep({ supersedes: oldest.id });
-      const newest = await keep({ supersedes: middle.id });
+    it('links the successor of a forgotten memory to the memory that it superseded', async () => {
+      const oldest = await storeMemory();
+      const middle = await storeMemory({ supersedes: oldest.id });
+      const newest = await storeMemory({ supersedes: middle.id });
       await tested.storage.forget('default', middle.id);
       expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
       expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
     });
 
-    it('lets what superseded many forgotten memories supersede what is left', async () => {
-      const oldest = await keep();
-      const first = await keep({ sessionId: 'gone', supersedes: oldest.id });
-      const second = await keep({ sessionId: 'gone', supersedes: first.id });
-      const newest = await keep({ supersedes: second.id });
+    it('links the successor of a chain of forgotten memories to the remaining memory', async () => {
+      const oldest = await storeMemory();
+      const first = await storeMemory({ sessionId: 'gone', supersedes: oldest.id });
+      const second = await storeMemory({ sessionId: 'gone', supersedes: first.id });
+      const newest = await storeMemory({ supersedes: second.id });
       await tested.storage.forgetMany('default', { sessionId: 'gone' });
       expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
       expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
     });
 
-    it('takes the name of a forgotten memory from the one that superseded it', async () => {
-      const old = await keep();
-      const newer = await keep({ supersedes: old.id });
+    it('removes the id of a forgotten memory from its successor', async () => {
+      const old = await storeMemory();
+      const newer = await storeMemory({ supersedes: old.id });
       await tested.storage.forget('default', old.id);
       expect((await tested.storage.memory('default', newer.id, NOW))?.supersedes).toBeNull();
     });
   });
 
   describe('listing', () => {
-    it('lists newest first, page by page, each memory once', async () => {
-      const kept = [];
-      for (let i = 0; i < 7; i++) kept.push(await keep({ createdAt: NOW + Math.floor(i / 2) }));
+    it('lists memories newest first, page by page, each once', async () => {
+      const stored = [];
+      for (let i = 0; i < 7; i++) stored.push(await storeMemory({ createdAt: NOW + Math.floor(i / 2) }));
       const seen: number[] = [];
       let after: Position | undefined;
       do {
@@ -443,16 +443,16 @@ export function memoryStorageContract(tested: TestedStorage): void {
         seen.push(...page.items.map((item) => item.ordinal));
         after = page.next;
       } while (after);
-      expect(seen).toEqual(kept.map((memory) => memory.ordinal).reverse());
+      expect(seen).toEqual(stored.map((memory) => memory.ordinal).reverse());
     });
 
-    it('counts each tier up to each moment, the moment included, and passes by as lists do', async () => {
-      await keep({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
-      await keep({ createdAt: NOW - 5, storedAt: NOW - 1000 });
-      await tested.storage.promote(await begin(), { promotedUntil: NOW - 1000, now: NOW }, 10);
-      await keep({ createdAt: NOW, source: 'mail' });
-      await keep({ createdAt: NOW - 9, source: 'mail', expiresAt: NOW + 1 });
-      await keep({ createdAt: NOW - 5, source: 'mail', namespace: 'other' });
+    it('counts the memories of each tier up to and including each moment, with the filters of lists', async () => {
+      await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
+      await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000 });
+      await tested.storage.promote(await beginRun(), { promotedUntil: NOW - 1000, now: NOW }, 10);
+      await storeMemory({ createdAt: NOW, source: 'mail' });
+      await storeMemory({ createdAt: NOW - 9, source: 'mail', expiresAt: NOW + 1 });
+      await storeMemory({ createdAt: NOW - 5, source: 'mail', namespace: 'other' });
       const held = (working_count: number, episodic_count: number) => {
         return { working_count, episodic_count, semantic_count: 0 };
       };
@@ -471,10 +471,10 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('tells a session oldest first by creation, then by arrival', async () => {
-      const third = await keep({ sessionId: 's', createdAt: NOW + 2 });
-      const first = await keep({ sessionId: 's', createdAt: NOW });
-      const second = await keep({ sessionId: 's', createdAt: NOW });
+    it('lists a session oldest first by creation, then by arrival', async () => {
+      const third = await storeMemory({ sessionId: 's', createdAt: NOW + 2 });
+      const first = await storeMemory({ sessionId: 's', createdAt: NOW });
+      const second = await storeMemory({ sessionId: 's', createdAt: NOW });
       const page = await tested.storage.session('default', 's', { ...ALL, limit: 2 }, NOW);
       expect(page.items.map((item) => item.id)).toEqual([first.id, second.id]);
       const rest = await tested.storage.session('default', 's', { ...ALL, after: page.next as Position }, NOW);
@@ -482,8 +482,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(rest.total).toBe(3);
     });
 
-    it('ends a page early when its JSON would be too large, but never without an item', async () => {
-      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: '\u0001'.repeat(2000) });
+    it('ends a page early if its JSON would be too large, but returns at least one item', async () => {
+      for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 's', content: '\u0001'.repeat(2000) });
       const small = await tested.storage.session('default', 's', { limit: 10, maxBytes: 30_000 }, NOW);
       expect(small.items).toHaveLength(2);
       const tiny = await tested.storage.session('default', 's', { limit: 10, maxBytes: 1 }, NOW);
@@ -491,9 +491,9 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(tiny.next).toBeDefined();
     });
 
-    it('takes no room in transcripts and recall for metadata, which they do not tell', async () => {
+    it('does not count metadata, which is not returned, in the size of transcripts and recall', async () => {
       const metadata = { note: 'x'.repeat(10_000) };
-      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: `fact ${i}`, metadata });
+      for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 's', content: `fact ${i}`, metadata });
       expect((await tested.storage.session('default', 's', { limit: 10, maxBytes: 10_000 }, NOW)).items).toHaveLength(
         3,
       );
@@ -506,19 +506,19 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
     });
 
-    it('tells in a transcript what a maximum has evicted, until it is erased', async () => {
-      const kept = await keep({ sessionId: 's' });
-      const run = await begin();
-      await tested.storage.evictExcess(run, 'working', [kept.ordinal], NOW);
-      expect((await tested.storage.session('default', 's', ALL, NOW)).items.map(({ id }) => id)).toEqual([kept.id]);
+    it('includes memories evicted from a full tier in a transcript until they are deleted', async () => {
+      const stored = await storeMemory({ sessionId: 's' });
+      const run = await beginRun();
+      await tested.storage.evictExcess(run, 'working', [stored.ordinal], NOW);
+      expect((await tested.storage.session('default', 's', ALL, NOW)).items.map(({ id }) => id)).toEqual([stored.id]);
       await tested.storage.clearArchive(run, NOW, 10);
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
     });
 
-    it('lists sessions by their ids with what they hold', async () => {
-      await keep({ sessionId: 'b', createdAt: NOW });
-      await keep({ sessionId: 'b', createdAt: NOW + 9 });
-      await keep({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
+    it('lists sessions by id with the number and times of their memories', async () => {
+      await storeMemory({ sessionId: 'b', createdAt: NOW });
+      await storeMemory({ sessionId: 'b', createdAt: NOW + 9 });
+      await storeMemory({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
       const first = await tested.storage.sessions('default', {}, { ...ALL, limit: 1 }, NOW);
       expect(first).toEqual({
         items: [{ sessionId: 'a', userId: '', total: 1, firstAt: NOW + 5, lastAt: NOW + 5 }],
@@ -550,8 +550,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ['a text in the metadata', { metadata: { project: 'apollo' } }],
       ['a number in the metadata', { metadata: { year: '1969' } }],
       ['a truth value in the metadata', { metadata: { done: 'true' } }],
-    ])('filters lists and searches alike by %s', async (_name, filter) => {
-      const passes = await keep({
+    ])('filters lists and searches by %s', async (_name, filter) => {
+      const passes = await storeMemory({
         content: 'moon landing',
         tags: ['x', 'y'],
         sessionId: 'mine',
@@ -561,47 +561,51 @@ export function memoryStorageContract(tested: TestedStorage): void {
         createdAt: filter.until === undefined ? NOW + 100 : NOW - 100,
         metadata: { project: 'apollo', year: 1969, done: true },
       });
-      await keep({ content: 'moon landing', createdAt: NOW, metadata: { project: 'soyuz', year: 19, done: false } });
+      await storeMemory({
+        content: 'moon landing',
+        createdAt: NOW,
+        metadata: { project: 'soyuz', year: 19, done: false },
+      });
       const { items, total } = await tested.storage.memories('default', filter, ALL, NOW + 1e6);
       expect(items.map((item) => item.ordinal)).toEqual([passes.ordinal]);
       expect(total).toBe(1);
-      expect(await found('moon landing', filter)).toEqual([passes.ordinal]);
+      expect(await findOrdinals('moon landing', filter)).toEqual([passes.ordinal]);
     });
 
-    it('passes by as many tags and fields as a request may name', async () => {
+    it('filters by the maximum number of tags and metadata fields', async () => {
       const tags = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
       const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`field ${i}`, `${i}`]));
-      const passes = await keep({ content: 'owl', tags, metadata });
-      await keep({ content: 'owl', tags: tags.slice(1), metadata });
-      await keep({ content: 'owl', tags, metadata: { ...metadata, 'field 15': 'other' } });
+      const passes = await storeMemory({ content: 'owl', tags, metadata });
+      await storeMemory({ content: 'owl', tags: tags.slice(1), metadata });
+      await storeMemory({ content: 'owl', tags, metadata: { ...metadata, 'field 15': 'other' } });
       const filter = { tags, metadata };
       expect((await tested.storage.memories('default', filter, ALL, NOW + 1e6)).items.map(({ id }) => id)).toEqual([
         passes.id,
       ]);
       expect((await tested.storage.sessions('default', filter, ALL, NOW + 1e6)).items).toMatchObject([{ total: 1 }]);
-      expect(await found('owl', filter)).toEqual([passes.ordinal]);
+      expect(await findOrdinals('owl', filter)).toEqual([passes.ordinal]);
     });
 
-    it('shows a namespace only itself', async () => {
-      await keep({ namespace: 'other', content: 'secret', sessionId: 's' });
-      expect(await found('secret')).toEqual([]);
+    it('isolates namespaces', async () => {
+      await storeMemory({ namespace: 'other', content: 'secret', sessionId: 's' });
+      expect(await findOrdinals('secret')).toEqual([]);
       expect((await tested.storage.memories('default', {}, ALL, NOW)).total).toBe(0);
       expect((await tested.storage.sessions('default', {}, ALL, NOW)).total).toBe(0);
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
       expect(await tested.storage.namespaces()).toEqual(['other']);
     });
 
-    it('hides a memory everywhere from the moment it expires', async () => {
-      const kept = await keep({ content: 'fleeting', sessionId: 's', expiresAt: NOW + 1000 });
+    it('hides a memory everywhere from the moment of its expiry', async () => {
+      const stored = await storeMemory({ content: 'fleeting', sessionId: 's', expiresAt: NOW + 1000 });
       const before = NOW + 999;
       const from = NOW + 1000;
-      expect(await found('fleeting', {}, before)).toEqual([kept.ordinal]);
-      expect(await found('fleeting', {}, from)).toEqual([]);
-      expect(await tested.storage.memory('default', kept.id, from)).toBeUndefined();
+      expect(await findOrdinals('fleeting', {}, before)).toEqual([stored.ordinal]);
+      expect(await findOrdinals('fleeting', {}, from)).toEqual([]);
+      expect(await tested.storage.memory('default', stored.id, from)).toBeUndefined();
       expect((await tested.storage.memories('default', {}, ALL, from)).total).toBe(0);
       expect((await tested.storage.session('default', 's', ALL, from)).total).toBe(0);
-      expect(await counts(before)).toEqual([1, 0, 0]);
-      expect(await counts(from)).toEqual([0, 0, 0]);
+      expect(await countTiers(before)).toEqual([1, 0, 0]);
+      expect(await countTiers(from)).toEqual([0, 0, 0]);
     });
   });
 }

@@ -2,27 +2,29 @@ import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contra
 import type { OverQuota, Quota } from './storage-namespaces.ts';
 import type { OwnedCount, Owner, OwnerFilter } from './storage-owner.ts';
 
-/** `next` is where the following page starts; absent on the last. `total` counts all pages. */
+/** A page of a list. `next` is the start of the following page, absent on the last page. `total` counts all pages. */
 export interface Page<Item, Place> {
   items: Item[];
   total: number;
   next?: Place;
 }
 
-/** A page: at most `limit` items and `maxBytes` of JSON after `after`, but at least one item where any is left. */
+/**
+ * Requests a page after `after`: at most `limit` items and `maxBytes` of JSON, but at least one item if any is left.
+ */
 export interface PageRequest<Place> {
   limit: number;
   maxBytes: number;
   after?: Place;
 }
 
-/** A place in the order of (createdAt, ordinal). */
+/** A position in the order of (createdAt, ordinal). */
 export interface Position {
   createdAt: number;
   ordinal: number;
 }
 
-/** A memory as it is about to be kept. */
+/** A memory to store. */
 export interface NewMemory extends Owner {
   namespace: string;
   id: string;
@@ -36,11 +38,11 @@ export interface NewMemory extends Owner {
   storedAt: number;
   expiresAt: number | null;
   supersedes: string | null;
-  /** Present when the same request may come again: the caller's key and a digest of the request. */
+  /** Set if the client may repeat the request: the client's idempotency key and a digest of the request. */
   idempotency?: { key: string; digest: string };
 }
 
-/** `repeated`: the idempotency key was used with the same digest; `id` is what it stored then. */
+/** `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was stored then. */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
   | { outcome: 'repeated'; id: string }
@@ -48,7 +50,7 @@ export type StoreOutcome =
   | { outcome: 'superseded-unknown' }
   | OverQuota;
 
-/** Changes of a memory; absent fields stay. It is unknown where it belongs to nobody that `of` lets through. */
+/** Changes of a memory. Absent fields stay unchanged. A memory whose owner does not match `of` counts as unknown. */
 export interface MemoryChange {
   namespace: string;
   id: string;
@@ -62,7 +64,7 @@ export interface MemoryChange {
   expiresAt?: number | null;
 }
 
-/** `embedding`: whether the memory now waits for new vectors; `othersEmbedding`: whether a semantic memory does. */
+/** `embedding`: whether new vectors of the memory are pending. `othersEmbedding`: the same for a semantic memory. */
 export type UpdateOutcome =
   | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean; othersEmbedding: boolean }
   | { outcome: 'unknown' }
@@ -70,9 +72,9 @@ export type UpdateOutcome =
   | OverQuota;
 
 /**
- * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
- * seconds of the last reader or copy of a file, or when a PostgreSQL server has vacuumed. `embedding`: what was distilled
- * from them and others has a new text, which waits for its vectors.
+ * State after forgetting. `purged`: no byte of the texts is left in the database. Otherwise they are purged within 5
+ * seconds of the end of the last read or copy of a file, or when the PostgreSQL server has vacuumed. `embedding`: a
+ * memory that was distilled from forgotten and other memories has a new text, whose vectors are pending.
  */
 interface Forgetting {
   purged: boolean;
@@ -80,8 +82,9 @@ interface Forgetting {
 }
 
 /**
- * `alsoForgotten`: ids of the hidden duplicates of a visible memory, and of what was distilled from them alone.
- * `remainingDuplicates`: ids of the memories in the group of a hidden duplicate that still have its text.
+ * `alsoForgotten`: ids of the hidden duplicates of a visible memory, and of the memories that were distilled from the
+ * forgotten ones alone. `remainingDuplicates`: ids of the memories in the group of a hidden duplicate that still have
+ * its text.
  */
 type ForgetOutcome =
   | ({
@@ -94,7 +97,7 @@ type ForgetOutcome =
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/** Which memories a bulk forget is about; at least one condition is given and all must hold. */
+/** Selects the memories of a bulk forget. At least one condition is given, and all given conditions must hold. */
 export interface ForgetSelection extends OwnerFilter {
   sessionId?: string;
   tag?: string;
@@ -103,10 +106,10 @@ export interface ForgetSelection extends OwnerFilter {
   createdBefore?: number;
 }
 
-/** Told of memories that a bulk forget has removed for good. */
+/** Called after a bulk forget has deleted a batch of memories for good. */
 type OnForgotten = (gone: { owned: OwnedCount[]; embedding: boolean }) => void;
 
-/** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
+/** A stored memory. It is live (in recall and in the counts) unless it is merged, evicted or expired. */
 export interface StoredMemory extends Owner {
   ordinal: number;
   id: string;
@@ -126,13 +129,13 @@ export interface StoredMemory extends Owner {
   mergedInto: string | null;
   accessCount: number;
   accessedAt: number | null;
-  /** Counts what clients wrote to it. */
+  /** Counts the writes by clients. */
   version: number;
-  /** Ids of the memories that a semantic memory was distilled from, in order of time; empty in other tiers. */
+  /** Ids of the memories that a semantic memory was distilled from, in order of time. Empty in other tiers. */
   derivedFrom: string[];
 }
 
-/** What is told of a memory that answers a query. */
+/** The fields of a memory that recall returns. */
 export type RecalledMemory = Pick<
   StoredMemory,
   | 'ordinal'
@@ -147,17 +150,19 @@ export type RecalledMemory = Pick<
   | 'supersededBy'
 >;
 
-/** A text that a memory has had. `heldUntil` is null for the present one. */
+/** A present or earlier text of a memory. `heldUntil` is null for the present one. */
 export interface MemoryText {
-  /** Grows with every new text of the memory. */
+  /** Increases with every new text of the memory. */
   revision: number;
   content: string;
   heldFrom: number;
   heldUntil: number | null;
 }
 
-/** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
+/** Conditions on memories; all must hold. `since` and `until` are inclusive and compare `createdAt`. */
 export interface MemoryFilter extends OwnerFilter {
+  /** The first or last characters of the id, ASCII only. Merged memories pass too. */
+  idPart?: string;
   tags?: string[];
   tier?: Tier;
   sessionId?: string;
@@ -165,11 +170,11 @@ export interface MemoryFilter extends OwnerFilter {
   since?: number;
   until?: number;
   metadata?: Record<string, string>;
-  /** False leaves out memories that another one supersedes. */
+  /** False excludes superseded memories. */
   superseded?: false;
 }
 
-/** How often a memory was given out, the last time at `at`. */
+/** Number of times that a memory was returned, and the last time. */
 export interface MemoryAccess {
   namespace: string;
   ordinal: number;
@@ -177,7 +182,7 @@ export interface MemoryAccess {
   at: number;
 }
 
-/** A session of one user, or of none, which is ''. */
+/** A session of one user. `userId` is empty for a session without a user. */
 export interface SessionSummaryRow {
   sessionId: string;
   userId: string;
@@ -186,42 +191,42 @@ export interface SessionSummaryRow {
   lastAt: number;
 }
 
-/** A place in the order of sessions. */
+/** A position in the order of sessions. */
 export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
 
-/** A user of whom anything is kept, with the live memories by tier. */
+/** A user with any data, and the number of live memories by tier. */
 export interface UserRow {
   userId: string;
   counts: TierCounts;
-  /** What clients stored and nobody has erased. See `NamespaceUsage`. */
+  /** Memories and bytes that clients stored and that have not been deleted. See `NamespaceUsage`. */
   used: Quota;
   quota: NamespaceQuota;
   lastStoredAt: number;
 }
 
-/** Stores, changes, forgets and reads memories. */
+/** Stores, updates, forgets and reads memories. */
 export interface MemoryStorage {
   /**
-   * Keeps a memory, unless a quota of its namespace would be exceeded, whoever else writes. Past three quarters of the
-   * working maximum the namespace's oldest promote.
+   * Stores a memory, unless that would exceed a quota; concurrent writers cannot exceed it together. Once the working
+   * tier is three quarters full, the oldest working memories of the namespace are promoted.
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
-   * Keeps some hundred memories as `store` does, one after the other in one commit, and answers what became of each.
-   * When it rejects, none of them was kept.
+   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each. If it
+   * rejects, none was stored.
    */
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
-   * Changes a visible memory or a hidden duplicate; a replaced text goes into its history. The hidden duplicates of a
-   * visible memory stay hidden, and expire with it. A hidden duplicate that gets another text or other metadata becomes
-   * a memory of its own. A new text is added to the earlier ones and may exceed a quota. A time before that of the last
-   * change, of a clock that was set back, is taken for that one.
+   * Updates a visible memory or a hidden duplicate, and adds a replaced text to its history. The hidden duplicates of a
+   * visible memory stay hidden, and expire with it. A hidden duplicate becomes an independent memory if its text or
+   * metadata change. The new text counts in addition to the earlier ones and may exceed a quota. If `at` is before the
+   * last change, because the clock was set back, the time of the last change is used instead.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
-   * Removes a memory with its history, vectors and words, from the bytes of the file too; with a visible memory its hidden
-   * duplicates, of a hidden duplicate that row only. What was distilled from it is distilled again from what is left, or
-   * removed with its last source.
+   * Deletes a memory with its history, vectors and words, and purges them from the bytes of the file. A visible memory
+   * is deleted with its hidden duplicates; of a hidden duplicate, only that row is deleted. A memory that was distilled
+   * from it is distilled again from the remaining sources, or deleted with its last source.
    */
   forget(
     namespace: string,
@@ -229,19 +234,20 @@ export interface MemoryStorage {
     condition?: { ifVersions?: number[]; of?: OwnerFilter },
   ): Promise<ForgetOutcome>;
   /**
-   * Forgets one batch after the other. Where it rejects, the batches before stay forgotten, and their bytes go as those of
-   * others do.
+   * Forgets all selected memories in batches. If it rejects, committed batches stay forgotten, and are purged as usual.
    *
-   * @param onForgotten told of each batch when it is committed
+   * @param onForgotten called after each committed batch
    */
   forgetMany(
     namespace: string,
     selection: ForgetSelection,
     onForgotten?: OnForgotten,
   ): Promise<{ count: number } & Forgetting>;
-  /** One memory that has not expired; merged duplicates are found too. */
+  /** Returns a memory that has not expired, merged duplicates included. */
   memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
-  /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
+  /**
+   * Returns the texts of a memory, oldest first; undefined if `memory` does not return it. A position is a revision.
+   */
   history(
     namespace: string,
     id: string,
@@ -249,18 +255,24 @@ export interface MemoryStorage {
     now: number,
     of?: OwnerFilter,
   ): Promise<Page<MemoryText, number> | undefined>;
-  /** The text that such a memory had at a time; undefined before it was stored. */
+  /** Returns the text that a memory had at a time; undefined before it was stored. */
   textAt(namespace: string, id: string, at: number, now: number, of?: OwnerFilter): Promise<MemoryText | undefined>;
-  /** Live memories that pass, newest first. */
+  /** Returns live memories that match the filter, newest first. */
   memories(
     namespace: string,
     filter: MemoryFilter,
     page: PageRequest<Position>,
     now: number,
   ): Promise<Page<StoredMemory, Position>>;
-  /** Returns how many live memories that pass each tier holds up to each moment, which is included, by `createdAt`. */
+  /**
+   * Returns, for each moment, the number of live memories per tier that match the filter and were created until then
+   * (inclusive, by `createdAt`).
+   */
   growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
-  /** A session's memories, merged duplicates and what a maximum has evicted too, oldest first. */
+  /**
+   * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
+   * their tier was full.
+   */
   session(
     namespace: string,
     sessionId: string,
@@ -268,22 +280,22 @@ export interface MemoryStorage {
     now: number,
     of?: OwnerFilter,
   ): Promise<Page<StoredMemory, Position>>;
-  /** Sessions with live memories that pass, in the order of their ids and users. */
+  /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
   sessions(
     namespace: string,
     filter: MemoryFilter,
     page: PageRequest<SessionPlace>,
     now: number,
   ): Promise<Page<SessionSummaryRow, SessionPlace>>;
-  /** The users of whom anything is kept, in the order of their ids. */
+  /** Returns the users with any data, ordered by id. */
   users(
     namespace: string,
     page: Pick<PageRequest<string>, 'limit' | 'after'>,
     now: number,
   ): Promise<Page<UserRow, string>>;
   /**
-   * The live memories at these ordinals, in that order, superseded by nothing that has expired; `truncated` when the rest
-   * would make the JSON of the answer larger than `maxBytes`.
+   * Returns the live memories at these ordinals, in that order. `supersededBy` ignores expired memories. `truncated`:
+   * the remaining ones would exceed `maxBytes` of JSON.
    */
   read(
     namespace: string,
@@ -291,6 +303,6 @@ export interface MemoryStorage {
     now: number,
     maxBytes: number,
   ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
-  /** Adds to access counts. */
+  /** Increments access counts. */
   recordAccess(accesses: MemoryAccess[]): Promise<void>;
 }

@@ -12,7 +12,7 @@ let arrivals = 0;
 
 type QuotaStep = { kind: 'store' | 'change'; text: string } | { kind: 'forget' };
 
-/** What a quota promises, without a database: the texts that each memory has had. */
+/** A model of a quota without a database: all texts that each memory has had. */
 class QuotaModel {
   readonly texts = new Map<string, string[]>();
   readonly #quota: Quota;
@@ -29,7 +29,7 @@ class QuotaModel {
     return [...this.texts.keys()][which % this.texts.size];
   }
 
-  /** Whether a memory, a new one or not, may have this text. */
+  /** Gives a new or existing memory a text. Returns false if that would exceed the quota. */
   give(id: string, text: string): boolean {
     const texts = this.texts.get(id) ?? [];
     if (texts.at(-1) === text) return true;
@@ -41,12 +41,12 @@ class QuotaModel {
   }
 }
 
-/** What every adapter of the `Storage` port does for several namespaces. */
+/** Contract tests of the `NamespaceStorage` port. */
 export function namespaceStorageContract(tested: TestedStorage): void {
   const nextMemory = (fields: Partial<NewMemory> = {}) =>
     newMemory({ namespace: 'a', id: `memory-${++arrivals}`, content: 'text', createdAt: NOW, ...fields });
 
-  async function keep(fields: Partial<NewMemory> = {}): Promise<string> {
+  async function storeMemory(fields: Partial<NewMemory> = {}): Promise<string> {
     const memory = nextMemory(fields);
     expect(await tested.storage.store(memory)).toMatchObject({ outcome: 'stored' });
     return memory.id;
@@ -56,18 +56,18 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   const usedBy = async (name: string) =>
     (await tested.storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
 
-  describe('what a namespace uses', () => {
-    it('is its memories and the bytes of their texts', async () => {
-      await keep({ content: 'four' });
-      await keep({ content: 'für 文 😀' });
-      await keep({ namespace: 'b', content: 'other' });
+  describe('the usage of a namespace', () => {
+    it('counts its memories and the bytes of their texts', async () => {
+      await storeMemory({ content: 'four' });
+      await storeMemory({ content: 'für 文 😀' });
+      await storeMemory({ namespace: 'b', content: 'other' });
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 4 + 13 });
       expect(await usedBy('b')).toEqual({ memories: 1, bytes: 5 });
       expect((await tested.storage.stats('a', NOW)).textBytes).toBe(17);
     });
 
-    it('grows by each text that a memory is given, and goes with the memory', async () => {
-      const id = await keep({ content: 'first' });
+    it('grows with each new text of a memory, and shrinks when the memory is forgotten', async () => {
+      const id = await storeMemory({ content: 'first' });
       await change(id, 'the second');
       await change(id, 'the second');
       expect(await usedBy('a')).toEqual({ memories: 1, bytes: 15 });
@@ -75,22 +75,22 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await usedBy('a')).toBeUndefined();
     });
 
-    it('holds what is merged, has expired or was evicted, until it is erased', async () => {
-      await keep({ content: 'duplicate' });
-      await keep({ content: 'duplicate' });
-      await keep({ content: 'brief', expiresAt: NOW + 1 });
-      const run = await tested.begin({ namespace: 'a' });
+    it('includes merged, expired and evicted memories until they are deleted', async () => {
+      await storeMemory({ content: 'duplicate' });
+      await storeMemory({ content: 'duplicate' });
+      await storeMemory({ content: 'brief', expiresAt: NOW + 1 });
+      const run = await tested.beginRun({ namespace: 'a' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
       await tested.storage.mergeDuplicates(run, 10);
       await tested.storage.evictExpired(run, NOW + 1, 10);
       expect(await usedBy('a')).toEqual({ memories: 3, bytes: 23 });
       await tested.storage.clearArchive(run, NOW + 2, 10);
-      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 8 });
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 18 });
     });
 
-    it('holds of semantic memories only the texts that clients gave them', async () => {
-      const sources = [await keep({ content: 'one' }), await keep({ content: 'two' })];
-      const run = await tested.begin({ namespace: 'a' });
+    it('includes of semantic memories only the texts that clients wrote', async () => {
+      const sources = [await storeMemory({ content: 'one' }), await storeMemory({ content: 'two' })];
+      const run = await tested.beginRun({ namespace: 'a' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
       const seen = await Promise.all(
         sources.map(async (id) => ({ ordinal: (await tested.storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
@@ -106,10 +106,10 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('a quota', () => {
-    it('of memories lets in so many and no more, and forgetting makes room', async () => {
+    it('limits the number of memories, and forgetting frees room', async () => {
       await tested.storage.setQuota('a', { memories: 2, bytes: null });
-      const first = await keep();
-      await keep();
+      const first = await storeMemory();
+      await storeMemory();
       expect(await tested.storage.store(nextMemory())).toEqual({
         outcome: 'over-quota',
         holder: 'namespace',
@@ -118,25 +118,25 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       });
       expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
       await tested.storage.forget('a', first);
-      await keep();
+      await storeMemory();
       expect(await tested.storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
     });
 
-    it('of bytes counts them in UTF-8, to the last', async () => {
+    it('limits the bytes of text in UTF-8 exactly', async () => {
       await tested.storage.setQuota('a', { memories: null, bytes: 6 });
-      await keep({ content: '文' });
+      await storeMemory({ content: '文' });
       expect(await tested.storage.store(nextMemory({ content: '文x' }))).toEqual({
         outcome: 'over-quota',
         holder: 'namespace',
         of: 'bytes',
         most: 6,
       });
-      await keep({ content: '文' });
+      await storeMemory({ content: '文' });
     });
 
-    it('refuses a new text that it has no room for beside the earlier one, and changes nothing of the memory', async () => {
+    it('refuses a new text that does not fit beside the earlier one, without changing the memory', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: 10 });
-      const id = await keep({ content: 'sixsix' });
+      const id = await storeMemory({ content: 'sixsix' });
       expect(await tested.storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
         outcome: 'over-quota',
         holder: 'namespace',
@@ -150,13 +150,13 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('is of one namespace', async () => {
+    it('applies to one namespace', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: 1 });
-      await keep({ namespace: 'b' });
-      await keep({ namespace: 'b' });
+      await storeMemory({ namespace: 'b' });
+      await storeMemory({ namespace: 'b' });
     });
 
-    it('lets in of many what it has room for, in their order', async () => {
+    it('stores the memories of a batch that fit, in their order', async () => {
       await tested.storage.setQuota('a', { memories: 2, bytes: 10 });
       const outcomes = await tested.storage.storeMany([
         nextMemory({ content: 'four' }),
@@ -174,26 +174,26 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('answers a store that is sent again as before, though there is no room any more', async () => {
+    it('returns the first result for a repeated store request although the quota is used up', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
-      const id = await keep({ idempotency });
+      const id = await storeMemory({ idempotency });
       expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
     });
 
-    it('leaves what is there already, and a new one holds at once', async () => {
-      await keep();
-      await keep();
+    it('does not affect existing memories, and a new quota applies at once', async () => {
+      await storeMemory();
+      await storeMemory();
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
       expect(await tested.storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
       await tested.storage.setQuota('a', { memories: 0, bytes: null });
-      await keep();
+      await storeMemory();
       await tested.storage.setQuota('a', { memories: null, bytes: null });
-      await keep();
+      await storeMemory();
     });
 
-    it('is kept to, whatever is stored, changed and forgotten', async () => {
+    it('is never exceeded by any sequence of stores, changes and forgets', async () => {
       const text = fc.stringMatching(/^[a-c文]{1,6}$/);
       const pick = fc.nat(20);
       const step = fc.oneof(
@@ -211,8 +211,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
             const id = next.kind === 'store' ? `memory-${++arrivals}` : model.pick(next.pick);
             if (id !== undefined) await take(namespace, model, id, next);
           }
-          const kept = (await tested.storage.usage(NOW)).find(({ name }) => name === namespace);
-          expect(kept?.used).toEqual(model.used);
+          const stored = (await tested.storage.usage(NOW)).find(({ name }) => name === namespace);
+          expect(stored?.used).toEqual(model.used);
         }),
         { numRuns: propertyRuns(20) },
       );
@@ -236,8 +236,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('all namespaces', () => {
-    it('are listed by name with what they hold, may hold and who may call', async () => {
-      await keep({ namespace: 'b', content: 'text' });
+    it('are listed by name with usage, quota and number of keys', async () => {
+      await storeMemory({ namespace: 'b', content: 'text' });
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = {
         namespace: 'c',
@@ -263,12 +263,12 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('are counted together', async () => {
-      await keep({ content: 'abc' });
-      await keep({ namespace: 'b', content: 'de' });
-      await keep({ namespace: 'b', content: 'gone', expiresAt: NOW });
+    it('are counted together in the totals', async () => {
+      await storeMemory({ content: 'abc' });
+      await storeMemory({ namespace: 'b', content: 'de' });
+      await storeMemory({ namespace: 'b', content: 'gone', expiresAt: NOW });
       expect(await tested.storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
-      const run = await tested.begin({ namespace: 'b' });
+      const run = await tested.beginRun({ namespace: 'b' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
       await tested.storage.endRun(run, NOW + 5);
       const { working_count, episodic_count, lastSleepAt } = await tested.storage.totals(NOW);
@@ -281,9 +281,9 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('a migration from another database', () => {
-    it('begins where nothing is kept, and goes on after a restart whatever it has imported', async () => {
+    it('begins in an empty database, and continues after a restart with imported data', async () => {
       expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
-      await keep();
+      await storeMemory();
       await tested.reopen();
       expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
       expect(await tested.storage.beginMigration('another')).toBe(false);
@@ -292,7 +292,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
 
     it('does not begin again once it has ended', async () => {
       await tested.storage.beginMigration('elsewhere');
-      await keep();
+      await storeMemory();
       expect(await tested.storage.isMigrating()).toBe(true);
       await tested.storage.endMigration();
       expect(await tested.storage.isMigrating()).toBe(false);
@@ -300,10 +300,10 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     });
 
     it.each<[string, () => Promise<unknown>]>([
-      ['memories are', () => keep()],
-      ['quotas are', () => tested.storage.setQuota('a', { memories: 1, bytes: null })],
+      ['memories', () => storeMemory()],
+      ['quotas', () => tested.storage.setQuota('a', { memories: 1, bytes: null })],
       [
-        'keys are',
+        'keys',
         () =>
           tested.keys.add({
             id: 'k',
@@ -319,16 +319,16 @@ export function namespaceStorageContract(tested: TestedStorage): void {
             revokedAt: null,
           }),
       ],
-    ])('does not begin where %s kept that came from nowhere', async (_what, keepIt) => {
-      await keepIt();
+    ])('does not begin in a database that has %s of its own', async (_what, addData) => {
+      await addData();
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
 
-    it('does not take what was stored here before it began for its own', async () => {
+    it('does not begin in a database whose data was stored during another migration', async () => {
       await tested.storage.beginMigration('elsewhere');
       expect(await tested.storage.beginMigration('another')).toBe(true);
-      await keep();
+      await storeMemory();
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
   });
@@ -336,10 +336,10 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   describe('deleting a namespace', () => {
     async function fill(namespace: string): Promise<void> {
       for (const content of ['one', 'two', 'duplicate', 'duplicate'])
-        await keep({ namespace, id: `${content}-${++arrivals}`, content });
-      await keep({ namespace, id: 'same', content: 'before', tags: ['t'], metadata: { k: 1 } });
+        await storeMemory({ namespace, id: `${content}-${++arrivals}`, content });
+      await storeMemory({ namespace, id: 'same', content: 'before', tags: ['t'], metadata: { k: 1 } });
       await tested.storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
-      await keep({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
+      await storeMemory({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
       await tested.storage.setQuota(namespace, { memories: 1000, bytes: null });
       const key = {
         id: `key of ${namespace}`,
@@ -351,7 +351,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
         digest: 'ab',
       };
       await tested.keys.add({ ...key, createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null });
-      const run = await tested.begin({ namespace });
+      const run = await tested.beginRun({ namespace });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 100);
       await tested.storage.mergeDuplicates(run, 100);
       const { items } = await tested.storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
@@ -360,7 +360,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.endRun(run, NOW);
     }
 
-    it('leaves nothing of it, and all of the others', async () => {
+    it('deletes all its data, and nothing of other namespaces', async () => {
       await fill('a');
       await fill('b');
       const page = { limit: 100, maxBytes: 1e6 };
@@ -373,17 +373,17 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.memory('a', 'same', NOW)).toBeUndefined();
       expect([await tested.storage.memories('b', {}, page, NOW), await tested.storage.runs('b', page)]).toEqual(before);
       expect((await tested.keys.read())?.keys.map(({ namespace }) => namespace)).toEqual(['b']);
-      // A store of before may be sent again and is a new one.
-      await keep({ idempotency: { key: 'k', digest: 'another' } });
+      // A store request with an earlier idempotency key counts as a new one.
+      await storeMemory({ idempotency: { key: 'k', digest: 'another' } });
     });
 
-    it('does so for more memories than one transaction takes', async () => {
+    it('deletes more memories than fit in one transaction', async () => {
       await tested.storage.storeMany(Array.from({ length: 250 }, () => nextMemory()));
       expect(await tested.storage.deleteNamespace('a')).toMatchObject({ count: 250 });
       expect(await tested.storage.usage(NOW)).toEqual([]);
     });
 
-    it('keeps known that keys were made', async () => {
+    it('keeps the number of key changes', async () => {
       await fill('a');
       await tested.storage.deleteNamespace('a');
       const { keys, changes } = (await tested.keys.read()) ?? { keys: undefined, changes: 0 };

@@ -1,19 +1,19 @@
 import type { NamespaceQuota, TierCounts } from '@memoryd/contract';
 import type { OwnerFilter } from './storage-owner.ts';
 
-/** So many memories, and bytes of their texts in UTF-8; as a quota, 0 is any number. */
+/** A number of memories, and of bytes of their texts in UTF-8. As a quota, 0 is unlimited. */
 export interface Quota {
   memories: number;
   bytes: number;
 }
 
-/** How much each namespace, and each user of one, may hold that has no quota of its own. */
+/** Quotas of the namespaces and users that have no quota of their own. */
 export interface Quotas {
   namespace: Quota;
   user: Quota;
 }
 
-/** Nothing was kept, because the namespace, or the user, may hold `most` and would hold more. */
+/** Nothing was stored, because the namespace or user would exceed its quota `most` of memories or bytes. */
 export interface OverQuota {
   outcome: 'over-quota';
   holder: 'namespace' | 'user';
@@ -22,26 +22,26 @@ export interface OverQuota {
 }
 
 export interface StorageStats extends TierCounts {
-  /** Of the whole database on disk. */
+  /** Size of the whole database on disk. */
   sizeBytes: number;
-  /** Of texts in UTF-8, as a quota counts them. */
+  /** Size of the texts in UTF-8, as counted for quotas. */
   textBytes: number;
   lastSleepAt: number | null;
   pendingEmbeddings: number;
   /**
-   * The model in use, and how many of the memories in a tier, those hidden by their expiry included, do not wait for its
-   * vectors. Null before any model was used.
+   * The model in use, and the number of memories in a tier that are not pending for it. `total` and `embedded` include
+   * expired memories that are hidden. Null if no model was ever used.
    */
   embedding: { modelId: string; embedded: number; total: number } | null;
 }
 
-/** A namespace as an operator sees it. */
+/** Usage of a namespace, for operators. */
 export interface NamespaceUsage {
   name: string;
   counts: TierCounts;
   /**
-   * What clients stored and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones included.
-   * Neither semantic memories nor the texts that consolidation gave them are counted.
+   * Memories and bytes of text that clients stored and that have not been deleted. Includes hidden memories and earlier
+   * texts. Excludes semantic memories and the texts that consolidation gave them.
    */
   used: Quota;
   quota: NamespaceQuota;
@@ -49,25 +49,29 @@ export interface NamespaceUsage {
   keys: number;
 }
 
-/** Tells what namespaces hold and may hold. */
+/** Reads usage and manages quotas of namespaces. */
 export interface NamespaceStorage {
-  /** Of the memories that belong to some users and agents alone, where `of` says so; its `embedding` is null then. */
+  /**
+   * Returns statistics of a namespace. With `of`, counts only the memories of some users and agents, and `embedding` is
+   * null.
+   */
   stats(namespace: string, now: number, of?: OwnerFilter): Promise<StorageStats>;
-  /** What `stats` answers, over all namespaces; the last run of consolidation is the last of any. */
+  /** Returns the statistics of all namespaces together. The last consolidation is the latest of any namespace. */
   totals(now: number): Promise<StorageStats>;
-  /** Those with memories in a tier or in the archive. */
+  /** Returns the namespaces with memories in a tier or in the archive. */
   namespaces(): Promise<string[]>;
-  /** Every namespace of which anything is kept, by name. */
+  /** Returns the usage of every namespace with any data, ordered by name. */
   usage(now: number): Promise<NamespaceUsage[]>;
-  /** Says what a namespace may hold; what it holds already stays. */
+  /** Sets the quota of a namespace. Memories that already exceed the quota stay. */
   setQuota(namespace: string, quota: NamespaceQuota): Promise<void>;
-  /** The users of a namespace that have a quota of their own, by their ids. */
+  /** Returns the users of a namespace that have a quota of their own, ordered by id. */
   userQuotas(namespace: string): Promise<(NamespaceQuota & { userId: string })[]>;
-  /** Says what one user of a namespace may hold. */
+  /** Sets the quota of one user of a namespace. */
   setUserQuota(namespace: string, userId: string, quota: NamespaceQuota): Promise<void>;
   /**
-   * Removes all that is kept of a namespace, its API keys first, and its texts from the bytes of the database too. What is
-   * stored meanwhile stays. Answers how many memories went; after a crash, the same call finishes the work.
+   * Deletes all data of a namespace, its API keys first, and purges its texts from the bytes of the database. Memories
+   * that are stored meanwhile stay. Returns the number of deleted memories. After a crash, the same call finishes the
+   * work.
    */
   deleteNamespace(namespace: string): Promise<{ count: number; purged: boolean }>;
 }

@@ -1,16 +1,19 @@
-/** The user and the agent of a memory; '' where all of them share it. */
+/** The user and the agent of a memory. An empty string means that the memory is shared by all users, or all agents. */
 export interface Owner {
   userId: string;
   agentId: string;
 }
 
-/** Limits memories to those of some users and agents; '' is in it for what all share. Absent, they may be of any. */
+/**
+ * Limits memories to some users and agents. An empty string in a list includes shared memories. An absent list does not
+ * limit.
+ */
 export interface OwnerFilter {
   userIds?: readonly string[];
   agentIds?: readonly string[];
 }
 
-/** How many memories of one user and agent it was. */
+/** A number of memories of one user and agent. */
 export interface OwnedCount extends Owner {
   count: number;
 }

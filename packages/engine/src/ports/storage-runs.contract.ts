@@ -3,15 +3,15 @@ import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from './storage-consolidation.ts';
 
-/** What every adapter of the `RunStorage` port does. */
+/** Contract tests of the `RunStorage` port. */
 export function runStorageContract(tested: TestedStorage): void {
-  const { keep, found, counts, begin, mergeDuplicates, evictExpired } = tested;
+  const { storeMemory, findOrdinals, countTiers, beginRun, mergeDuplicates, evictExpired } = tested;
 
-  describe('runs of consolidation', () => {
-    it('are counted by what they did', async () => {
-      for (const content of ['x', 'x', 'y']) await keep({ content });
-      await keep({ expiresAt: NOW });
-      const run = await begin({ id: 'a run' });
+  describe('consolidation runs', () => {
+    it('count their changes by kind', async () => {
+      for (const content of ['x', 'x', 'y']) await storeMemory({ content });
+      await storeMemory({ expiresAt: NOW });
+      const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW * 2), 10);
       await tested.storage.evictExpired(run, NOW, 10);
       await tested.storage.mergeDuplicates(run, 10);
@@ -26,9 +26,9 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('go on under their id and count on when a crash has left them', async () => {
-      for (let i = 0; i < 3; i++) await keep();
-      const left = await begin({ id: 'left', at: NOW + 1e6 });
+    it('resume after a crash with the same id and counts', async () => {
+      for (let i = 0; i < 3; i++) await storeMemory();
+      const left = await beginRun({ id: 'left', at: NOW + 1e6 });
       await tested.storage.promote(left, oldEnough(NOW * 2), 2);
       await tested.reopen();
       const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'another process', NOW + 2e6, 1000)) as number;
@@ -47,19 +47,19 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { promoted: 3 } });
     });
 
-    it('are apart in each namespace', async () => {
-      const [one, other] = [await begin(), await begin({ namespace: 'other' })];
+    it('are separate for each namespace', async () => {
+      const [one, other] = [await beginRun(), await beginRun({ namespace: 'other' })];
       expect(one.no).not.toBe(other.no);
-      await keep();
+      await storeMemory();
       expect(await tested.storage.promote(other, oldEnough(NOW * 2), 10)).toEqual({ count: 0, more: false });
       expect(await tested.storage.promote(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
-    it('write nothing any more when another process has taken the lease', async () => {
-      await keep({ content: 'x', expiresAt: NOW });
-      await keep({ content: 'x', expiresAt: NOW });
-      const slow = await begin();
-      const quick = await begin({ holder: 'another process', at: NOW + 1000 });
+    it('cannot write once another process has taken the lease', async () => {
+      await storeMemory({ content: 'x', expiresAt: NOW });
+      await storeMemory({ content: 'x', expiresAt: NOW });
+      const slow = await beginRun();
+      const quick = await beginRun({ holder: 'another process', at: NOW + 1000 });
       const refused = { code: 'UNAVAILABLE' };
       await expect(tested.storage.promote(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
       await expect(tested.storage.mergeDuplicates(slow, 10)).rejects.toMatchObject(refused);
@@ -69,12 +69,12 @@ export function runStorageContract(tested: TestedStorage): void {
       const { fence } = slow;
       const late = { id: 'late', startedAt: NOW, promotedUntil: NOW, fence };
       await expect(tested.storage.beginRun('default', late)).rejects.toMatchObject(refused);
-      expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
+      expect(await countTiers(NOW - 1)).toEqual([2, 0, 0]);
       expect((await tested.storage.promote(quick, oldEnough(NOW * 2), 10)).count).toBe(2);
     });
 
     async function consolidateOnce(id = nextRunId(), now = NOW): Promise<RunRef> {
-      const run = await begin({ id, at: now });
+      const run = await beginRun({ id, at: now });
       await all(() => tested.storage.promote(run, oldEnough(NOW + 1e6), 10));
       await all(() => tested.storage.evictExpired(run, now, 10));
       await all(() => tested.storage.mergeDuplicates(run, 10));
@@ -94,19 +94,19 @@ export function runStorageContract(tested: TestedStorage): void {
 
     async function undo(id: string, atOnce = 3): Promise<void> {
       const begun = await beginUndo(id);
-      if (begun.outcome !== 'begun') throw new Error(`cannot be undone: ${begun.outcome}`);
+      if (begun.outcome !== 'begun') throw new Error(`run ${id} cannot be undone: ${begun.outcome}`);
       await all(() => tested.storage.undoSome(begun.ref, NOW, atOnce));
     }
 
     const getChanges = async ({ namespace, no }: RunRef) =>
       (await tested.storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
-    it('are listed newest first, with what they did', async () => {
+    it('are listed newest first, with their changes', async () => {
       const [survivor, duplicate] = [
-        await keep({ content: 'x', tags: ['a'] }),
-        await keep({ content: 'x', tags: ['b'] }),
+        await storeMemory({ content: 'x', tags: ['a'] }),
+        await storeMemory({ content: 'x', tags: ['b'] }),
       ];
-      const expired = await keep({ expiresAt: NOW });
+      const expired = await storeMemory({ expiresAt: NOW });
       const first = await consolidateOnce('first');
       await consolidateOnce('second');
       const { items, total } = await tested.storage.runs('default', ALL);
@@ -124,8 +124,8 @@ export function runStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('are read a page at a time, and so is what they did', async () => {
-      for (let i = 0; i < 3; i++) await keep();
+    it('are listed page by page, and so are their changes', async () => {
+      for (let i = 0; i < 3; i++) await storeMemory();
       const run = await consolidateOnce('a');
       await consolidateOnce('b');
       const [newest] = (await tested.storage.runs('default', { ...ALL, limit: 1 })).items;
@@ -138,8 +138,8 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.changes('other', run.no, ALL)).toEqual({ items: [], total: 0 });
     });
 
-    it('no longer tell of a memory that has been forgotten', async () => {
-      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('do not list changes to forgotten memories', async () => {
+      const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       const run = await consolidateOnce();
       await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'y' });
       await tested.storage.forget('default', survivor.id);
@@ -150,10 +150,10 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ promoted: 2 });
     });
 
-    it('are taken back whole: tiers, duplicates, what survivors gained, and what was evicted', async () => {
-      const survivor = await keep({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
-      const duplicate = await keep({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
-      const evicted = await keep({ content: 'gone', expiresAt: NOW + 10 });
+    it('are undone completely: tiers, duplicates, gains of merged memories, and evictions', async () => {
+      const survivor = await storeMemory({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
+      const duplicate = await storeMemory({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
+      const evicted = await storeMemory({ content: 'gone', expiresAt: NOW + 10 });
       await tested.storage.recordAccess([
         { namespace: 'default', ordinal: survivor.ordinal, count: 2, at: NOW },
         { namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 },
@@ -162,20 +162,23 @@ export function runStorageContract(tested: TestedStorage): void {
         Promise.all([survivor, duplicate, evicted].map(({ id }) => tested.storage.memory('default', id, NOW)));
       const before = await read();
       await consolidateOnce('a run', NOW + 10);
-      expect(await counts(NOW)).toEqual([0, 1, 0]);
+      expect(await countTiers(NOW)).toEqual([0, 1, 0]);
       await undo('a run', 1);
       expect(await read()).toEqual(before);
-      expect(await counts(NOW)).toEqual([3, 0, 0]);
-      expect(await found('x')).toEqual([survivor.ordinal, duplicate.ordinal]);
-      expect(await found('x', { tags: ['b'] })).toEqual([duplicate.ordinal]);
-      expect(await found('gone', {}, NOW)).toEqual([evicted.ordinal]);
+      expect(await countTiers(NOW)).toEqual([3, 0, 0]);
+      expect(await findOrdinals('x')).toEqual([survivor.ordinal, duplicate.ordinal]);
+      expect(await findOrdinals('x', { tags: ['b'] })).toEqual([duplicate.ordinal]);
+      expect(await findOrdinals('gone', {}, NOW)).toEqual([evicted.ordinal]);
       expect(await tested.storage.run('default', 'a run')).toMatchObject({ state: 'undone', counts: { merged: 1 } });
     });
 
-    it('bring back the duplicates that were evicted with a memory', async () => {
-      const [survivor, duplicate] = [await keep({ content: 'said twice' }), await keep({ content: 'said twice' })];
+    it('restore the duplicates that were evicted with a memory when undone', async () => {
+      const [survivor, duplicate] = [
+        await storeMemory({ content: 'said twice' }),
+        await storeMemory({ content: 'said twice' }),
+      ];
       await mergeDuplicates(10);
-      const run = await begin();
+      const run = await beginRun();
       expect(await tested.storage.evictExcess(run, 'working', [survivor.ordinal], NOW)).toBe(1);
       expect((await tested.storage.endRun(run, NOW)).counts).toMatchObject({ evicted: 1 });
       for (const { id } of [survivor, duplicate])
@@ -183,11 +186,11 @@ export function runStorageContract(tested: TestedStorage): void {
       await undo(run.id);
       expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({ mergedInto: null });
       expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({ mergedInto: survivor.id });
-      expect(await found('said twice')).toEqual([survivor.ordinal]);
+      expect(await findOrdinals('said twice')).toEqual([survivor.ordinal]);
     });
 
-    it('taken back leave uses that came since', async () => {
-      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('keep uses that were recorded since when undone', async () => {
+      const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 }]);
       await consolidateOnce('a run');
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
@@ -202,11 +205,11 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('are taken back newest first, past those that changed nothing', async () => {
-      const older = await keep({ content: 'x', createdAt: NOW + 1 });
-      const duplicate = await keep({ content: 'x', createdAt: NOW + 2 });
+    it('are undone newest first, ignoring runs without changes', async () => {
+      const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
+      const duplicate = await storeMemory({ content: 'x', createdAt: NOW + 2 });
       await consolidateOnce('first');
-      const oldest = await keep({ content: 'x', createdAt: NOW });
+      const oldest = await storeMemory({ content: 'x', createdAt: NOW });
       await consolidateOnce('second');
       await consolidateOnce('idle');
       const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
@@ -220,31 +223,31 @@ export function runStorageContract(tested: TestedStorage): void {
       ]).toEqual([null, older.id, null]);
       await undo('first');
       expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([null, null]);
-      expect(await found('x')).toEqual([older.ordinal, duplicate.ordinal, oldest.ordinal].sort((a, b) => a - b));
+      expect(await findOrdinals('x')).toEqual([older.ordinal, duplicate.ordinal, oldest.ordinal].sort((a, b) => a - b));
     });
 
     it.each(['changed', 'forgotten'] as const)(
-      'taken back hide a duplicate under the memory that it was merged into before, unless that was forgotten: %s',
+      'return a duplicate to the memory that it was merged into before when undone, unless that was forgotten: %s',
       async (since) => {
-        const older = await keep({ content: 'x', createdAt: NOW + 1 });
-        const hidden = await keep({ content: 'x', createdAt: NOW + 2 });
+        const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
+        const hidden = await storeMemory({ content: 'x', createdAt: NOW + 2 });
         await consolidateOnce('first');
-        await keep({ content: 'x', createdAt: NOW });
+        await storeMemory({ content: 'x', createdAt: NOW });
         await consolidateOnce('second');
         if (since === 'forgotten') await tested.storage.forget('default', older.id);
         else await tested.storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
         await undo('second');
         const { mergedInto } = (await tested.storage.memory('default', hidden.id, NOW)) ?? {};
         expect(mergedInto).toBe(since === 'forgotten' ? null : older.id);
-        expect(await counts()).toEqual([1, 1, 0]);
+        expect(await countTiers()).toEqual([1, 1, 0]);
       },
     );
 
-    it('taken back restore duplicates, and leave what a client has written since', async () => {
+    it('restore duplicates and keep what a client has written since when undone', async () => {
       const [visible, hidden, forgotten] = [
-        await keep({ content: 'x' }),
-        await keep({ content: 'x' }),
-        await keep({ content: 'x', tags: ['gained'] }),
+        await storeMemory({ content: 'x' }),
+        await storeMemory({ content: 'x' }),
+        await storeMemory({ content: 'x', tags: ['gained'] }),
       ];
       await consolidateOnce('a run');
       await tested.storage.forget('default', forgotten.id);
@@ -255,12 +258,15 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await read(visible)).toMatchObject({ content: 'y', expiresAt, mergedInto: null });
       expect(await read(hidden)).toMatchObject({ content: 'x', expiresAt, mergedInto: null });
       expect(await read(forgotten)).toBeUndefined();
-      expect(await found('x')).toEqual([hidden.ordinal]);
-      expect(await counts()).toEqual([2, 0, 0]);
+      expect(await findOrdinals('x')).toEqual([hidden.ordinal]);
+      expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('taken back leave what a client writes meanwhile', async () => {
-      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x', tags: ['a'] })];
+    it('keep what a client writes while they are being undone', async () => {
+      const [survivor, duplicate] = [
+        await storeMemory({ content: 'x' }),
+        await storeMemory({ content: 'x', tags: ['a'] }),
+      ];
       await consolidateOnce('a run');
       const begun = await beginUndo('a run');
       if (begun.outcome !== 'begun') throw new Error(begun.outcome);
@@ -276,32 +282,32 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('taken back leave forgotten what was forgotten since', async () => {
-      const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep()];
+    it('do not restore memories that were forgotten since when undone', async () => {
+      const stored = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' }), await storeMemory()];
       await consolidateOnce('a run');
-      await tested.storage.forget('default', kept[0]?.id ?? '');
+      await tested.storage.forget('default', stored[0]?.id ?? '');
       await undo('a run');
-      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('taken back take back a correction that came only by way of a duplicate', async () => {
-      const [survivor, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('remove a successor that a memory had only through a duplicate when undone', async () => {
+      const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await consolidateOnce('a run');
-      const correction = await keep({ content: 'y', supersedes: duplicate.id });
+      const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
       await undo('a run');
       expect((await tested.storage.memory('default', survivor.id, NOW))?.supersededBy).toBeNull();
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBe(correction.id);
     });
 
-    it('taken back take a correction of a duplicate back to the memory that it was merged into before', async () => {
+    it('return the successor of a duplicate to the memory that it was merged into before when undone', async () => {
       const later = [
-        await keep({ content: 'x', createdAt: NOW + 5 }),
-        await keep({ content: 'x', createdAt: NOW + 6 }),
+        await storeMemory({ content: 'x', createdAt: NOW + 5 }),
+        await storeMemory({ content: 'x', createdAt: NOW + 6 }),
       ];
       await consolidateOnce();
-      const oldest = await keep({ content: 'x', createdAt: NOW });
+      const oldest = await storeMemory({ content: 'x', createdAt: NOW });
       await consolidateOnce('a run');
-      const correction = await keep({ content: 'y', supersedes: later[1]?.id ?? '' });
+      const correction = await storeMemory({ content: 'y', supersedes: later[1]?.id ?? '' });
       const corrected = async () =>
         Promise.all(
           [oldest, ...later].map(
@@ -313,10 +319,10 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await corrected()).toEqual([null, correction.id, correction.id]);
     });
 
-    it('are taken back no more when they are unknown, not completed, undone or too old', async () => {
+    it('cannot be undone if they are unknown, not completed, already undone or too old', async () => {
       expect(await beginUndo('none')).toEqual({ outcome: 'unknown' });
-      await keep();
-      await begin({ id: 'a run' });
+      await storeMemory();
+      await beginRun({ id: 'a run' });
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'running' });
       await consolidateOnce();
       expect(await beginUndo('a run', NOW)).toEqual({ outcome: 'too-old' });
@@ -324,8 +330,8 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'undone' });
     });
 
-    it('go on being taken back where a crash stopped that', async () => {
-      for (let i = 0; i < 5; i++) await keep();
+    it('continue an undo that a crash interrupted', async () => {
+      for (let i = 0; i < 5; i++) await storeMemory();
       await consolidateOnce('a run');
       const begun = await beginUndo('a run');
       if (begun.outcome !== 'begun') throw new Error(begun.outcome);
@@ -336,14 +342,14 @@ export function runStorageContract(tested: TestedStorage): void {
       const left = await tested.storage.beginRun('default', next);
       expect(left).toEqual({ outcome: 'undoing', ref: { ...begun.ref, fence } });
       expect(await tested.storage.undoSome(left.ref, NOW, 10)).toEqual({ count: 3, more: false });
-      expect(await counts()).toEqual([5, 0, 0]);
+      expect(await countTiers()).toEqual([5, 0, 0]);
       expect((await tested.storage.run('default', 'a run'))?.state).toBe('undone');
       expect((await tested.storage.beginRun('default', next)).outcome).toBe('begun');
     });
 
-    it('take themselves back before they have ended', async () => {
-      for (const content of ['x', 'x']) await keep({ content });
-      const run = await begin({ id: 'a run' });
+    it('can revert their changes before they have ended', async () => {
+      for (const content of ['x', 'x']) await storeMemory({ content });
+      const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW + 1e6), 10);
       await tested.storage.mergeDuplicates(run, 10);
       await tested.storage.beginRevert(run, { why: 'recall fell' });
@@ -357,14 +363,21 @@ export function runStorageContract(tested: TestedStorage): void {
         counts: { promoted: 2, merged: 1 },
         notes: { why: 'recall fell' },
       });
-      expect(await counts()).toEqual([2, 0, 0]);
+      expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('tell beforehand what they would do', async () => {
-      const old = [await keep({ content: 'x' }), await keep({ content: ' x' }), await keep({ content: 'y' })];
+    it('preview their changes', async () => {
+      const old = [
+        await storeMemory({ content: 'x' }),
+        await storeMemory({ content: ' x' }),
+        await storeMemory({ content: 'y' }),
+      ];
       const until = old[2]?.storedAt ?? 0;
-      await keep({ content: 'x', sessionId: 'other' });
-      const expired = [await keep({ content: 'z', expiresAt: NOW }), await keep({ content: 'z', expiresAt: NOW })];
+      await storeMemory({ content: 'x', sessionId: 'other' });
+      const expired = [
+        await storeMemory({ content: 'z', expiresAt: NOW }),
+        await storeMemory({ content: 'z', expiresAt: NOW }),
+      ];
       const [a, b, c] = old.map((memory) => memory.id);
       expect(await tested.storage.planPromotion('default', oldEnough(until), 2)).toEqual({
         total: 3,
@@ -378,7 +391,7 @@ export function runStorageContract(tested: TestedStorage): void {
         total: 2,
         items: expired.map(({ id }) => ({ id, reason: 'expired' })),
       });
-      const run = await begin();
+      const run = await beginRun();
       expect(await tested.storage.promote(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
       expect(await tested.storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
       expect(await tested.storage.mergeDuplicates(run, 10)).toMatchObject({ count: 1 });
@@ -386,30 +399,30 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.planPromotion('default', oldEnough(until), 10)).toEqual(nothing);
       expect(await tested.storage.planMerge('default', NOW, 10)).toEqual(nothing);
       expect(await tested.storage.planEvict('default', NOW, 10)).toEqual(nothing);
-      await keep({ id: 'late', content: 'y' });
+      await storeMemory({ id: 'late', content: 'y' });
       expect(await tested.storage.planMerge('default', NOW, 10)).toEqual({
         total: 1,
         items: [{ id: 'late', mergedInto: c }],
       });
     });
 
-    it('tell beforehand how many of a large group they would merge, and name the first', async () => {
-      for (let i = 0; i < 100; i++) await keep({ content: `again ${i % 2}` });
+    it('preview the total number of merges of a large group, and the first of them', async () => {
+      for (let i = 0; i < 100; i++) await storeMemory({ content: `again ${i % 2}` });
       const plan = await tested.storage.planMerge('default', NOW, 60);
       expect([plan.total, plan.items.length]).toEqual([98, 60]);
       expect(new Set(plan.items.map(({ mergedInto }) => mergedInto)).size).toBe(2);
     });
 
-    it('erase what was evicted long ago, and records as old but the newest', async () => {
+    it('delete memories that were evicted long ago, and old records except the newest', async () => {
       const [old, duplicate] = [
-        await keep({ content: 'long gone', expiresAt: NOW }),
-        await keep({ content: 'long gone', expiresAt: NOW }),
+        await storeMemory({ content: 'long gone', expiresAt: NOW }),
+        await storeMemory({ content: 'long gone', expiresAt: NOW }),
       ];
       await all(async () => mergeDuplicates(10));
-      const late = await keep({ content: 'lately gone', expiresAt: NOW + 5 });
+      const late = await storeMemory({ content: 'lately gone', expiresAt: NOW + 5 });
       await consolidateOnce('old');
       await consolidateOnce('late', NOW + 5);
-      const run = await begin({ id: 'now', at: NOW + 10 });
+      const run = await beginRun({ id: 'now', at: NOW + 10 });
       await all(() => tested.storage.clearArchive(run, NOW + 1, 1));
       for (const { id } of [old, duplicate])
         expect(await tested.storage.forget('default', id)).toEqual({ outcome: 'unknown' });
@@ -420,18 +433,18 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
     });
 
-    it('come to a namespace as long as anything is in its archive', async () => {
-      await keep({ expiresAt: NOW });
+    it('include a namespace as long as its archive has memories', async () => {
+      await storeMemory({ expiresAt: NOW });
       await evictExpired(NOW, 10);
-      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await countTiers()).toEqual([0, 0, 0]);
       expect(await tested.storage.namespaces()).toEqual(['default']);
-      const run = await begin();
+      const run = await beginRun();
       await all(() => tested.storage.clearArchive(run, NOW + 1, 10));
       expect(await tested.storage.namespaces()).toEqual([]);
     });
 
-    it('write nothing any more when they have ended', async () => {
-      const run = await begin();
+    it('cannot write after they have ended', async () => {
+      const run = await beginRun();
       await tested.storage.endRun(run, NOW);
       await expect(tested.storage.promote(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await expect(tested.storage.endRun(run, NOW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

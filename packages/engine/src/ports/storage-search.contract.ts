@@ -1,21 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { rankedOrdinals } from '../core/ranking/rank.ts';
+import { rankOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/table.ts';
 import { MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
 import type { MemoryFilter } from './storage-memories.ts';
 import { NO_ROW, NO_SESSION } from './storage-search.ts';
 
-/** What every adapter of the `SearchStorage` port does. */
+/** Contract tests of the `SearchStorage` port. */
 export function searchStorageContract(tested: TestedStorage): void {
-  const { keep, found, search, admitted, speaking, giveVector, mergeDuplicates, evictExpired } = tested;
+  const { storeMemory, findOrdinals, search, getAdmitted, getSpeaking, putVector, mergeDuplicates, evictExpired } =
+    tested;
 
-  describe('searching', () => {
-    it('finds by any word of the query and says how often each occurs', async () => {
-      const both = await keep({ content: 'red fox, red fox' });
-      const one = await keep({ content: 'a red house' });
-      await keep({ content: 'something else' });
+  describe('search', () => {
+    it('finds memories by any word of the query, with term frequencies', async () => {
+      const both = await storeMemory({ content: 'red fox, red fox' });
+      const one = await storeMemory({ content: 'a red house' });
+      await storeMemory({ content: 'something else' });
       const signals = await search('fox red');
-      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      expect(getAdmitted(signals)).toEqual([both.ordinal, one.ordinal]);
       expect(signals.memoryCount).toBe(3);
       expect([...signals.documentFrequencies].sort()).toEqual([1, 2]);
       const row = signals.ordinals.indexOf(both.ordinal);
@@ -24,12 +25,12 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.lengths[row]).toBe(4);
     });
 
-    it('finds by a word among hundreds that no memory holds', async () => {
-      const memory = await keep({ content: 'red fox' });
+    it('finds a memory by one word among hundreds of unknown words', async () => {
+      const memory = await storeMemory({ content: 'red fox' });
       const unknown = Array.from({ length: 300 }, (_, i) =>
         `q${i}`.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit))),
       );
-      expect(await found([...unknown, 'fox'].join(' '))).toEqual([memory.ordinal]);
+      expect(await findOrdinals([...unknown, 'fox'].join(' '))).toEqual([memory.ordinal]);
     });
 
     it.each([
@@ -49,23 +50,23 @@ export function searchStorageContract(tested: TestedStorage): void {
       '😀',
       '数',
       'C++',
-    ])('takes %j as text, never as syntax', async (text) => {
-      await keep({ content: `before ${text} after` });
+    ])('treats %j as text, not as query syntax', async (text) => {
+      await storeMemory({ content: `before ${text} after` });
       await expect(search(text)).resolves.toBeDefined();
     });
 
-    it('finds scripts without spaces and signs', async () => {
-      const chinese = await keep({ content: '我们明天去东京旅行' });
-      const smile = await keep({ content: 'done 🎉' });
-      expect(await found('东京')).toEqual([chinese.ordinal]);
-      expect(await found('🎉')).toEqual([smile.ordinal]);
+    it('finds words in scripts without spaces, and emoji', async () => {
+      const chinese = await storeMemory({ content: '我们明天去东京旅行' });
+      const smile = await storeMemory({ content: 'done 🎉' });
+      expect(await findOrdinals('东京')).toEqual([chinese.ordinal]);
+      expect(await findOrdinals('🎉')).toEqual([smile.ordinal]);
     });
 
-    it('gives the neighbours of what it found in their session', async () => {
-      const before = await keep({ sessionId: 's', content: 'zero' });
-      const middle = await keep({ sessionId: 's', content: 'needle' });
-      const after = await keep({ sessionId: 's', content: 'two' });
-      await keep({ sessionId: 'other', content: 'three' });
+    it('returns the neighbors of a candidate in its session', async () => {
+      const before = await storeMemory({ sessionId: 's', content: 'zero' });
+      const middle = await storeMemory({ sessionId: 's', content: 'needle' });
+      const after = await storeMemory({ sessionId: 's', content: 'two' });
+      await storeMemory({ sessionId: 'other', content: 'three' });
       const signals = await search('needle');
       expect(signals.admitted).toBe(1);
       expect(signals.ordinals[0]).toBe(middle.ordinal);
@@ -73,17 +74,17 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
     });
 
-    it('gives the neighbours of what it found among what was given no session and names who speaks', async () => {
-      const before = await keep({ content: 'Ann: before' });
-      await keep({ content: 'nobody says this' });
-      await keep({ content: 'Ben: in a session', sessionId: 's' });
-      const found = await keep({ content: 'needle', tags: ['role:user'] });
-      const after = await keep({ content: 'Ann: after' });
-      const unsaid = await keep({ content: 'needles' });
+    it('returns the neighbors of a candidate without a session among memories that name their speaker', async () => {
+      const before = await storeMemory({ content: 'Ann: before' });
+      await storeMemory({ content: 'nobody says this' });
+      await storeMemory({ content: 'Ben: in a session', sessionId: 's' });
+      const found = await storeMemory({ content: 'needle', tags: ['role:user'] });
+      const after = await storeMemory({ content: 'Ann: after' });
+      const unsaid = await storeMemory({ content: 'needles' });
       const signals = await search('needle');
       const { previous, next } = signals;
       const getRow = (memory: { ordinal: number }) => signals.ordinals.indexOf(memory.ordinal);
-      expect(admitted(signals)).toEqual([found.ordinal, unsaid.ordinal]);
+      expect(getAdmitted(signals)).toEqual([found.ordinal, unsaid.ordinal]);
       expect([previous[getRow(found)], next[getRow(found)]]).toEqual([getRow(before), getRow(after)]);
       expect([previous[getRow(unsaid)], next[getRow(unsaid)]]).toEqual([NO_ROW, NO_ROW]);
       expect(new Set([found, before, unsaid].map((memory) => signals.sessions[getRow(memory)]))).toEqual(
@@ -91,48 +92,51 @@ export function searchStorageContract(tested: TestedStorage): void {
       );
     });
 
-    it('admits a neighbour that has to do with the query itself, and passes the filter', async () => {
+    it('admits a neighbor that matches the query itself and the filter', async () => {
       const request = { namespace: 'default', text: 'common rare', now: NOW + 1e6, poolSize: 1, tailSize: 0 };
-      const best = await keep({ sessionId: 's', content: 'common rare' });
-      const beside = await keep({ sessionId: 's', content: 'common', tags: ['t'] });
-      await keep({ sessionId: 's', content: 'nothing of it' });
-      await keep({ sessionId: 'other', content: 'common' });
-      expect(admitted(await tested.storage.search({ ...request, filter: {} }))).toEqual([best.ordinal, beside.ordinal]);
-      expect(admitted(await tested.storage.search({ ...request, filter: { until: best.createdAt } }))).toEqual([
+      const best = await storeMemory({ sessionId: 's', content: 'common rare' });
+      const beside = await storeMemory({ sessionId: 's', content: 'common', tags: ['t'] });
+      await storeMemory({ sessionId: 's', content: 'nothing of it' });
+      await storeMemory({ sessionId: 'other', content: 'common' });
+      expect(getAdmitted(await tested.storage.search({ ...request, filter: {} }))).toEqual([
+        best.ordinal,
+        beside.ordinal,
+      ]);
+      expect(getAdmitted(await tested.storage.search({ ...request, filter: { until: best.createdAt } }))).toEqual([
         best.ordinal,
       ]);
     });
 
-    it('admits what supersedes a memory with it, and names it', async () => {
-      const old = await keep({ content: 'the office is in Berlin' });
-      const newer = await keep({ content: 'we moved to Hamburg', supersedes: old.id });
+    it('admits the successor of a superseded memory, and links to it', async () => {
+      const old = await storeMemory({ content: 'the office is in Berlin' });
+      const newer = await storeMemory({ content: 'we moved to Hamburg', supersedes: old.id });
       const signals = await search('Berlin');
-      expect(admitted(signals)).toEqual([old.ordinal, newer.ordinal]);
+      expect(getAdmitted(signals)).toEqual([old.ordinal, newer.ordinal]);
       const row = signals.ordinals.indexOf(old.ordinal);
       expect(signals.ordinals[signals.supersededBy[row] as number]).toBe(newer.ordinal);
     });
 
-    it('names the terms too that no memory holds', async () => {
-      await keep({ content: 'red' });
+    it('includes query terms that no memory contains', async () => {
+      await storeMemory({ content: 'red' });
       expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
     });
 
-    it('does not bring back a correction that has expired, evicted or not', async () => {
-      const old = await keep({ content: 'the office is in Berlin' });
-      const newer = await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
+    it('does not return an expired successor, evicted or not', async () => {
+      const old = await storeMemory({ content: 'the office is in Berlin' });
+      const newer = await storeMemory({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
       const supersededBy = async (now: number) =>
         (await tested.storage.read('default', [old.ordinal], now, 1e6)).memories.map((memory) => memory.supersededBy);
       expect(await supersededBy(NOW - 1)).toEqual([newer.id]);
       for (let times = 0; times < 2; times++) {
-        expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+        expect(await findOrdinals('Berlin', {}, NOW)).toEqual([old.ordinal]);
         expect(await supersededBy(NOW)).toEqual([null]);
         await evictExpired(NOW, 10);
       }
     });
 
-    it('reads only what is live', async () => {
-      const expired = await keep({ expiresAt: NOW });
-      const [first, duplicate] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('reads only live memories', async () => {
+      const expired = await storeMemory({ expiresAt: NOW });
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
       expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
@@ -140,10 +144,10 @@ export function searchStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('says which memories have the same text that it admits', async () => {
-      const same = [await keep({ content: 'a heron waits', sessionId: 'a' })];
-      const other = await keep({ content: 'the heron sleeps', sessionId: 'b' });
-      same.push(await keep({ content: 'a heron waits', sessionId: 'c' }));
+    it('marks admitted memories that have equal texts', async () => {
+      const same = [await storeMemory({ content: 'a heron waits', sessionId: 'a' })];
+      const other = await storeMemory({ content: 'the heron sleeps', sessionId: 'b' });
+      same.push(await storeMemory({ content: 'a heron waits', sessionId: 'c' }));
       const sameText = async (values?: Float32Array) => {
         const { ordinals, texts, admitted } = await search('heron', {}, undefined, values);
         expect([admitted, texts.length]).toEqual([3 + later.length, 3 + later.length]);
@@ -154,11 +158,11 @@ export function searchStorageContract(tested: TestedStorage): void {
       };
       const later: unknown[] = [];
       expect(await sameText()).toBe(true);
-      for (const memory of [...same, other]) await giveVector(memory, 3);
+      for (const memory of [...same, other]) await putVector(memory, 3);
       expect(await sameText()).toBe(true);
       expect(await sameText(vector(3))).toBe(true);
       expect(await sameText(vector(4))).toBe(true);
-      const waiting = await keep({ content: 'a heron waits', sessionId: 'd' });
+      const waiting = await storeMemory({ content: 'a heron waits', sessionId: 'd' });
       later.push(waiting);
       same.push(waiting);
       expect(await sameText(vector(3))).toBe(true);
@@ -169,14 +173,14 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await sameText()).toBe(false);
     });
 
-    it('says how far each memory is retained that it admits', async () => {
+    it('returns the retention of each admitted memory', async () => {
       const now = NOW + 20 * 86_400_000;
-      const plain = await keep({ content: 'a heron' });
-      const important = await keep({ content: 'a heron', importance: 1 });
-      const used = await keep({ content: 'a heron' });
+      const plain = await storeMemory({ content: 'a heron' });
+      const important = await storeMemory({ content: 'a heron', importance: 1 });
+      const used = await storeMemory({ content: 'a heron' });
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 3, at: now }]);
-      await keep({ content: 'beside it', sessionId: 's' });
-      await keep({ content: 'a heron', sessionId: 's' });
+      await storeMemory({ content: 'beside it', sessionId: 's' });
+      await storeMemory({ content: 'a heron', sessionId: 's' });
       const retained = async (memory: { ordinal: number }) => {
         const { ordinals, retentions, admitted } = await search('heron', {}, now);
         expect([admitted, retentions.length]).toEqual([4, 4]);
@@ -190,12 +194,12 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await retained(important)).toBeLessThan(await retained(plain));
     });
 
-    it('tells how often synonyms occur in what was found, and finds nothing by them', async () => {
-      const both = await keep({ content: 'the doctor: a physician, physicians, a medic' });
-      const one = await keep({ content: 'a doctor' });
-      await keep({ content: 'a physician' });
+    it('returns synonym frequencies of candidates, and finds no memory by a synonym alone', async () => {
+      const both = await storeMemory({ content: 'the doctor: a physician, physicians, a medic' });
+      const one = await storeMemory({ content: 'a doctor' });
+      await storeMemory({ content: 'a physician' });
       const signals = await search('harbour doctor');
-      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      expect(getAdmitted(signals)).toEqual([both.ordinal, one.ordinal]);
       const word = signals.documentFrequencies.indexOf(2);
       expect(signals.synonyms).toEqual([
         { word, weight: expect.closeTo(0.22, 1) },
@@ -212,15 +216,15 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.synonymFrequencies).toHaveLength(signals.ordinals.length * 2);
     });
 
-    it('admits no neighbour for a synonym alone, and tells of it there', async () => {
-      await keep({ sessionId: 's', content: 'a physician' });
-      const found = await keep({ sessionId: 's', content: 'a doctor' });
+    it('does not admit a neighbor for a synonym alone, but returns its synonym frequency', async () => {
+      await storeMemory({ sessionId: 's', content: 'a physician' });
+      const found = await storeMemory({ sessionId: 's', content: 'a doctor' });
       const signals = await search('doctor');
-      expect(admitted(signals)).toEqual([found.ordinal]);
+      expect(getAdmitted(signals)).toEqual([found.ordinal]);
       expect([...signals.synonymFrequencies]).toEqual([0, 1]);
     });
 
-    it('tells of more synonyms than the words that a question may have', async () => {
+    it('returns more synonyms than the maximum number of query words', async () => {
       const asked = [
         'doctor',
         'guitar',
@@ -235,7 +239,7 @@ export function searchStorageContract(tested: TestedStorage): void {
         'river',
       ];
       const synonyms = asked.flatMap((word) => english.getSynonyms(word).map(({ term }) => term));
-      await keep({ content: `a doctor, ${synonyms.join(' and the ')}` });
+      await storeMemory({ content: `a doctor, ${synonyms.join(' and the ')}` });
       const signals = await search(`what is the ${asked.join(' and the ')}`);
       expect(signals.synonyms.length).toBeGreaterThan(64);
       expect(signals.synonyms.length).toBeLessThanOrEqual(128);
@@ -243,32 +247,35 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(Math.min(...signals.synonymFrequencies)).toBeGreaterThan(0);
     });
 
-    it('takes synonyms that the namespace holds alone', async () => {
-      await keep({ content: 'a doctor' });
-      await keep({ content: 'a physician', namespace: 'other' });
+    it('uses only synonyms that occur in the namespace', async () => {
+      await storeMemory({ content: 'a doctor' });
+      await storeMemory({ content: 'a physician', namespace: 'other' });
       expect((await search('doctor')).synonyms).toEqual([]);
     });
 
     it.each([
       ['what did Grace say of walnuts', 'grace'],
       ['what did you say of walnuts', 'assistant'],
-    ])('tells who speaks that a query names, or addresses: %s', async (query, named) => {
+    ])('marks memories whose speaker the query names or addresses: %s', async (query, named) => {
       const ordinals = new Map<number, string>();
       for (const name of ['grace', 'user', 'assistant']) {
-        ordinals.set((await keep({ sessionId: 's', content: `${name}: walnuts` })).ordinal, `${name} in the text`);
+        ordinals.set(
+          (await storeMemory({ sessionId: 's', content: `${name}: walnuts` })).ordinal,
+          `${name} in the text`,
+        );
         const tags = ['nuts', `role:${name}`];
-        ordinals.set((await keep({ sessionId: 's', content: 'walnuts', tags })).ordinal, `${name} in a tag`);
+        ordinals.set((await storeMemory({ sessionId: 's', content: 'walnuts', tags })).ordinal, `${name} in a tag`);
       }
-      const names = speaking(await search(query)).map((ordinal) => ordinals.get(ordinal));
+      const names = getSpeaking(await search(query)).map((ordinal) => ordinals.get(ordinal));
       expect(names.toSorted()).toEqual([`${named} in a tag`, `${named} in the text`]);
     });
 
-    it('tells another speaker as soon as a tag names another', async () => {
-      const { id, ordinal } = await keep({ sessionId: 's', content: 'walnuts', tags: ['role:Grace'] });
-      const heard = async () => speaking(await search('what did Grace say of walnuts'));
-      expect(await heard()).toEqual([ordinal]);
+    it('uses a new speaker as soon as a tag names one', async () => {
+      const { id, ordinal } = await storeMemory({ sessionId: 's', content: 'walnuts', tags: ['role:Grace'] });
+      const findSpeaking = async () => getSpeaking(await search('what did Grace say of walnuts'));
+      expect(await findSpeaking()).toEqual([ordinal]);
       await tested.storage.update({ namespace: 'default', id, at: NOW + 1, tags: ['role:Ann'] });
-      expect(await heard()).toEqual([]);
+      expect(await findSpeaking()).toEqual([]);
       await tested.storage.update({
         namespace: 'default',
         id,
@@ -276,46 +283,46 @@ export function searchStorageContract(tested: TestedStorage): void {
         content: 'two walnuts',
         tags: ['role:Grace'],
       });
-      expect(await heard()).toEqual([ordinal]);
+      expect(await findSpeaking()).toEqual([ordinal]);
     });
 
-    it('finds what is of the date that a query asks about, whatever it says', async () => {
-      await keep({ content: 'walnuts', createdAt: NOW - 1 });
-      const kept = [
-        await keep({ content: 'almonds', createdAt: NOW }),
-        await keep({ content: 'cashews', createdAt: NOW + 9, tags: ['t'] }),
+    it('finds memories of the date that the query asks about, whatever their texts', async () => {
+      await storeMemory({ content: 'walnuts', createdAt: NOW - 1 });
+      const stored = [
+        await storeMemory({ content: 'almonds', createdAt: NOW }),
+        await storeMemory({ content: 'cashews', createdAt: NOW + 9, tags: ['t'] }),
       ];
-      await keep({ content: 'pecans', createdAt: NOW + 10 });
-      await keep({ content: 'chestnuts', createdAt: NOW, namespace: 'other' });
-      const expired = await keep({ content: 'hazelnuts', createdAt: NOW, expiresAt: NOW + 10 });
+      await storeMemory({ content: 'pecans', createdAt: NOW + 10 });
+      await storeMemory({ content: 'chestnuts', createdAt: NOW, namespace: 'other' });
+      const expired = await storeMemory({ content: 'hazelnuts', createdAt: NOW, expiresAt: NOW + 10 });
       const ask = (filter: MemoryFilter, poolSize = 20, text = 'What happened on 7 May?') => {
         const date = { from: NOW + 3, until: NOW + 4, earliest: NOW, latest: NOW + 10, text: 'on 7 May' };
         const now = (expired.expiresAt as number) + 1;
         return tested.storage.search({ namespace: 'default', text, date, filter, now, poolSize, tailSize: 0 });
       };
       const signals = await ask({});
-      expect(admitted(signals)).toEqual(kept.map(({ ordinal }) => ordinal));
+      expect(getAdmitted(signals)).toEqual(stored.map(({ ordinal }) => ordinal));
       expect([...signals.dated]).toEqual([0, 1]);
-      expect(admitted(await ask({ tags: ['t'] }))).toEqual([kept[1]?.ordinal]);
-      expect(admitted(await ask({}, 1))).toEqual([kept[1]?.ordinal]);
-      expect(admitted(await ask({}, 1, 'almonds on 7 May?'))).toEqual([kept[0]?.ordinal]);
-      expect(admitted(await ask({}, 20, 'What happened in May?'))).toEqual(kept.map(({ ordinal }) => ordinal));
+      expect(getAdmitted(await ask({ tags: ['t'] }))).toEqual([stored[1]?.ordinal]);
+      expect(getAdmitted(await ask({}, 1))).toEqual([stored[1]?.ordinal]);
+      expect(getAdmitted(await ask({}, 1, 'almonds on 7 May?'))).toEqual([stored[0]?.ordinal]);
+      expect(getAdmitted(await ask({}, 20, 'What happened in May?'))).toEqual(stored.map(({ ordinal }) => ordinal));
     });
 
-    it('takes no synonyms of a query in another language', async () => {
-      await keep({ content: 'a gift, a present, a souvenir' });
+    it('uses no synonyms for a query in another language', async () => {
+      await storeMemory({ content: 'a gift, a present, a souvenir' });
       expect((await search('gift')).synonyms).not.toEqual([]);
       expect((await search('Wo ist das Gift von der Mutter?')).synonyms).toEqual([]);
     });
 
-    it('counts frequencies in the namespace alone', async () => {
-      await keep({ content: 'shared' });
-      await keep({ content: 'shared', namespace: 'other' });
+    it('counts document frequencies in the namespace alone', async () => {
+      await storeMemory({ content: 'shared' });
+      await storeMemory({ content: 'shared', namespace: 'other' });
       expect((await search('shared')).documentFrequencies).toEqual([1]);
     });
 
-    it('admits more than the pool only as its tail', async () => {
-      for (let i = 0; i < 30; i++) await keep({ content: 'common', sessionId: `s${i}` });
+    it('admits memories beyond the pool only as the tail', async () => {
+      for (let i = 0; i < 30; i++) await storeMemory({ content: 'common', sessionId: `s${i}` });
       const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
       const short = await tested.storage.search({ ...request, tailSize: 0 });
       const long = await tested.storage.search({ ...request, tailSize: 15 });
@@ -327,38 +334,38 @@ export function searchStorageContract(tested: TestedStorage): void {
     it.each([
       ['words', { ...RED_HERON, text: 'heron' }],
       ['meaning', { ...RED_HERON, text: 'stork', vector: { modelId: MODEL, values: vector(1) } }],
-    ])('finds by %s what matches worse than any number of equal texts', async (_by, request) => {
+    ])('finds by %s a memory that matches worse than many equal texts', async (_by, request) => {
       await tested.storage.useModel(MODEL);
       for (let i = 0; i < 70; i++) {
-        await giveVector(await keep({ content: 'heron', sessionId: `s${i}`, tags: ['seen'] }), 1);
+        await putVector(await storeMemory({ content: 'heron', sessionId: `s${i}`, tags: ['seen'] }), 1);
       }
-      const one = await keep({ content: 'a heron waits', tags: ['seen'] });
-      const other = await keep({ content: 'herons fly' });
-      for (const memory of [one, other]) await giveVector(memory, 1, 2);
+      const one = await storeMemory({ content: 'a heron waits', tags: ['seen'] });
+      const other = await storeMemory({ content: 'herons fly' });
+      for (const memory of [one, other]) await putVector(memory, 1, 2);
       const signals = await tested.storage.search(request);
-      expect(admitted(signals)).toEqual(expect.arrayContaining([one.ordinal, other.ordinal]));
-      expect(admitted(signals)).toHaveLength(20);
+      expect(getAdmitted(signals)).toEqual(expect.arrayContaining([one.ordinal, other.ordinal]));
+      expect(getAdmitted(signals)).toHaveLength(20);
       const filtered = await tested.storage.search({ ...request, filter: { tags: ['seen'] } });
-      expect(admitted(filtered)).toContain(one.ordinal);
+      expect(getAdmitted(filtered)).toContain(one.ordinal);
       const long = await tested.storage.search({ ...request, tailSize: 80 });
-      expect(admitted(long)).toHaveLength(72);
-      expect(admitted({ ...long, admitted: long.pool })).toEqual(admitted(signals));
+      expect(getAdmitted(long)).toHaveLength(72);
+      expect(getAdmitted({ ...long, admitted: long.pool })).toEqual(getAdmitted(signals));
     });
 
-    it('finds the newest of equal texts, and one of the date that a query asks about', async () => {
+    it('finds the newest of equal texts, and one of the date that the query asks about', async () => {
       const day = { from: NOW - 1900, until: NOW - 1800, earliest: NOW - 2000, latest: NOW - 1000, text: 'on 7 May' };
-      const dated = await keep({ content: 'heron', createdAt: NOW - 1500 });
-      for (let i = 0; i < 30; i++) await keep({ content: 'heron', sessionId: `s${i}` });
-      const newest = await keep({ content: 'heron', sessionId: 'newest' });
-      for (const bird of ['crane', 'stork', 'egret', 'ibis']) await keep({ content: `a heron, no ${bird}` });
+      const dated = await storeMemory({ content: 'heron', createdAt: NOW - 1500 });
+      for (let i = 0; i < 30; i++) await storeMemory({ content: 'heron', sessionId: `s${i}` });
+      const newest = await storeMemory({ content: 'heron', sessionId: 'newest' });
+      for (const bird of ['crane', 'stork', 'egret', 'ibis']) await storeMemory({ content: `a heron, no ${bird}` });
       const signals = await tested.storage.search({ ...RED_HERON, text: 'heron on 7 May', date: day, poolSize: 14 });
-      expect(admitted(signals)).toEqual(expect.arrayContaining([dated.ordinal, newest.ordinal]));
-      expect(admitted(signals).slice(-4)).toEqual([1, 2, 3, 4].map((after) => newest.ordinal + after));
+      expect(getAdmitted(signals)).toEqual(expect.arrayContaining([dated.ordinal, newest.ordinal]));
+      expect(getAdmitted(signals).slice(-4)).toEqual([1, 2, 3, 4].map((after) => newest.ordinal + after));
     });
 
-    it('reads in the order asked for, up to a size', async () => {
-      const a = await keep({ content: 'a'.repeat(1000) });
-      const b = await keep({ content: 'b'.repeat(1000) });
+    it('reads memories in the requested order, up to a size', async () => {
+      const a = await storeMemory({ content: 'a'.repeat(1000) });
+      const b = await storeMemory({ content: 'b'.repeat(1000) });
       const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
       expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
       expect(both.truncated).toBe(false);
@@ -368,13 +375,13 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
     });
 
-    it('answers with the texts of what ranks best of what a search finds, up to a size', async () => {
+    it('returns the texts of the best-ranked candidates of a search, up to a size', async () => {
       for (let i = 0; i < 12; i++) {
-        await keep({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
-        await keep({ content: `blue ${i}`, sessionId: `s${i % 4}` });
+        await storeMemory({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
+        await storeMemory({ content: `blue ${i}`, sessionId: `s${i % 4}` });
       }
       const ranking = { limit: 5, minScore: 0.1, intent: {} };
-      const ranked = [...rankedOrdinals(await tested.storage.search(RED_HERON), ranking)];
+      const ranked = [...rankOrdinals(await tested.storage.search(RED_HERON), ranking)];
       const request = { ...RED_HERON, ranking, maxBytes: 100_000 };
       const { answers, truncated, stagesMs } = await tested.storage.answer({ ...request, explain: true });
       expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
@@ -388,26 +395,26 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(short.truncated).toBe(true);
     });
 
-    it('tells the memories that part two passages, if they are no more than two', async () => {
+    it('includes the memories between two passages if there are at most two', async () => {
       const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
-      const kept: number[] = [];
-      for (const content of texts) kept.push((await keep({ content, sessionId: 's' })).ordinal);
+      const stored: number[] = [];
+      for (const content of texts) stored.push((await storeMemory({ content, sessionId: 's' })).ordinal);
       const { ordinals, previous, next } = await search('heron');
-      expect([...ordinals].sort((a, b) => a - b)).toEqual(kept.filter((_, i) => i < 7 || i > 9));
+      expect([...ordinals].sort((a, b) => a - b)).toEqual(stored.filter((_, i) => i < 7 || i > 9));
       const linked = (from: number, step: Int32Array) =>
-        ordinals[step[ordinals.indexOf(kept[from] as number)] as number];
-      expect([linked(2, next), linked(3, previous)]).toEqual([kept[3], kept[2]]);
+        ordinals[step[ordinals.indexOf(stored[from] as number)] as number];
+      expect([linked(2, next), linked(3, previous)]).toEqual([stored[3], stored[2]]);
       expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
     });
 
     it('counts accesses', async () => {
-      const kept = await keep();
-      await tested.storage.recordAccess([{ namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW }]);
+      const stored = await storeMemory();
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: stored.ordinal, count: 2, at: NOW }]);
       await tested.storage.recordAccess([
-        { namespace: 'default', ordinal: kept.ordinal, count: 1, at: NOW + 7 },
+        { namespace: 'default', ordinal: stored.ordinal, count: 1, at: NOW + 7 },
         { namespace: 'default', ordinal: 999_999, count: 1, at: NOW },
       ]);
-      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({
         accessCount: 3,
         accessedAt: NOW + 7,
         version: 1,
@@ -415,7 +422,7 @@ export function searchStorageContract(tested: TestedStorage): void {
     });
 
     it('counts accesses in thousands of namespaces at once', async () => {
-      const kept = await keep();
+      const stored = await storeMemory();
       const elsewhere = Array.from({ length: 4000 }, (_, i) => ({
         namespace: `namespace-${i}`,
         ordinal: 999_999,
@@ -424,9 +431,9 @@ export function searchStorageContract(tested: TestedStorage): void {
       }));
       await tested.storage.recordAccess([
         ...elsewhere,
-        { namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW },
+        { namespace: 'default', ordinal: stored.ordinal, count: 2, at: NOW },
       ]);
-      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({ accessCount: 2 });
+      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ accessCount: 2 });
     });
   });
 }

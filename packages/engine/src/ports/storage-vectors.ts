@@ -1,27 +1,29 @@
 import type { Embedding } from './embedder.ts';
 
-/** A memory whose text has no vectors yet. */
+/** A memory whose current text has no vectors yet. */
 export interface PendingEmbedding {
   ordinal: number;
-  /** Which of the memory's texts this is. */
+  /** Revision of the text. */
   revision: number;
   content: string;
 }
 
-/** How many are wanted at most, and of how many characters, those of a first text that is longer aside. */
+/** Limits of a batch. A first text that exceeds the limit of characters is returned all the same. */
 export interface EmbeddingBatch {
   limit: number;
   maxChars: number;
-  /** Instead of `maxChars`, of those that wait behind others. */
-  maxCharsAnew: number;
-  /** True: the newest are wanted, newest first. Otherwise the oldest. */
+  /** Limit of characters for texts to re-embed, instead of `maxChars`. */
+  maxReembeddingChars: number;
+  /** True: the newest texts, newest first. Otherwise the oldest. */
   newest?: true;
 }
 
 /**
- * Some that wait, in order of arrival unless the newest are wanted. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts
- * of these have had vectors, or consolidation wrote them; such ones come last, when no new text waits any more. `waiting`:
- * how many others wait, counted up to 1,000.
+ * A batch of pending texts, in order of arrival unless the newest were requested.
+ *
+ * `isInUse`: false if another model is in use; the batch is empty then. `anew`: the texts are to be re-embedded, or
+ * were written by consolidation. Such texts come last, once no new text is pending. `waiting`: the number of other
+ * pending texts, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -30,28 +32,28 @@ export interface PendingEmbeddings {
   waiting: number;
 }
 
-/** What a model made of a memory, from the text that has this revision. */
+/** The embedding of a memory, made from the text with this revision. */
 export interface MemoryVectors extends Embedding {
   ordinal: number;
   revision: number;
 }
 
-/** Keeps the vectors of one model, and tells which memories wait for theirs. */
+/** Stores the vectors of one model, and lists the memories that lack vectors. */
 export interface VectorStorage {
   /**
-   * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
-   * of them had vectors, of another model or layout, which are compared with nothing any more. Where that takes long, the
-   * signal gives it up: the model is in use then, and the rest is done when memories are asked for, or the next time.
+   * Makes this the model in use: from now on, every memory without its vectors is pending. Returns the number of
+   * pending memories that have vectors of another model or layout; those vectors are no longer compared. If this takes
+   * long, the signal aborts it: the model is in use then, and the rest is done by `pendingEmbeddings` or the next call.
    */
   useModel(modelId: string, signal?: AbortSignal): Promise<number>;
   /**
-   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts clients
-   * wrote and which never had any, then the others; none where this is not the model in use.
+   * Returns pending memories, at least one if any is pending. Texts that clients wrote and that never had vectors come
+   * first, then the others. Returns none if this is not the model in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
   /**
-   * Writes vectors, except of a text that has changed or gone meanwhile, or where another model is in use. A memory given
-   * none is pending no longer. Returns the ordinals of the memories that it wrote.
+   * Stores vectors. Skips a text that was changed or deleted meanwhile, and all texts if another model is in use. A
+   * memory with an empty list of vectors is no longer pending. Returns the ordinals of the memories that were written.
    */
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<number[]>;
 }

@@ -7,7 +7,7 @@ import type { RunRef, StepResult } from './storage-consolidation.ts';
 import type { MemoryFilter, NewMemory, PageRequest } from './storage-memories.ts';
 import type { SearchRequest, Signals } from './storage-search.ts';
 
-/** An open database to test with the keys that it keeps, empty at first; `reopen` closes it and opens the same again. */
+/** An open database under test, empty at first. `reopen` closes it and opens the same database again. */
 export interface StorageUnderTest {
   storage: Storage;
   lease: Lease;
@@ -16,14 +16,14 @@ export interface StorageUnderTest {
   close(): Promise<void>;
 }
 
-/** Opens a database of its own for a test. */
+/** Opens a separate database for a test. */
 export type OpenStorage = () => Promise<StorageUnderTest>;
 
 /**
- * Returns what a test works with, of a database that `open` opens again and `remove` removes.
+ * Returns a database under test.
  *
- * @param open opens the same database each time
- * @param remove removes the database once it is closed
+ * @param open opens the same database on each call
+ * @param remove removes the database after it is closed
  */
 export async function openForTest(
   open: () => Promise<Omit<StorageUnderTest, 'reopen' | 'close'>>,
@@ -45,13 +45,13 @@ export async function openForTest(
   };
 }
 
-/** Past three quarters of it, the oldest working memories promote. */
+/** Maximum of the working tier. Beyond three quarters of it, the oldest working memories are promoted. */
 export const WORKING_MAX = 40;
 
 export const NOW = Date.UTC(2026, 0, 1);
 export const MODEL = 'test-model';
 export const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
-export const BATCH = { limit: 10, maxChars: 10_000, maxCharsAnew: 10_000 };
+export const BATCH = { limit: 10, maxChars: 10_000, maxReembeddingChars: 10_000 };
 
 export const RED_HERON: SearchRequest = {
   namespace: 'default',
@@ -62,7 +62,7 @@ export const RED_HERON: SearchRequest = {
   tailSize: 0,
 };
 
-/** Working memories stored until a time promote; none lies ahead of the clock. */
+/** Selects for promotion the working memories stored until a time; none is ahead of the clock. */
 export const oldEnough = (promotedUntil: number) => ({ promotedUntil, now: NOW * 2 });
 
 let arrivals = 0;
@@ -83,7 +83,7 @@ export function nextRunId(): string {
   return `run-${++arrivals}`;
 }
 
-/** A unit vector that leans toward one axis. */
+/** Returns a unit vector near one axis. */
 export function vector(axis: number): Float32Array {
   const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : ((i * 7 + axis) % 5) / 100 - 0.02));
   const length = Math.hypot(...values);
@@ -91,7 +91,7 @@ export function vector(axis: number): Float32Array {
 }
 
 /**
- * Gives each test of a suite an empty database. After each test that used it, the data that recall uses must match the
+ * Gives each test of a suite an empty database. After each test that used it, checks that the recall data match the
  * memories. Tests share one database, which is emptied between them, since opening one takes longer than most tests.
  */
 export function testedStorage(open: OpenStorage): TestedStorage {
@@ -102,12 +102,12 @@ export function testedStorage(open: OpenStorage): TestedStorage {
   return tested;
 }
 
-/** The database of the test that runs, and what tests often do with it. */
+/** The database of the running test, with operations that tests use often. */
 export class TestedStorage {
   readonly #openNew: OpenStorage;
   readonly #leases = new Map<string, { name: string; holder: string }>();
   #opened: StorageUnderTest | undefined;
-  /** Whether a test has asked for anything of the database since it was emptied. */
+  /** Whether a test has used the database since it was emptied. */
   #isUsed = false;
 
   constructor(openNew: OpenStorage) {
@@ -118,7 +118,7 @@ export class TestedStorage {
     this.#opened ??= await this.#openNew();
   }
 
-  /** Fails if the data that recall uses does not match the memories; then empties the database. */
+  /** Fails if the recall data do not match the memories. Otherwise empties the database. */
   async check(): Promise<void> {
     if (!this.#opened || !this.#isUsed) return;
     let problems: string[] | undefined;
@@ -135,13 +135,13 @@ export class TestedStorage {
     for (const { name, holder } of this.#leases.values()) await this.#open.lease.release(name, holder);
     this.#leases.clear();
     const [usage, stored] = await Promise.all([this.storage.usage(NOW), this.keys.read()]);
-    // A namespace that has nothing but revoked keys uses nothing.
+    // `usage` does not list a namespace that has only revoked keys.
     const names = [...usage.map(({ name }) => name), ...(stored?.keys ?? []).map(({ namespace }) => namespace)];
     for (const name of new Set(names)) await this.storage.deleteNamespace(name);
     this.#isUsed = false;
   }
 
-  /** Opens a database that no other test has used. */
+  /** Opens a new database that no other test has used. */
   async openNew(): Promise<void> {
     await this.close();
     await this.open();
@@ -179,20 +179,20 @@ export class TestedStorage {
   }
 
   get #open(): StorageUnderTest {
-    if (!this.#opened) throw new Error('no test runs');
+    if (!this.#opened) throw new Error('the database is available only while a test runs');
     this.#isUsed = true;
     return this.#opened;
   }
 
-  readonly keep = async (fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> => {
+  readonly storeMemory = async (fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> => {
     const memory = nextMemory(fields);
     const stored = await this.storage.store(memory);
     if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
     return { ...memory, ordinal: stored.ordinal };
   };
 
-  readonly found = async (text: string, filter: MemoryFilter = {}, now = NOW + 1e6): Promise<number[]> => {
-    return this.admitted(await this.search(text, filter, now));
+  readonly findOrdinals = async (text: string, filter: MemoryFilter = {}, now = NOW + 1e6): Promise<number[]> => {
+    return this.getAdmitted(await this.search(text, filter, now));
   };
 
   readonly search = (
@@ -212,26 +212,26 @@ export class TestedStorage {
     });
   };
 
-  readonly admitted = (signals: Signals): number[] => {
+  readonly getAdmitted = (signals: Signals): number[] => {
     return Array.from(signals.ordinals.slice(0, signals.admitted)).sort((a, b) => a - b);
   };
 
-  /** Memories whose speaker a word of the query names. */
-  readonly speaking = ({ ordinals, speaks, documentFrequencies }: Signals): number[] => {
+  /** Returns the ordinals of memories whose speaker a word of the query names. */
+  readonly getSpeaking = ({ ordinals, speaks, documentFrequencies }: Signals): number[] => {
     const words = documentFrequencies.length;
     return Array.from(ordinals).filter((_, row) => speaks.subarray(row * words, (row + 1) * words).includes(1));
   };
 
-  readonly giveVector = async (memory: { ordinal: number }, ...axes: number[]): Promise<number[]> => {
+  readonly putVector = async (memory: { ordinal: number }, ...axes: number[]): Promise<number[]> => {
     return this.storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
   };
 
-  readonly counts = async (now = NOW + 1e6): Promise<number[]> => {
+  readonly countTiers = async (now = NOW + 1e6): Promise<number[]> => {
     const { working_count, episodic_count, semantic_count } = await this.storage.stats('default', now);
     return [working_count, episodic_count, semantic_count];
   };
 
-  readonly begin = async (
+  readonly beginRun = async (
     fields: { id?: string; at?: number; holder?: string; namespace?: string } = {},
   ): Promise<RunRef> => {
     const { at = NOW, holder = 'this process', namespace = 'default' } = fields;
@@ -241,9 +241,9 @@ export class TestedStorage {
     return (await this.storage.beginRun(namespace, { id, startedAt: at, promotedUntil: at, fence })).ref;
   };
 
-  /** One step of a run of its own. */
+  /** Runs one step in a separate consolidation run. */
   readonly #step = async (work: (run: RunRef) => Promise<StepResult>): Promise<StepResult> => {
-    const run = await this.begin();
+    const run = await this.beginRun();
     const result = await work(run);
     await this.storage.endRun(run, NOW);
     return result;

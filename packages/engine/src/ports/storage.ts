@@ -1,17 +1,17 @@
 import type { KeyStore } from './administration.ts';
 import type { Lease, Notices } from './coordination.ts';
 import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
-import type { KeptStorage } from './storage-kept.ts';
+import type { ExportStorage } from './storage-kept.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { NamespaceStorage } from './storage-namespaces.ts';
 import type { SearchStorage } from './storage-search.ts';
 import type { VectorStorage } from './storage-vectors.ts';
 
 /**
- * Kept memories, their vectors and history. Every write is on disk when its promise resolves.
+ * Stores memories with their vectors and history. Every write is on disk when its promise resolves.
  *
- * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
- * database: a positive whole number that is never used again.
+ * Times are milliseconds since 1970 in UTC. An ordinal is the position of a memory in the order of arrival in the whole
+ * database: a positive integer that is never reused.
  */
 export interface Storage
   extends MemoryStorage,
@@ -21,45 +21,45 @@ export interface Storage
     RunStorage,
     ConsolidationStorage,
     DistilStorage,
-    KeptStorage {
-  /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */
+    ExportStorage {
+  /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens it. */
   secret(): Promise<string>;
   /**
-   * Writes and reads, as requests do. Rejects with UNAVAILABLE, with the reason, where the database cannot be read or
-   * written or has no room.
+   * Tests the database with a write and a read. Rejects with UNAVAILABLE and the reason if the database cannot be read
+   * or written, or if the disk is full.
    *
-   * @param chars how much is written, and removed again; 0 for a little
+   * @param chars number of characters to write and remove again; 0 writes a minimum
    */
   probe(now: number, chars: number): Promise<void>;
-  /** What an operator watches of the database as a whole; a field is absent where it does not apply. */
+  /** Returns the condition of the database, for monitoring. A field is absent if it does not apply. */
   condition(): Promise<StorageCondition>;
-  /** Notes that a backup was made. */
-  noteBackup(at: number): Promise<void>;
+  /** Records the time of a backup. */
+  recordBackup(at: number): Promise<void>;
   /**
-   * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
-   * uses against the memories themselves, and takes long where they are many.
+   * Checks the integrity of all data. Returns the problems as texts for operators; empty if there are none. Compares
+   * all recall data with the memories themselves, which takes long for large databases.
    */
   integrity(): Promise<string[]>;
-  /** Finishes what was accepted and leaves one file without a log beside it. */
+  /** Completes accepted writes and closes the database. Leaves a single file without a write-ahead log. */
   close(): Promise<void>;
 }
 
-/** What an operator watches of a database. */
+/** Condition of a database, for monitoring. */
 export interface StorageCondition {
-  /** Of the disk of a file. */
+  /** Free and total size of the disk that holds the database file. */
   diskFreeBytes?: number;
   diskSizeBytes?: number;
-  /** When the last backup was made by memoryd, in milliseconds since 1970; null for a file of which none was. */
+  /** Time of the last backup by memoryd, in milliseconds since 1970; null for a file without a backup. */
   backedUpAt?: number | null;
-  /** How far the replica is behind the database; infinite while it does not answer. */
+  /** Replication lag of the replica; infinite while the replica does not respond. */
   replicationLagSeconds?: number;
 }
 
-/** What an open database serves. Closing the storage closes all of it. */
+/** An open database. Closing the storage closes all parts. */
 export interface OpenDatabase {
   storage: Storage;
   lease: Lease;
   keys: KeyStore;
-  /** Absent where processes tell each other nothing. */
+  /** Absent if the database does not support notices between processes. */
   notices?: Notices;
 }

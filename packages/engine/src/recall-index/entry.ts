@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
-import { type Int8Vector, int8Bytes } from './int8.ts';
+import { getInt8Bytes, type Int8Vector } from './int8.ts';
 
 /*
- * An entry is what the index needs of a memory and what does not change while its text and labels stay, as bytes, so
- * that an index is made of a file at about the speed of reading it. The kernel reads the same layout; numbers are
- * little-endian.
+ * An index entry holds the part of a memory that recall searches and that stays constant as long as the memory's text
+ * and labels do. Entries are bytes, so that an index loads about as fast as the file can be read. The kernel reads the
+ * same layout; numbers are little-endian.
  *
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
  *   8 created at f64    36 length u32       48 terms u32       60 model u32
@@ -14,9 +14,10 @@ import { type Int8Vector, int8Bytes } from './int8.ts';
  *     labels, 8 bytes each: the same, with a frequency of 1
  *     vectors, each the dimensions as signed bytes and their step as f32
  *
- * The checksum is the CRC-32 of all bytes with zeros in its place: vectors can be told from nothing else.
+ * The checksum is the CRC-32 of all bytes, computed with the checksum field set to zero. Vectors have no other
+ * redundancy.
  */
-const Place = {
+const Offset = {
   ordinal: 0,
   createdAt: 8,
   namespace: 16,
@@ -35,24 +36,24 @@ const Place = {
   head: 80,
 } as const;
 
-/** Where an entry keeps the number of the model that made its vectors, in bytes from its start; 4 bytes. */
-export const MODEL_PLACE = Place.model;
+/** Byte offset, from the start of an entry, of the number of the model that made its vectors (4 bytes). */
+export const MODEL_OFFSET = Offset.model;
 const TERM_BYTES = 8;
 const MAX_FREQUENCY = 0xffff;
 
-/** A whole number below 2^48 that stands for a text. */
+/** A 48-bit digest of a term, label or name. */
 export type Digest = number;
 
-/** What an entry says of a memory apart from its vectors. Times are milliseconds since 1970 in UTC. */
+/** The contents of an index entry except its vectors. Times are milliseconds since 1970 in UTC. */
 export interface EntryFacts {
   ordinal: number;
   createdAt: number;
   namespace: Digest;
-  /** 0 is no session. */
+  /** 0 if the memory has no session. */
   session: Digest;
-  /** Different from that of any entry that the memory had with other terms or labels. */
+  /** Differs from the revision of every earlier entry of the memory that had other terms or labels. */
   revision: number;
-  /** Length in terms that count. */
+  /** Number of words that count towards the text length. */
   length: number;
   frequencies: ReadonlyMap<Digest, number>;
   labels: readonly Digest[];
@@ -64,26 +65,26 @@ export interface EntryFacts {
   importance: number;
 }
 
-/** An entry without vectors. */
+/** Returns an entry without vectors. */
 export function packEntry(facts: EntryFacts): Buffer {
   const { frequencies, labels } = facts;
-  const entry = Buffer.alloc(Place.head + (frequencies.size + labels.length) * TERM_BYTES);
-  entry.writeDoubleLE(facts.ordinal, Place.ordinal);
-  entry.writeDoubleLE(facts.createdAt, Place.createdAt);
-  entry.writeUIntLE(facts.namespace, Place.namespace, 6);
-  entry.writeUIntLE(facts.session, Place.session, 6);
-  entry.writeUInt32LE(facts.revision >>> 0, Place.revision);
-  entry.writeUInt32LE(facts.length, Place.length);
-  entry.writeUInt32LE(facts.speaker, Place.speaker);
-  entry.writeUInt16LE(facts.marks, Place.marks);
-  entry.writeDoubleLE(facts.storedAt, Place.storedAt);
-  entry.writeFloatLE(facts.importance, Place.importance);
-  entry.writeUInt32LE(frequencies.size, Place.terms);
-  entry.writeUInt32LE(labels.length, Place.labels);
-  let at: number = Place.head;
+  const entry = Buffer.alloc(Offset.head + (frequencies.size + labels.length) * TERM_BYTES);
+  entry.writeDoubleLE(facts.ordinal, Offset.ordinal);
+  entry.writeDoubleLE(facts.createdAt, Offset.createdAt);
+  entry.writeUIntLE(facts.namespace, Offset.namespace, 6);
+  entry.writeUIntLE(facts.session, Offset.session, 6);
+  entry.writeUInt32LE(facts.revision >>> 0, Offset.revision);
+  entry.writeUInt32LE(facts.length, Offset.length);
+  entry.writeUInt32LE(facts.speaker, Offset.speaker);
+  entry.writeUInt16LE(facts.marks, Offset.marks);
+  entry.writeDoubleLE(facts.storedAt, Offset.storedAt);
+  entry.writeFloatLE(facts.importance, Offset.importance);
+  entry.writeUInt32LE(frequencies.size, Offset.terms);
+  entry.writeUInt32LE(labels.length, Offset.labels);
+  let at: number = Offset.head;
   for (const [digest, frequency] of frequencies) at = writeTerm(entry, at, digest, frequency);
   for (const label of labels) at = writeTerm(entry, at, label, 1);
-  return sealed(entry);
+  return writeChecksum(entry);
 }
 
 function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number): number {
@@ -91,99 +92,107 @@ function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number)
   return entry.writeUIntLE(digest, at + 2, 6);
 }
 
-/** The entry, in place, as that of a memory. */
+/** Sets the ordinal of the memory that an entry belongs to, in place, and returns the entry. */
 export function numbered(entry: Buffer, ordinal: number): Buffer {
-  entry.writeDoubleLE(ordinal, Place.ordinal);
-  return sealed(entry);
+  entry.writeDoubleLE(ordinal, Offset.ordinal);
+  return writeChecksum(entry);
 }
 
-/** The entries, none with vectors, of which these are the bytes, one after the other, without copying. */
+/** Splits concatenated entries, none of which has vectors, without copying. */
 export function entriesIn(bytes: Uint8Array): Buffer[] {
   const entries: Buffer[] = [];
   for (let left = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length); left.length > 0; ) {
-    const end = vectorsStart(left);
+    const end = getVectorsStart(left);
     entries.push(left.subarray(0, end));
     left = left.subarray(end);
   }
   return entries;
 }
 
-/** The entry with these vectors, which a model made, in place of those that it has. */
+/**
+ * Returns a copy of an entry with its vectors replaced.
+ *
+ * @param model number of the model that made the vectors
+ */
 export function withVectors(entry: Buffer, model: number, vectors: readonly Int8Vector[]): Buffer {
-  const head = entry.subarray(0, vectorsStart(entry));
+  const head = entry.subarray(0, getVectorsStart(entry));
   const changed = Buffer.concat([head, ...vectors]);
-  changed.writeUInt32LE(vectors.length, Place.vectors);
-  changed.writeUInt32LE(model, Place.model);
-  return sealed(changed);
+  changed.writeUInt32LE(vectors.length, Offset.vectors);
+  changed.writeUInt32LE(model, Offset.model);
+  return writeChecksum(changed);
 }
 
-/** The memory that an entry was made for. */
+/** Returns the ordinal of the memory that an entry belongs to. */
 export function getOrdinal(entry: Buffer): number {
-  return entry.readDoubleLE(Place.ordinal);
+  return entry.readDoubleLE(Offset.ordinal);
 }
 
-/** Number of the model that made an entry's vectors, or found that there are none to make; 0 before any has. */
+/**
+ * Returns the number of the model that embedded an entry, also if it made no vectors; 0 if the entry is not embedded
+ * yet.
+ */
 export function getModel(entry: Buffer): number {
-  return entry.readUInt32LE(Place.model);
+  return entry.readUInt32LE(Offset.model);
 }
 
-/** The vectors of an entry, without copying. */
+/** Returns the vectors of an entry without copying. */
 export function getVectors(entry: Buffer): Int8Vector[] {
-  const count = entry.readUInt32LE(Place.vectors);
-  const start = vectorsStart(entry);
+  const count = entry.readUInt32LE(Offset.vectors);
+  const start = getVectorsStart(entry);
   const bytes = (entry.length - start) / count;
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** The vectors of so many dimensions of an entry of any layout, without copying: they are the last of it. */
-export function lastVectors(entry: Buffer, dimensions: number): Int8Vector[] {
-  const count = entry.readUInt32LE(Place.vectors);
-  const bytes = int8Bytes(dimensions);
+/** Returns the vectors of an entry of any earlier layout without copying: in every layout, vectors come last. */
+export function getTrailingVectors(entry: Buffer, dimensions: number): Int8Vector[] {
+  const count = entry.readUInt32LE(Offset.vectors);
+  const bytes = getInt8Bytes(dimensions);
   const start = entry.length - count * bytes;
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** The digests of an entry's terms, labels apart. */
+/** Returns the digests of an entry's terms, without its labels. */
 export function getTerms(entry: Buffer): Digest[] {
-  return Array.from({ length: entry.readUInt32LE(Place.terms) }, (_, i) =>
-    entry.readUIntLE(Place.head + i * TERM_BYTES + 2, 6),
+  return Array.from({ length: entry.readUInt32LE(Offset.terms) }, (_, i) =>
+    entry.readUIntLE(Offset.head + i * TERM_BYTES + 2, 6),
   );
 }
 
-/** Whether an entry ends with as many vectors of these dimensions as it says. */
+/** Returns whether an entry's size fits its vector count at these dimensions. */
 export function hasVectors(entry: Buffer, dimensions: number): boolean {
-  return entry.length === vectorsStart(entry) + entry.readUInt32LE(Place.vectors) * int8Bytes(dimensions);
+  return entry.length === getVectorsStart(entry) + entry.readUInt32LE(Offset.vectors) * getInt8Bytes(dimensions);
 }
 
-/** Whether these are the bytes of an entry as it was made, none of which has changed since. */
+/** Returns whether a value is an entry with a valid checksum. */
 export function isWhole(bytes: unknown): bytes is Buffer {
-  if (!Buffer.isBuffer(bytes) || bytes.length < Place.head) return false;
-  const told = bytes.readUInt32LE(Place.checksum);
-  sealed(bytes);
-  const sum = bytes.readUInt32LE(Place.checksum);
-  bytes.writeUInt32LE(told, Place.checksum);
-  return told === sum;
+  if (!Buffer.isBuffer(bytes) || bytes.length < Offset.head) return false;
+  const stored = bytes.readUInt32LE(Offset.checksum);
+  writeChecksum(bytes);
+  const computed = bytes.readUInt32LE(Offset.checksum);
+  bytes.writeUInt32LE(stored, Offset.checksum);
+  return stored === computed;
 }
 
-// In place and at once: a million are looked at in a third of a second, in a second where parts are taken of them.
-function sealed(entry: Buffer): Buffer {
-  entry.writeUInt32LE(0, Place.checksum);
-  entry.writeUInt32LE(crc32(entry), Place.checksum);
+// Computed in place over the whole entry: a million entries take a third of a second, against a second when the CRC is
+// computed over slices.
+function writeChecksum(entry: Buffer): Buffer {
+  entry.writeUInt32LE(0, Offset.checksum);
+  entry.writeUInt32LE(crc32(entry), Offset.checksum);
   return entry;
 }
 
-/** Whether two entries say the same of a memory's text and labels. */
-export function saySame(one: Buffer, other: Buffer): boolean {
-  const [start, end] = [Place.head, vectorsStart(one)];
+/** Returns whether two entries are equal in everything but revision, model, vectors and checksum. */
+export function haveEqualContents(one: Buffer, other: Buffer): boolean {
+  const [start, end] = [Offset.head, getVectorsStart(one)];
   return (
-    end === vectorsStart(other) &&
-    one.subarray(0, Place.revision).equals(other.subarray(0, Place.revision)) &&
-    one.subarray(Place.length, Place.vectors).equals(other.subarray(Place.length, Place.vectors)) &&
-    one.subarray(Place.storedAt, Place.checksum).equals(other.subarray(Place.storedAt, Place.checksum)) &&
+    end === getVectorsStart(other) &&
+    one.subarray(0, Offset.revision).equals(other.subarray(0, Offset.revision)) &&
+    one.subarray(Offset.length, Offset.vectors).equals(other.subarray(Offset.length, Offset.vectors)) &&
+    one.subarray(Offset.storedAt, Offset.checksum).equals(other.subarray(Offset.storedAt, Offset.checksum)) &&
     one.subarray(start, end).equals(other.subarray(start, end))
   );
 }
 
-function vectorsStart(entry: Buffer): number {
-  return Place.head + (entry.readUInt32LE(Place.terms) + entry.readUInt32LE(Place.labels)) * TERM_BYTES;
+function getVectorsStart(entry: Buffer): number {
+  return Offset.head + (entry.readUInt32LE(Offset.terms) + entry.readUInt32LE(Offset.labels)) * TERM_BYTES;
 }

@@ -3,17 +3,20 @@ import type { Digest } from './entry.ts';
 import { getComponents, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
-/** An index has no room for an entry, and is of no use any more; or none for a question, and is as it was. */
-export class NoRoom extends MemoryError {
+/**
+ * Thrown if the kernel's memory is full. If adding an entry failed, the index is unusable; if a query failed, the index
+ * is unchanged.
+ */
+export class IndexFullError extends MemoryError {
   constructor(cause: unknown) {
     super('UNAVAILABLE', 'there are more memories than one process can search', { cause });
   }
 }
 
-/** The smallest exchange, large enough that it is hardly ever allocated anew. */
+/** Minimum size of the buffer, large enough that it rarely grows. */
 const MIN_BYTES = 65_536;
 
-/** The stretch of a kernel's memory by which it is given entries and questions, and gives answers. */
+/** The buffer in a kernel's memory through which entries and queries go in and results come out. */
 export class Exchange {
   readonly #kernel: Kernel;
   view = new DataView(new ArrayBuffer(0));
@@ -23,9 +26,9 @@ export class Exchange {
     this.#kernel = kernel;
   }
 
-  /** Returns where at least so many bytes begin; what stood there may be lost. Throws NoRoom. */
+  /** Returns the address of a buffer of at least `bytes` bytes, whose previous contents may be lost. Throws IndexFullError. */
   reserve(bytes: number): number {
-    const at = this.inRoom(() => this.#kernel.exchange(Math.max(bytes, MIN_BYTES)));
+    const at = this.guardMemory(() => this.#kernel.exchange(Math.max(bytes, MIN_BYTES)));
     const { buffer } = this.#kernel.memory;
     if (this.bytes.buffer !== buffer) {
       this.bytes = new Uint8Array(buffer);
@@ -34,23 +37,23 @@ export class Exchange {
     return at >>> 0;
   }
 
-  /** Does what may need more memory than there is. Throws NoRoom. */
-  inRoom<T>(work: () => T): T {
+  /** Runs work that may exhaust the kernel's memory. Throws IndexFullError if it does. */
+  guardMemory<T>(work: () => T): T {
     try {
       return work();
     } catch (cause) {
-      throw this.#kernel.outOfRoom.value ? new NoRoom(cause) : cause;
+      throw this.#kernel.isOutOfMemory.value ? new IndexFullError(cause) : cause;
     }
   }
 
-  /** Writes an entry, and returns where it is. */
+  /** Writes an entry and returns its address. */
   writeEntry(entry: Uint8Array): number {
     const at = this.reserve(entry.length);
     this.bytes.set(entry, at);
     return at;
   }
 
-  /** Writes digests, and returns where they are. */
+  /** Writes digests and returns their address. */
   writeDigests(digests: readonly Digest[]): number {
     const at = this.reserve(digests.length * 8);
     for (let i = 0; i < digests.length; i++) {
@@ -61,7 +64,7 @@ export class Exchange {
     return at;
   }
 
-  /** Writes the components of a query's vector, with so many more bytes behind it, and returns where they and these are. */
+  /** Writes the components of a query vector and reserves `more` bytes after it. Returns the addresses of both. */
   writeQuery(query: Int8Vector, more: number): [query: number, more: number] {
     const bytes = this.#kernel.queryVectorBytes();
     const at = this.reserve(bytes + more);

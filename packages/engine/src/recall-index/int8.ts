@@ -1,29 +1,29 @@
 /**
- * A vector as bytes: its components as signed bytes, then the step between them as a 32-bit little-endian float.
- * Component i is `byte i * step`. Against 32-bit floats a cosine moves by about .001.
+ * A quantized vector: its components as signed bytes, then the step between levels as a 32-bit little-endian float.
+ * Component i is `byte i * step`. Cosines differ by about .001 from those of 32-bit floats.
  */
 export type Int8Vector = Uint8Array;
 
 const STEP_BYTES = 4;
 
-/** Bytes of a vector of so many dimensions. */
-export function int8Bytes(dimensions: number): number {
+/** Returns the size of a quantized vector in bytes. */
+export function getInt8Bytes(dimensions: number): number {
   return dimensions + STEP_BYTES;
 }
 
-/** Quantises a vector symmetrically to 8 bits, its largest component to 127 or -127. */
+/** Quantizes a vector symmetrically to 8 bits; its largest component becomes 127 or -127. */
 export function toInt8(vector: Float32Array): Int8Vector {
   let largest = 0;
   for (const component of vector) largest = Math.max(largest, Math.abs(component));
   const step = largest / 127;
-  const bytes = new Uint8Array(int8Bytes(vector.length));
+  const bytes = new Uint8Array(getInt8Bytes(vector.length));
   const components = new Int8Array(bytes.buffer, 0, vector.length);
   if (step > 0) for (let i = 0; i < vector.length; i++) components[i] = Math.round((vector[i] as number) / step);
   new DataView(bytes.buffer).setFloat32(vector.length, step, true);
   return bytes;
 }
 
-/** The signed components, without copying. */
+/** Returns the signed components without copying. */
 export function getComponents(vector: Int8Vector): Int8Array {
   return new Int8Array(vector.buffer, vector.byteOffset, vector.length - STEP_BYTES);
 }
@@ -32,13 +32,13 @@ export function getStep(vector: Int8Vector): number {
   return new DataView(vector.buffer, vector.byteOffset + vector.length - STEP_BYTES).getFloat32(0, true);
 }
 
-/** The vector that bytes stand for. */
+/** Dequantizes a vector. */
 export function toFloats(vector: Int8Vector): Float32Array {
   const step = getStep(vector);
   return Float32Array.from(getComponents(vector), (component) => component * step);
 }
 
-/** Inner product of a float vector and a quantised one of the same dimensions. */
+/** Returns the inner product of a float vector and a quantized one of the same dimensions. */
 export function dotInt8(query: Float32Array, vector: Int8Vector): number {
   const components = getComponents(vector);
   let sum = 0;

@@ -2,9 +2,9 @@ import { STATE_SIZE } from '@memoryd/minilm/parts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Nearness } from './nearness.ts';
-import { areWhole, packStates } from './token-states.ts';
+import { areIntactStates, packStates } from './token-states.ts';
 
-/** Returns how near a memory is to a query where nothing else is at hand. */
+/** Returns the score of a memory with an empty cache. */
 function measure(query: Int8Array, packed: Buffer): number {
   const nearness = new Nearness(0);
   nearness.ask(query);
@@ -26,7 +26,7 @@ function cosine(one: Int8Array, other: Int8Array): number {
   return one.reduce((sum, value, i) => sum + value * (other[i] as number), 0) / 127 ** 2;
 }
 
-it('is the mean over the query’s tokens of the nearest token, in the best part', () => {
+it('scores a text by the mean best cosine per query token, in its best part', () => {
   fc.assert(
     fc.property(
       states({ minLength: 1, maxLength: 5 }),
@@ -41,29 +41,29 @@ it('is the mean over the query’s tokens of the nearest token, in the best part
             return nearest.reduce((sum, value) => sum + value, 0) / nearest.length;
           });
         const expected = nearnesses.length === 0 ? Number.NaN : Math.max(...nearnesses);
-        const told = measure(query, packStates(parts));
-        if (Number.isNaN(expected)) expect(told).toBeNaN();
-        else expect(told).toBeCloseTo(expected, 10);
+        const score = measure(query, packStates(parts));
+        if (Number.isNaN(expected)) expect(score).toBeNaN();
+        else expect(score).toBeCloseTo(expected, 10);
       },
     ),
   );
 });
 
-it('reads nothing beyond a text that says that it has more tokens', () => {
+it('stays inside a text whose token count is too large', () => {
   const query = new Int8Array(STATE_SIZE).fill(1);
   const packed = packStates([new Int8Array(3 * STATE_SIZE).fill(1)]);
   packed.writeUInt16LE(65_535, 0);
-  expect(areWhole(packed)).toBe(false);
+  expect(areIntactStates(packed)).toBe(false);
   expect(measure(query, packed)).toBeLessThan(1);
 });
 
-it('goes through a text of a hundred thousand tokens', () => {
+it('scores a text of a hundred thousand tokens', () => {
   const part = Int8Array.from({ length: 254 * STATE_SIZE }, (_, i) => (i % STATE_SIZE === 0 ? 127 : 0));
   const query = Int8Array.from({ length: STATE_SIZE }, (_, i) => (i === 0 ? 127 : 0));
   expect(measure(query, packStates(Array(400).fill(part)))).toBe(1);
 });
 
-it('has at hand what it was given last, as much as it may keep, until that is forgotten', () => {
+it('caches the latest states up to the limit until they are forgotten', () => {
   const query = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => (i % 7) - 3);
   const maxBytes = 3000;
   const change = fc.record({
@@ -75,21 +75,21 @@ it('has at hand what it was given last, as much as it may keep, until that is fo
       const nearness = new Nearness(maxBytes);
       nearness.ask(query);
       const latest = new Map<number, Buffer>();
-      const taken: typeof changes = [];
+      const added: typeof changes = [];
       for (const { ordinal, packed } of changes) {
         nearness.forget(ordinal);
         latest.delete(ordinal);
         if (packed) {
           expect(nearness.take(ordinal, packed)).toBe(measure(query, packed));
           latest.set(ordinal, packed);
-          taken.unshift({ ordinal, packed });
+          added.unshift({ ordinal, packed });
         }
-        const atHand = [...Array(10).keys()].filter((some) => nearness.get(some) !== undefined);
-        for (const some of atHand) expect(nearness.get(some)).toBe(measure(query, latest.get(some) as Buffer));
-        expect(getBytes(atHand.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
-        const recent = taken.filter((_, i) => 2 * getBytes(taken.slice(0, i + 1).map((one) => one.packed)) < maxBytes);
-        const kept = recent.filter((one) => latest.get(one.ordinal) === one.packed).map((one) => one.ordinal);
-        expect(atHand).toEqual(expect.arrayContaining(kept));
+        const cached = [...Array(10).keys()].filter((some) => nearness.get(some) !== undefined);
+        for (const some of cached) expect(nearness.get(some)).toBe(measure(query, latest.get(some) as Buffer));
+        expect(getBytes(cached.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
+        const recent = added.filter((_, i) => 2 * getBytes(added.slice(0, i + 1).map((one) => one.packed)) < maxBytes);
+        const expected = recent.filter((one) => latest.get(one.ordinal) === one.packed).map((one) => one.ordinal);
+        expect(cached).toEqual(expect.arrayContaining(expected));
       }
     }),
   );

@@ -11,21 +11,21 @@ interface Kernel {
 
 const PAGE_BYTES = 65_536;
 
-/** Room for the longest query: the bundled model tells at most 254 states of one. */
+/** Enough for the longest query: the bundled model returns at most 254 token states. */
 const MAX_QUERY_BYTES = 256 * STATE_SIZE;
 
-/** Where packed states stand in the memory of the kernel. */
-interface Place {
+/** Addresses of packed states in the kernel's memory. */
+interface Range {
   start: number;
   end: number;
 }
 
 /**
- * Tells how near the tokens of memories are to those of a query, from 0 to 1, by their packed states: for each token of the
- * query the cosine of the most similar token, on average, in the part of the memory where that is most; NaN where a memory
- * has no tokens. This is late interaction, as in ColBERT (Khattab and Zaharia 2020).
+ * Scores memories by late interaction, as in ColBERT (Khattab and Zaharia 2020). The score of a part of a memory is the
+ * mean over the query's tokens of the cosine of the most similar token in that part; the score of a memory, from 0 to
+ * 1, is that of its best part. It is NaN if the memory has no tokens.
  *
- * The states that it was given last stay at hand.
+ * The token states added last are cached.
  */
 export class Nearness {
   readonly #kernel = instantiate(compile('@memoryd/engine/recall-index/nearness')) as Kernel;
@@ -33,18 +33,22 @@ export class Nearness {
   readonly #query = this.#kernel.START.value;
   readonly #first = this.#query + MAX_QUERY_BYTES;
   #queryEnd = this.#query;
-  /** The states at hand, by the ordinals of memories, from the oldest on. They stand in a ring, one behind the other. */
-  readonly #places = new Map<number, Place>();
+  /** The cached states by memory ordinal, oldest first. They are stored one after another in a ring buffer. */
+  readonly #places = new Map<number, Range>();
   #next = this.#first;
   #bytes = new Uint8Array(this.#kernel.memory.buffer);
 
-  /** @param maxBytes of states that stay at hand; those of a single memory may take more */
+  /** @param maxBytes limit of cached states; a single memory may exceed it */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#reserve(this.#first);
   }
 
-  /** Sets the states of the query that is asked about from now on, at least one. */
+  /**
+   * Sets the query.
+   *
+   * @param states the states of its tokens, at least one
+   */
   ask(states: Int8Array): void {
     const query = states.subarray(0, MAX_QUERY_BYTES);
     this.#queryEnd = this.#query + query.length;
@@ -52,47 +56,47 @@ export class Nearness {
     this.#bytes.fill(0, this.#queryEnd, this.#first);
   }
 
-  /** Returns how near a memory is to the query; undefined where its states are not at hand. */
+  /** Returns the score of a memory, or undefined if its states are not cached. */
   get(ordinal: number): number | undefined {
-    const place = this.#places.get(ordinal);
-    return place && this.#measure(place);
+    const range = this.#places.get(ordinal);
+    return range && this.#measure(range);
   }
 
-  /** Takes the packed states of a memory, and returns how near it is to the query. */
+  /** Caches the packed states of a memory and returns its score. */
   take(ordinal: number, packed: Uint8Array): number {
     this.forget(ordinal);
-    const place = this.#makeRoom(packed.length);
-    this.#bytes.set(packed, place.start);
-    this.#places.set(ordinal, place);
-    return this.#measure(place);
+    const range = this.#makeRoom(packed.length);
+    this.#bytes.set(packed, range.start);
+    this.#places.set(ordinal, range);
+    return this.#measure(range);
   }
 
-  /** Forgets the states of a memory, which are to be taken anew. */
+  /** Removes the states of a memory from the cache. */
   forget(ordinal: number): void {
     this.#places.delete(ordinal);
   }
 
-  #measure({ start, end }: Place): number {
+  #measure({ start, end }: Range): number {
     return this.#kernel.nearness(this.#query, this.#queryEnd, start, end - CRC_BYTES);
   }
 
-  #makeRoom(length: number): Place {
+  #makeRoom(length: number): Range {
     if (this.#next + length > this.#first + this.#maxBytes) {
       this.#forgetOldest({ start: this.#next, end: Number.POSITIVE_INFINITY });
       this.#next = this.#first;
     }
-    const place = { start: this.#next, end: this.#next + length };
-    this.#forgetOldest(place);
-    // The last state of a damaged text may be cut off, and is read whole.
-    this.#reserve(place.end + STATE_SIZE);
-    this.#next = place.end;
-    return place;
+    const range = { start: this.#next, end: this.#next + length };
+    this.#forgetOldest(range);
+    // The kernel reads whole states, and the last state of a corrupted text may be truncated.
+    this.#reserve(range.end + STATE_SIZE);
+    this.#next = range.end;
+    return range;
   }
 
-  /** Forgets what stands in a place, which the oldest states do if any. */
-  #forgetOldest({ start, end }: Place): void {
-    for (const [ordinal, place] of this.#places) {
-      if (place.start >= end || place.end <= start) return;
+  /** Evicts the states that overlap a range. They are always the oldest. */
+  #forgetOldest({ start, end }: Range): void {
+    for (const [ordinal, range] of this.#places) {
+      if (range.start >= end || range.end <= start) return;
       this.#places.delete(ordinal);
     }
   }

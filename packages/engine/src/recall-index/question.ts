@@ -3,39 +3,39 @@ import type { Exchange } from './exchange.ts';
 import { getStep, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
-/** A time of creation, from 0 to below `until`, and how well a memory of that time matches. */
-interface Dated {
+/** A creation time range, `until` excluded, and the match that its rows score. */
+interface CreatedMatch {
   from: number;
   until: number;
   match: number;
 }
 
-/** How many rows a search is to find at most. */
-export interface NearestWanted {
+/** Limits of a search. */
+export interface SearchLimits {
   count: number;
-  /** Rows with one text beyond so many come last, and only as far as others leave room; any number may come if left out. */
+  /** Maximum rows per distinct text; extra rows only fill remaining slots. Unlimited if omitted. */
   maxOfText?: number;
 }
 
-export interface BestWanted extends NearestWanted {
-  /** The match of rows created in a time; such rows are found without words too. */
-  dated?: Dated | undefined;
+export interface MatchLimits extends SearchLimits {
+  /** Adds a match to the rows created in a time range, including rows that match no word. */
+  dated?: CreatedMatch | undefined;
 }
 
-/** A row and about the cosine of its nearest vector and the query's. */
-export interface Near {
+/** A row and the approximate cosine of the query and the row's nearest vector. */
+export interface NearRow {
   row: number;
   cosine: number;
 }
 
-/** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
-const LOOKED_AT_EACH = 6;
+/** Candidates with the nearest sign codes that are rescored, per requested result. */
+const RESCORED_PER_RESULT = 6;
 
-/** More rows than have one text. */
-const ANY_NUMBER = 2 ** 32 - 1;
+/** More than any number of rows. */
+const UNLIMITED = 2 ** 32 - 1;
 
-/** A kernel and the words and rows that it holds now. The same words or rows are not written to it again. */
-export class Asked {
+/** Tracks the words and rows last written to a kernel, so that equal ones are not written again. */
+export class KernelInput {
   readonly kernel: Kernel;
   readonly exchange: Exchange;
   #words: QuestionWords | undefined;
@@ -47,24 +47,26 @@ export class Asked {
     this.exchange = exchange;
   }
 
-  /** Forgets which words and rows the kernel holds. */
+  /** Marks the kernel's words and rows as stale. */
   clear(): void {
     this.#words = undefined;
     this.#rows = undefined;
   }
 
-  /** Writes words to the kernel. Returns in how many memories but semantic ones each occurs. */
+  /** Writes words to the kernel and returns the document frequency of each, semantic memories excluded. */
   setWords(words: QuestionWords): number[] {
     if (this.#words === words) return this.#documentFrequencies;
     const { kernel, exchange } = this;
     this.#words = undefined;
     kernel.clearWords();
-    this.#documentFrequencies = words.terms.map((terms) => kernel.word(exchange.writeDigests(terms), terms.length));
+    this.#documentFrequencies = words.terms.map((terms) =>
+      kernel.addQueryWord(exchange.writeDigests(terms), terms.length),
+    );
     this.#words = words;
     return this.#documentFrequencies;
   }
 
-  /** Writes rows to the kernel, which answers about them in this order. The array must not change afterwards. */
+  /** Writes rows to the kernel, which returns results in this order. The array must not change afterwards. */
   setRows(rows: readonly number[]): void {
     if (this.#rows === rows) return;
     const at = this.exchange.reserve(rows.length * 4);
@@ -75,33 +77,36 @@ export class Asked {
   }
 }
 
-/** A question to an index. It ends at the next question and at the next change of the index. */
+/** A query of an index. It is invalid after the next query begins or the index changes. */
 export class Question {
-  readonly #asked: Asked;
-  /** How many memories but semantic ones its namespace has in recall, whatever the filter. */
+  readonly #input: KernelInput;
+  /** Number of memories that its namespace has in recall, semantic ones excluded, regardless of the filter. */
   readonly memoryCount: number;
-  /** How many rows its users have, whatever the rest of the filter; undefined where it is about all, or about too many to tell. */
-  readonly usersRowCount: number | undefined;
+  /**
+   * Number of rows of the scope's users, regardless of the rest of the filter; undefined if the scope has no users or
+   * their rows are too many to list.
+   */
+  readonly userRowCount: number | undefined;
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
-    this.memoryCount = asked.kernel.memoryCount.value;
-    this.usersRowCount = asked.kernel.fewCount.value || undefined;
+  constructor(input: KernelInput) {
+    this.#input = input;
+    this.memoryCount = input.kernel.memoryCount.value;
+    this.userRowCount = input.kernel.smallScopeCount.value || undefined;
   }
 
-  /** Whether the question may be answered with a row. */
+  /** Returns whether a row is in scope. */
   isAllowed(row: number): boolean {
-    return this.#asked.kernel.isAllowed(row) !== 0;
+    return this.#input.kernel.isAllowed(row) !== 0;
   }
 
-  /** Returns words to look for, each any of some terms. */
+  /** Returns query words, each a list of alternative terms. */
   words(terms: readonly (readonly Digest[])[]): QuestionWords {
-    return new QuestionWords(this.#asked, terms);
+    return new QuestionWords(this.#input, terms);
   }
 
-  /** Returns in how many memories but semantic ones each of any number of words occurs. */
+  /** Returns the document frequency of each word, semantic memories excluded. The number of words is unlimited. */
   countDocuments(words: readonly (readonly Digest[])[]): number[] {
-    const max = this.#asked.kernel.MAX_WORDS.value;
+    const max = this.#input.kernel.MAX_WORDS.value;
     const frequencies: number[] = [];
     for (let from = 0; from < words.length; from += max) {
       frequencies.push(...this.words(words.slice(from, from + max)).documentFrequencies);
@@ -110,54 +115,54 @@ export class Question {
   }
 
   /**
-   * Returns the rows in scope that own the vectors nearest to the query's, nearest first, the newest first where they are
-   * equally near.
+   * Returns the rows in scope with the vectors nearest to the query's, nearest first; among equally near ones, newest
+   * first.
    */
-  nearest(query: Int8Vector, wanted: NearestWanted): Near[] {
-    const { kernel, exchange } = this.#asked;
-    const { count } = wanted;
-    const lookedAt = count * LOOKED_AT_EACH;
+  nearest(query: Int8Vector, limits: SearchLimits): NearRow[] {
+    const { kernel, exchange } = this.#input;
+    const { count } = limits;
+    const rescored = count * RESCORED_PER_RESULT;
     const step = getStep(query);
-    return filledUp(kernel, wanted, (maxOfText) => {
-      const [at, answer] = exchange.writeQuery(query, count * 8 + lookedAt * 2 * 4);
-      const found = kernel.nearest(at, count, lookedAt, maxOfText, answer);
+    return findUpToCount(kernel, limits, (maxOfText) => {
+      const [at, result] = exchange.writeQuery(query, count * 8 + rescored * 2 * 4);
+      const found = kernel.findNearest(at, count, rescored, maxOfText, result);
       return Array.from({ length: found }, (_, i) => ({
-        row: exchange.view.getUint32(answer + i * 8, true),
-        cosine: exchange.view.getFloat32(answer + i * 8 + 4, true) * step,
+        row: exchange.view.getUint32(result + i * 8, true),
+        cosine: exchange.view.getFloat32(result + i * 8 + 4, true) * step,
       }));
     });
   }
 }
 
-/** Words of a question, at most 128. */
+/** The words of a query, at most 128. */
 export class QuestionWords {
-  readonly #asked: Asked;
-  /** By word: its terms, any of which stands for it. */
+  readonly #input: KernelInput;
+  /** The alternative terms of each word. */
   readonly terms: readonly (readonly Digest[])[];
 
-  constructor(asked: Asked, terms: readonly (readonly Digest[])[]) {
-    const max = asked.kernel.MAX_WORDS.value;
-    if (terms.length > max) throw new RangeError(`a question has at most ${max} words`);
-    this.#asked = asked;
+  constructor(input: KernelInput, terms: readonly (readonly Digest[])[]) {
+    const max = input.kernel.MAX_WORDS.value;
+    if (terms.length > max) throw new RangeError(`a query may have at most ${max} words`);
+    this.#input = input;
     this.terms = terms;
   }
 
-  /** In how many memories but semantic ones each word occurs. */
+  /** The document frequency of each word, semantic memories excluded. */
   get documentFrequencies(): number[] {
-    return this.#asked.setWords(this);
+    return this.#input.setWords(this);
   }
 
   /**
-   * Returns the rows in scope whose words match best, best first, the newest first where they match equally; only rows that
-   * hold a word.
+   * Returns the rows in scope that contain a word or match a time range, best match first; among equal ones, newest
+   * first.
    *
-   * @param shares what each word is worth
+   * @param shares weight of each word
    */
-  best(shares: ArrayLike<number>, wanted: BestWanted): number[] {
-    const { kernel, exchange } = this.#asked;
-    const { count, dated } = wanted;
-    this.#asked.setWords(this);
-    const best = filledUp(kernel, wanted, (maxOfText) => {
+  best(shares: ArrayLike<number>, limits: MatchLimits): number[] {
+    const { kernel, exchange } = this.#input;
+    const { count, dated } = limits;
+    this.#input.setWords(this);
+    const best = findUpToCount(kernel, limits, (maxOfText) => {
       for (let word = 0; word < this.terms.length; word++) kernel.matchWord(word, shares[word] as number);
       if (dated) kernel.matchCreated(dated.from, dated.until, dated.match);
       const at = exchange.reserve(count * 8);
@@ -167,11 +172,11 @@ export class QuestionWords {
     return best.map(({ row }) => row);
   }
 
-  /** Returns how often each word occurs in each of some rows: row r, word w is at `r * words + w`. */
+  /** Returns the frequency of each word in each row: that of word w in row r is at `r * words + w`. */
   frequencies(rows: readonly number[]): Uint16Array {
-    const { kernel, exchange } = this.#asked;
-    this.#asked.setWords(this);
-    this.#asked.setRows(rows);
+    const { kernel, exchange } = this.#input;
+    this.#input.setWords(this);
+    this.#input.setRows(rows);
     const stride = this.terms.length * 2;
     const bytes = rows.length * stride;
     const at = exchange.reserve(bytes);
@@ -181,14 +186,14 @@ export class QuestionWords {
   }
 }
 
-/** Returns rows with at most `maxOfText` of each text first, and fills what is left of `count` with further rows. */
-function filledUp<T extends Pick<Near, 'row'>>(
+/** Returns at most `maxOfText` rows per text, then fills the remaining slots of `count` with other rows. */
+function findUpToCount<T extends Pick<NearRow, 'row'>>(
   kernel: Kernel,
-  { count, maxOfText = ANY_NUMBER }: NearestWanted,
+  { count, maxOfText = UNLIMITED }: SearchLimits,
   find: (maxOfText: number) => T[],
 ): T[] {
   const found = find(maxOfText);
-  if (found.length === count || kernel.leftOut.value === 0) return found;
+  if (found.length === count || kernel.hasSkippedTexts.value === 0) return found;
   const rows = new Set(found.map(({ row }) => row));
-  return [...found, ...find(ANY_NUMBER).filter(({ row }) => !rows.has(row))].slice(0, count);
+  return [...found, ...find(UNLIMITED).filter(({ row }) => !rows.has(row))].slice(0, count);
 }

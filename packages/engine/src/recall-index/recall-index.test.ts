@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAMPING, wordShares } from '../core/ranking/bm25.ts';
+import { DAMPING, getWordShares } from '../core/ranking/bm25.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
-import { NoRoom } from './exchange.ts';
+import { IndexFullError } from './exchange.ts';
 import { dotInt8, type Int8Vector, toInt8 } from './int8.ts';
-import type { BestWanted, QuestionWords } from './question.ts';
+import type { MatchLimits, QuestionWords } from './question.ts';
 import { MAX_DIMENSIONS, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
@@ -24,46 +24,48 @@ const plain: EntryFacts = {
   storedAt: 2000,
   importance: 0.5,
 };
-const everything: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {} };
+const wholeNamespace: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {} };
 const state = { tier: 'episodic', expiresAt: null, superseded: false } as const;
 
-/** Memories that differ as given, with ordinals 1, 2, … */
+/** Returns memories with these differences from `plain` and ordinals 1, 2, … */
 function getEntries(...differences: Partial<EntryFacts>[]): EntryFacts[] {
   return differences.map((difference, i) => ({ ...plain, ordinal: i + 1, ...difference }));
 }
 
-function indexOf(entries: readonly EntryFacts[]): RecallIndex {
+function buildIndex(entries: readonly EntryFacts[]): RecallIndex {
   const index = new RecallIndex();
   for (const entry of entries) index.takeIn(packEntry(entry));
   return index;
 }
 
-/** Ordinals of what a question for single terms finds, best first. */
-function ask(
+/** Returns the ordinals that a query for single terms finds, best first. */
+function findOrdinals(
   index: RecallIndex,
   terms: readonly number[],
-  scope: Scope = everything,
-  wanted: BestWanted = { count: 100 },
+  scope: Scope = wholeNamespace,
+  limits: MatchLimits = { count: 100 },
 ): number[] {
   const { memoryCount } = index.ask(scope);
-  const words = getWords(index, singly(terms), scope);
+  const words = getWords(index, toSingleTermWords(terms), scope);
   const { documentFrequencies } = words;
   const everyday = new Float64Array(documentFrequencies.length);
-  const shares = wordShares({ memoryCount, documentFrequencies, everyday });
-  return words.best(shares, wanted).map((row) => index.ordinal(row));
+  const shares = getWordShares({ memoryCount, documentFrequencies, everyday });
+  return words.best(shares, limits).map((row) => index.ordinal(row));
 }
 
-/** Words of a question, each any of some terms. */
-function getWords(index: RecallIndex, words: readonly (readonly number[])[], scope: Scope = everything): QuestionWords {
+function getWords(
+  index: RecallIndex,
+  words: readonly (readonly number[])[],
+  scope: Scope = wholeNamespace,
+): QuestionWords {
   return index.ask(scope).words(words);
 }
 
-function singly(terms: readonly number[]): number[][] {
+function toSingleTermWords(terms: readonly number[]): number[][] {
   return terms.map((term) => [term]);
 }
 
-/** In how many memories each word of a question occurs. */
-function getDocuments(index: RecallIndex, words: readonly (readonly number[])[]): number[] {
+function getDocumentFrequencies(index: RecallIndex, words: readonly (readonly number[])[]): number[] {
   return getWords(index, words).documentFrequencies;
 }
 
@@ -80,30 +82,30 @@ const anyEntryFields = {
 };
 const anyEntry = fc.record(anyEntryFields);
 const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => getEntries(...drawn));
-/** The same terms in another order are another text. */
-const FEW_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
+/** Texts with the same terms in another order are different texts. */
+const COLLIDING_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
 
-/** Ordinals of what was found, best first, but last of all those beyond the first of each text. */
-function withoutCrowds(ranked: readonly EntryFacts[], maxOfText: number): number[] {
+/** Returns ranked ordinals with at most `maxOfText` of each text first and all others after them. */
+function limitPerText(ranked: readonly EntryFacts[], maxOfText: number): number[] {
   const counts = new Map<string, number>();
-  const isAmong = ranked.map(({ frequencies, length }) => {
+  const isWithinLimit = ranked.map(({ frequencies, length }) => {
     const text = JSON.stringify([length, ...frequencies]);
     counts.set(text, (counts.get(text) ?? 0) + 1);
     return (counts.get(text) as number) <= maxOfText;
   });
-  const among = ranked.filter((_, place) => isAmong[place]);
-  return [...among, ...ranked.filter((_, place) => !isAmong[place])].map(({ ordinal }) => ordinal);
+  const among = ranked.filter((_, place) => isWithinLimit[place]);
+  return [...among, ...ranked.filter((_, place) => !isWithinLimit[place])].map(({ ordinal }) => ordinal);
 }
 
-/** The kernel counts a term up to 255 times, and adds in 32-bit floats. */
+/** The kernel's frequencies saturate at 255, and it adds 32-bit floats. */
 const counted = (frequency: number) => Math.min(frequency, 255);
 
-describe('words in the recall index', () => {
-  it('find the best matches that scoring every memory finds', () => {
+describe('recall index words', () => {
+  it('returns the same best matches as scoring every memory', () => {
     fc.assert(
       fc.property(anyEntries, fc.integer({ min: 1, max: 50 }), (entries, count) => {
-        const index = indexOf(entries);
-        const found = ask(index, TERMS, everything, { count });
+        const index = buildIndex(entries);
+        const found = findOrdinals(index, TERMS, wholeNamespace, { count });
         const matches = getMatches(entries);
         const expected = entries
           .map(({ ordinal }) => ({ ordinal, match: matches.get(ordinal) as number }))
@@ -119,28 +121,28 @@ describe('words in the recall index', () => {
     );
   });
 
-  it('find no more of one text than is asked for, as long as there are others', () => {
-    const anyText = fc.record({ length: fc.constantFrom(4, 9), frequencies: fc.constantFrom(...FEW_TEXTS) });
-    const anyCrowd = fc.array(anyText, { maxLength: 60 }).map((drawn) => getEntries(...drawn));
-    const most = fc.integer({ min: 1, max: 5 });
+  it('returns at most maxOfText rows per text while other rows match', () => {
+    const anyText = fc.record({ length: fc.constantFrom(4, 9), frequencies: fc.constantFrom(...COLLIDING_TEXTS) });
+    const anyTexts = fc.array(anyText, { maxLength: 60 }).map((drawn) => getEntries(...drawn));
+    const maxPerText = fc.integer({ min: 1, max: 5 });
     fc.assert(
-      fc.property(anyCrowd, fc.integer({ min: 1, max: 50 }), most, (entries, count, maxOfText) => {
+      fc.property(anyTexts, fc.integer({ min: 1, max: 50 }), maxPerText, (entries, count, maxOfText) => {
         const matches = getMatches(entries);
         const ranked = entries.toSorted(
           (a, b) => (matches.get(b.ordinal) as number) - (matches.get(a.ordinal) as number) || b.ordinal - a.ordinal,
         );
-        const found = ask(indexOf(entries), TERMS, everything, { count, maxOfText });
-        expect(found).toEqual(withoutCrowds(ranked, maxOfText).slice(0, count));
+        const found = findOrdinals(buildIndex(entries), TERMS, wholeNamespace, { count, maxOfText });
+        expect(found).toEqual(limitPerText(ranked, maxOfText).slice(0, count));
       }),
       { numRuns: propertyRuns(100) },
     );
   });
 
-  it('find what was created in a time too, as far as that is in scope', () => {
+  it('returns rows created in a time range within the scope', () => {
     fc.assert(
       fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
-        const index = indexOf(entries);
-        const noWords = getWords(index, [], { ...everything, filter: { until: 40 } });
+        const index = buildIndex(entries);
+        const noWords = getWords(index, [], { ...wholeNamespace, filter: { until: 40 } });
         const found = noWords
           .best([], { count: 100, dated: { from, until, match: 0.5 } })
           .map((row) => index.ordinal(row));
@@ -152,9 +154,9 @@ describe('words in the recall index', () => {
     );
   });
 
-  it('find before others what was created in a time as well', () => {
+  it('ranks rows that match a word and a creation time first', () => {
     const frequencies = new Map([[11, 1]]);
-    const index = indexOf(
+    const index = buildIndex(
       getEntries({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
     );
     const found = getWords(index, [[11]])
@@ -163,12 +165,12 @@ describe('words in the recall index', () => {
     expect(found).toEqual([1, 2, 3]);
   });
 
-  it('are counted in the memories that were not distilled from others', () => {
+  it('excludes semantic memories from document frequencies', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
     const state = { expiresAt: null, superseded: false };
     const counted = () => {
-      const question = index.ask(everything);
+      const question = index.ask(wholeNamespace);
       const words = question.words([[7]]);
       return [question.memoryCount, ...words.documentFrequencies, words.best([1], { count: 10 }).length];
     };
@@ -183,7 +185,7 @@ describe('words in the recall index', () => {
     expect(counted()).toEqual([1, 1, 1]);
   });
 
-  it('are counted as memories come, change and go between questions as if they had all been there at once', () => {
+  it('keeps document frequencies equal to those of a rebuilt index as memories change', () => {
     type Change = Pick<EntryFacts, 'ordinal' | 'frequencies'> & { tier: 'episodic' | 'semantic' | 'gone' };
     const anyTerms = fc.subarray(TERMS).map((terms) => new Map(terms.map((term) => [term, 1])));
     const anyTier = fc.constantFrom<Change['tier']>('episodic', 'semantic', 'gone');
@@ -191,13 +193,13 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(fc.array(anyChange, { maxLength: 60 }), (changes) => {
         const index = new RecallIndex();
-        const held = new Map<number, Change>();
+        const current = new Map<number, Change>();
         for (const [revision, change] of changes.entries()) {
-          held.set(change.ordinal, change);
+          current.set(change.ordinal, change);
           put(index, change, revision);
-          const anew = new RecallIndex();
-          for (const memory of held.values()) put(anew, memory, 0);
-          expect(counts(index)).toEqual(counts(anew));
+          const rebuilt = new RecallIndex();
+          for (const memory of current.values()) put(rebuilt, memory, 0);
+          expect(counts(index)).toEqual(counts(rebuilt));
         }
       }),
       { numRuns: propertyRuns(100) },
@@ -210,15 +212,15 @@ describe('words in the recall index', () => {
     }
 
     function counts(index: RecallIndex): number[] {
-      return [index.ask(everything).memoryCount, ...getDocuments(index, singly(TERMS))];
+      return [index.ask(wholeNamespace).memoryCount, ...getDocumentFrequencies(index, toSingleTermWords(TERMS))];
     }
   });
 
-  it('tell how often each occurs in a memory, and in how many', () => {
+  it('returns term frequencies and document frequencies', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
-        const index = indexOf(entries);
-        const words = getWords(index, singly(TERMS));
+        const index = buildIndex(entries);
+        const words = getWords(index, toSingleTermWords(TERMS));
         expect(words.documentFrequencies).toEqual(
           TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
         );
@@ -232,8 +234,8 @@ describe('words in the recall index', () => {
     );
   });
 
-  it('count any of several terms as one word', () => {
-    const index = indexOf(
+  it('counts alternative terms as one word', () => {
+    const index = buildIndex(
       getEntries(
         { frequencies: new Map([[11, 2]]) },
         {
@@ -252,39 +254,41 @@ describe('words in the recall index', () => {
     expect([...words.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
 
-  it('of several terms may all be gone', () => {
+  it('handles a word whose alternative terms have no rows left', () => {
     const count = 3000;
     const gone = new Map([
       [11, 1],
       [12, 1],
     ]);
-    const index = indexOf(getEntries(...Array.from({ length: count }, () => ({ frequencies: gone }))));
+    const index = buildIndex(getEntries(...Array.from({ length: count }, () => ({ frequencies: gone }))));
     for (let ordinal = 1; ordinal <= count; ordinal++) index.takeOut(ordinal);
     index.tidy();
-    expect(getDocuments(index, [[11, 12]])).toEqual([0]);
+    expect(getDocumentFrequencies(index, [[11, 12]])).toEqual([0]);
     index.takeIn(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
     expect(
-      getDocuments(index, [
+      getDocumentFrequencies(index, [
         [11, 12],
         [12, 11],
       ]),
     ).toEqual([1, 1]);
   });
 
-  it('of a long list are all found', () => {
-    const index = indexOf(getEntries(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
+  it('finds all rows of a long postings list', () => {
+    const index = buildIndex(
+      getEntries(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))),
+    );
     const words = getWords(index, [[11]]);
     expect(words.documentFrequencies).toEqual([20_000]);
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
     expect([...words.frequencies(rows)]).toEqual(rows.map(() => 1));
-    expect(ask(index, [11], everything, { count: 3 })).toEqual([20_000, 19_999, 19_998]);
+    expect(findOrdinals(index, [11], wholeNamespace, { count: 3 })).toEqual([20_000, 19_999, 19_998]);
   });
 });
 
 function getMatches(entries: readonly EntryFacts[]): Map<number, number> {
   const documentFrequencies = TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length);
   const everyday = new Float64Array(TERMS.length);
-  const shares = wordShares({ memoryCount: entries.length, documentFrequencies, everyday });
+  const shares = getWordShares({ memoryCount: entries.length, documentFrequencies, everyday });
   const match = ({ length, frequencies }: EntryFacts) => {
     const damping = Math.min(DAMPING.most, DAMPING.least + DAMPING.perWord * length);
     return TERMS.reduce((sum, term, word) => {
@@ -295,37 +299,37 @@ function getMatches(entries: readonly EntryFacts[]): Map<number, number> {
   return new Map(entries.map((entry) => [entry.ordinal, match(entry)]));
 }
 
-describe('the scope of a question', () => {
+describe('recall index scope', () => {
   const term = new Map([[11, 1]]);
 
-  it('is one namespace', () => {
-    const index = indexOf(getEntries({ frequencies: term }, { frequencies: term, namespace: 8 }));
-    expect(ask(index, [11])).toEqual([1]);
-    expect(index.ask({ ...everything, namespace: 8 }).memoryCount).toBe(1);
-    expect(index.ask({ ...everything, namespace: 9 }).memoryCount).toBe(0);
-    expect(ask(index, [11], { ...everything, namespace: 9 })).toEqual([]);
+  it('is limited to one namespace', () => {
+    const index = buildIndex(getEntries({ frequencies: term }, { frequencies: term, namespace: 8 }));
+    expect(findOrdinals(index, [11])).toEqual([1]);
+    expect(index.ask({ ...wholeNamespace, namespace: 8 }).memoryCount).toBe(1);
+    expect(index.ask({ ...wholeNamespace, namespace: 9 }).memoryCount).toBe(0);
+    expect(findOrdinals(index, [11], { ...wholeNamespace, namespace: 9 })).toEqual([]);
   });
 
-  it('leaves out what has expired, and lets it in when the clock is set back', () => {
-    const index = indexOf(getEntries({ frequencies: term }, { frequencies: term }));
+  it('excludes expired memories and includes them again if the clock is set back', () => {
+    const index = buildIndex(getEntries({ frequencies: term }, { frequencies: term }));
     index.setState(2, { ...state, expiresAt: 50 });
-    expect(ask(index, [11], { ...everything, now: 50 })).toEqual([1]);
-    expect(ask(index, [11], { ...everything, now: 49 })).toEqual([2, 1]);
+    expect(findOrdinals(index, [11], { ...wholeNamespace, now: 50 })).toEqual([1]);
+    expect(findOrdinals(index, [11], { ...wholeNamespace, now: 49 })).toEqual([2, 1]);
     index.setState(2, state);
-    expect(ask(index, [11], { ...everything, now: 50 })).toEqual([2, 1]);
+    expect(findOrdinals(index, [11], { ...wholeNamespace, now: 50 })).toEqual([2, 1]);
   });
 
-  it('narrows to labels, times and tiers, all at once', () => {
+  it('filters by labels, creation times and tier together', () => {
     const entries = getEntries(
       { frequencies: term, labels: [21, 22], createdAt: 5 },
       { frequencies: term, labels: [21], createdAt: 6 },
       { frequencies: term, labels: [21, 22], createdAt: 7 },
       { frequencies: term, labels: [22, 21], createdAt: 8 },
     );
-    const index = indexOf(entries);
+    const index = buildIndex(entries);
     for (const { ordinal } of entries)
       index.setState(ordinal, { ...state, tier: ordinal === 4 ? 'working' : 'semantic' });
-    const scoped = (scope: Partial<Scope>) => ask(index, [11], { ...everything, ...scope });
+    const scoped = (scope: Partial<Scope>) => findOrdinals(index, [11], { ...wholeNamespace, ...scope });
     expect(scoped({ labels: [22] })).toEqual([4, 3, 1]);
     expect(scoped({ labels: [22, 21] })).toEqual([4, 3, 1]);
     expect(scoped({ labels: [22, 23] })).toEqual([]);
@@ -337,7 +341,7 @@ describe('the scope of a question', () => {
   });
 });
 
-describe('a question about users of whom there are few memories', () => {
+describe('recall index with a small user scope', () => {
   const model = { number: 1, modelId: 'm', dimensions: 8 };
   const [USER, SHARED, OTHER, AGENT, TAG] = [101, 102, 103, 104, 105];
   const anyOwned = fc.record({
@@ -366,7 +370,7 @@ describe('a question about users of whom there are few memories', () => {
 
   type Owned = EntryFacts & (typeof anyOwned extends fc.Arbitrary<infer Drawn> ? Drawn : never);
 
-  /** An index of these memories, between each of which others have so many. */
+  /** Returns an index of these memories with `others` memories of another user before each. */
   function indexAmong(owned: readonly Owned[], others: number): RecallIndex {
     const index = new RecallIndex(model);
     for (const [place, { vectors, state: own, ...facts }] of owned.entries()) {
@@ -374,14 +378,14 @@ describe('a question about users of whom there are few memories', () => {
         index.takeIn(packEntry({ ...facts, ordinal: 1000 * (place + 1) + other + 1, labels: [OTHER, AGENT, TAG] }));
       }
       const entry = packEntry({ ...facts, ordinal: 1000 * (place + 1) });
-      const made = vectors.map((components) => toInt8(Float32Array.from(unit([...components.slice(0, 7), 10]))));
+      const made = vectors.map((components) => toInt8(Float32Array.from(toUnit([...components.slice(0, 7), 10]))));
       index.takeIn(withVectors(entry, model.number, made));
       index.setState(1000 * (place + 1), own);
     }
     return index;
   }
 
-  it('is answered as if there were no others', () => {
+  it('returns the same results as an index without other users', () => {
     fc.assert(
       fc.property(
         fc.array(anyOwned, { maxLength: 30 }),
@@ -395,7 +399,7 @@ describe('a question about users of whom there are few memories', () => {
             const words = question.words([[11], [12, 13], [14, 2 ** 47, 77]]);
             const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: { from: 5, until: 25, match: 0.7 } });
             const rows = owned.map((_, place) => index.getRow(1000 * (place + 1)));
-            const near = question.nearest(toInt8(Float32Array.from(unit([1, 2, 3, 4, 5, 6, 7, 8]))), {
+            const near = question.nearest(toInt8(Float32Array.from(toUnit([1, 2, 3, 4, 5, 6, 7, 8]))), {
               count,
               maxOfText: 3,
             });
@@ -417,39 +421,39 @@ describe('a question about users of whom there are few memories', () => {
     );
   });
 
-  it('counts words and memories of the whole namespace', () => {
+  it('counts words and memories over the whole namespace', () => {
     const owned = getEntries({ labels: [USER], frequencies: new Map([[11, 1]]) });
     const others = Array.from({ length: 20 }, (_, i) => ({
       labels: [OTHER],
       frequencies: new Map(i < 5 ? [[11, 1]] : i < 8 ? [[12, 1]] : [[13, 1]]),
     }));
-    const index = indexOf(getEntries(...owned, ...others));
+    const index = buildIndex(getEntries(...owned, ...others));
     index.takeOut(21);
     index.setState(20, { ...state, tier: 'semantic' });
-    const question = index.ask({ ...everything, users: [USER] });
+    const question = index.ask({ ...wholeNamespace, users: [USER] });
     expect(question.memoryCount).toBe(19);
     expect(question.countDocuments([[11], [11, 12], [13], [999]])).toEqual([6, 9, 10, 0]);
   });
 });
 
-describe('memories that change', () => {
-  it('leave no trace when they are gone', () => {
+describe('recall index updates', () => {
+  it('equals an index that never had the removed memories', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.integer({ min: 1, max: 45 })), (entries, gone) => {
-        const index = indexOf(entries);
+        const index = buildIndex(entries);
         for (const ordinal of gone) index.takeOut(ordinal);
         index.tidy();
         const left = entries.filter(({ ordinal }) => !gone.includes(ordinal));
-        expectEqualIndexes(index, indexOf(left), left);
+        expectEqualIndexes(index, buildIndex(left), left);
       }),
       { numRuns: propertyRuns(100) },
     );
   });
 
-  it('are found by what they say now', () => {
+  it('finds changed memories by their current text', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), anyEntry)), (entries, changes) => {
-        const index = indexOf(entries);
+        const index = buildIndex(entries);
         const current = new Map(entries.map((entry) => [entry.ordinal, entry]));
         changes.forEach(([ordinal, change], revision) => {
           const before = current.get(ordinal);
@@ -459,13 +463,13 @@ describe('memories that change', () => {
           index.takeIn(packEntry(after));
         });
         const now = [...current.values()];
-        expectEqualIndexes(index, indexOf(now), now);
+        expectEqualIndexes(index, buildIndex(now), now);
       }),
       { numRuns: propertyRuns(100) },
     );
   });
 
-  it('by the thousand are cleared away, and those that stay are found', () => {
+  it('sweeps thousands of removed memories and still finds the others', () => {
     const count = 6000;
     const entries = getEntries(
       ...Array.from({ length: count }, (_, i) => ({
@@ -475,18 +479,18 @@ describe('memories that change', () => {
         ]),
       })),
     );
-    const index = indexOf(entries);
+    const index = buildIndex(entries);
     const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
     for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
     for (let step = 0; step < 5; step++) {
-      expect(getDocuments(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+      expect(getDocumentFrequencies(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
       index.tidy();
     }
-    expect(getDocuments(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
-    expectEqualIndexes(index, indexOf(left), left);
+    expect(getDocumentFrequencies(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+    expectEqualIndexes(index, buildIndex(left), left);
   });
 
-  it('a million times wear the index out', () => {
+  it('needs a rebuild after a million changes', () => {
     const index = new RecallIndex();
     const change = packEntry(plain);
     const takeIn = (revision: number) => {
@@ -494,12 +498,12 @@ describe('memories that change', () => {
       index.takeIn(change);
     };
     for (let revision = 0; revision <= 2 ** 20; revision++) takeIn(revision);
-    expect(index.isWorn).toBe(false);
+    expect(index.needsRebuild).toBe(false);
     takeIn(2 ** 20 + 1);
-    expect(index.isWorn).toBe(true);
+    expect(index.needsRebuild).toBe(true);
   });
 
-  it('leave terms behind that wear the index out as well, where more has gone than is in', () => {
+  it('needs a rebuild when removed terms outnumber live terms', () => {
     const termsEach = 2 ** 14;
     const frequencies = new Map(Array.from({ length: termsEach }, (_, i) => [i + 1, 1]));
     const change = packEntry({ ...plain, frequencies });
@@ -512,30 +516,30 @@ describe('memories that change', () => {
     };
     const index = new RecallIndex();
     for (let change = 0; change <= 64; change++) takeIn(index, 1);
-    expect(index.isWorn).toBe(false);
+    expect(index.needsRebuild).toBe(false);
     takeIn(index, 1);
-    expect(index.isWorn).toBe(true);
+    expect(index.needsRebuild).toBe(true);
     for (let ordinal = 2; ordinal <= 65; ordinal++) takeIn(index, ordinal);
-    expect(index.isWorn).toBe(false);
+    expect(index.needsRebuild).toBe(false);
   });
 
-  it('are told as the share of rows or of terms that has gone, the larger of both', () => {
+  it('reports the larger of the removed shares of rows and terms', () => {
     fc.assert(
       fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
-        const index = indexOf(entries);
+        const index = buildIndex(entries);
         for (const ordinal of gone) index.takeOut(ordinal);
         index.tidy();
         const isOut = ({ ordinal }: EntryFacts) => gone.includes(ordinal);
         const getShare = (count: (some: EntryFacts[]) => number) =>
           count(entries.filter(isOut)) / (count(entries) || 1);
         expect(index.size).toBe(entries.length - getRows(entries.filter(isOut)));
-        expect(index.goneShare).toBeCloseTo(Math.max(getShare(getRows), getShare(getTerms)), 10);
+        expect(index.removedShare).toBeCloseTo(Math.max(getShare(getRows), getShare(getTerms)), 10);
       }),
       { numRuns: propertyRuns(100) },
     );
   });
 
-  it('are refused where there is no room for what they say', () => {
+  it('throws IndexFullError when an entry does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
     const takeIn = (ordinal: number) => {
       const frequencies = new Map(Array.from({ length: 1000 }, (_, i) => [1000 * ordinal + i, 1]));
@@ -544,23 +548,23 @@ describe('memories that change', () => {
     for (let ordinal = 1; ordinal <= 50; ordinal++) takeIn(ordinal);
     expect(() => {
       for (let ordinal = 51; ordinal <= 500; ordinal++) takeIn(ordinal);
-    }).toThrow(NoRoom);
+    }).toThrow(IndexFullError);
   });
 
-  it('are found as before where there was no room for a question', () => {
+  it('stays usable after a query that does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
     const entries = Array.from({ length: 1000 }, (_, i) =>
       packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
     );
     for (const entry of entries) index.takeIn(entry);
-    const found = ask(index, [11]);
-    expect(() => ask(index, [11], everything, { count: 10_000_000 })).toThrow(NoRoom);
+    const found = findOrdinals(index, [11]);
+    expect(() => findOrdinals(index, [11], wholeNamespace, { count: 10_000_000 })).toThrow(IndexFullError);
     expect(index.describe([0, 1]).ordinals).toEqual(Float64Array.of(1, 2));
-    expect(ask(index, [11])).toEqual(found);
+    expect(findOrdinals(index, [11])).toEqual(found);
     expect(index.holds(entries)).toBe(true);
   });
 
-  it('are told from those for which there is no room where they are none', () => {
+  it('throws an error other than IndexFullError for a malformed entry', () => {
     const index = new RecallIndex();
     const entry = packEntry({ ...plain, ordinal: 1 });
     index.takeIn(entry);
@@ -575,27 +579,27 @@ describe('memories that change', () => {
 
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
-      count: index.ask(everything).memoryCount,
-      documents: getDocuments(index, singly(TERMS)),
-      found: ask(index, TERMS),
+      count: index.ask(wholeNamespace).memoryCount,
+      documents: getDocumentFrequencies(index, toSingleTermWords(TERMS)),
+      found: findOrdinals(index, TERMS),
       places: entries.map(({ ordinal }) => {
         const row = index.getRow(ordinal);
         const beside = [index.previous(row), index.next(row)];
-        return beside.map((neighbour) => (neighbour === NO_ROW ? 0 : index.ordinal(neighbour)));
+        return beside.map((neighbor) => (neighbor === NO_ROW ? 0 : index.ordinal(neighbor)));
       }),
     }));
     expect(asked).toEqual(rest[0]);
   }
 });
 
-describe('what is known of rows', () => {
-  it('stands in columns, in the order that was asked for', () => {
+describe('recall index row descriptions', () => {
+  it('returns columns in the requested row order', () => {
     const facts = getEntries(
       { length: 5, session: 9, speaker: 4_000_000_000, marks: 1 },
       { length: 7, session: 9 },
       { length: 0, session: 8, marks: 65_535, storedAt: 3000, importance: 1 },
     );
-    const index = indexOf(facts);
+    const index = buildIndex(facts);
     expect(Object.entries(index.describe([2, 0, 1])).map(([name, column]) => [name, ...column])).toEqual([
       ['ordinals', 3, 1, 2],
       ['createdAts', 1000, 1000, 1000],
@@ -611,27 +615,27 @@ describe('what is known of rows', () => {
     ]);
   });
 
-  it('tells texts of the same terms in the same order by the same number', () => {
-    const facts = getEntries(...[...FEW_TEXTS, ...FEW_TEXTS].map((frequencies) => ({ frequencies })));
-    const numbers = [...indexOf(facts).describe([...facts.keys()]).texts];
-    expect(numbers.slice(FEW_TEXTS.length)).toEqual(numbers.slice(0, FEW_TEXTS.length));
-    expect(new Set(numbers).size).toBe(FEW_TEXTS.length);
+  it('gives texts with the same terms in the same order the same number', () => {
+    const facts = getEntries(...[...COLLIDING_TEXTS, ...COLLIDING_TEXTS].map((frequencies) => ({ frequencies })));
+    const numbers = [...buildIndex(facts).describe([...facts.keys()]).texts];
+    expect(numbers.slice(COLLIDING_TEXTS.length)).toEqual(numbers.slice(0, COLLIDING_TEXTS.length));
+    expect(new Set(numbers).size).toBe(COLLIDING_TEXTS.length);
   });
 });
 
-describe('sessions', () => {
-  it('are in the order of time and then of arrival, however their memories arrive', () => {
+describe('recall index sessions', () => {
+  it('orders memories by creation time and then ordinal, whatever their arrival order', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ session: fc.nat({ max: 2 }), createdAt: fc.nat({ max: 300 }) }), { maxLength: 200 }),
         fc.array(fc.integer({ min: 1, max: 250 }), { maxLength: 30 }),
         (drawn, gone) => {
           const entries = getEntries(...drawn);
-          const index = indexOf(entries.slice(0, 150));
+          const index = buildIndex(entries.slice(0, 150));
           for (const ordinal of gone) index.takeOut(ordinal);
-          index.ask(everything);
+          index.ask(wholeNamespace);
           for (const entry of entries.slice(150)) index.takeIn(packEntry(entry));
-          index.ask(everything);
+          index.ask(wholeNamespace);
           const left = entries.filter(({ ordinal }) => ordinal > 150 || !gone.includes(ordinal));
           for (const session of [1, 2]) {
             const expected = left
@@ -646,19 +650,19 @@ describe('sessions', () => {
     );
   });
 
-  it('are in the same order where histories are filled in between questions', () => {
+  it('keeps the order when histories are imported between queries', () => {
     const anyHistory = fc.record({
       session: fc.constantFrom(1, 2),
       from: fc.nat({ max: 900 }),
       turns: fc.integer({ min: 1, max: 5 }),
-      // The last that came is where the next history would be sorted in from.
+      // The next insertion starts from the last inserted row, which is also removed sometimes.
       goes: fc.constantFrom(null, 0, 1, 250),
     });
     fc.assert(
       fc.property(fc.array(anyHistory, { maxLength: 40 }), (histories) => {
         const plainOnes = Array.from({ length: 300 }, (_, i) => ({ session: 1 + (i % 2), createdAt: 3 * i }));
         const entries = getEntries(...plainOnes);
-        const index = indexOf(entries);
+        const index = buildIndex(entries);
         const gone = new Set<number>();
         for (const { session, from, turns, goes } of histories) {
           for (let turn = 0; turn < turns; turn++) {
@@ -666,14 +670,14 @@ describe('sessions', () => {
             entries.push(entry);
             index.takeIn(packEntry(entry));
           }
-          index.ask(everything);
+          index.ask(wholeNamespace);
           if (goes !== null) {
             const ordinal = Math.max(1, entries.length - goes);
             gone.add(ordinal);
             index.takeOut(ordinal);
           }
         }
-        index.ask(everything);
+        index.ask(wholeNamespace);
         for (const session of [1, 2]) {
           const expected = entries
             .filter((entry) => entry.session === session && !gone.has(entry.ordinal))
@@ -687,9 +691,9 @@ describe('sessions', () => {
     );
   });
 
-  it('have no place for a memory that is in none', () => {
-    const index = indexOf(getEntries({}, {}));
-    index.ask(everything);
+  it('gives a memory without a session no neighbors', () => {
+    const index = buildIndex(getEntries({}, {}));
+    index.ask(wholeNamespace);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
     expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
   });
@@ -703,55 +707,55 @@ describe('sessions', () => {
   }
 });
 
-describe('vectors in the recall index', () => {
+describe('recall index vectors', () => {
   const model = { number: 3, modelId: 'three', dimensions: 384 };
-  const random = seeded(1);
-  const directions = Array.from({ length: 64 }, () => unit(Array.from({ length: model.dimensions }, () => random())));
+  const random = createRandom(1);
+  const directions = Array.from({ length: 64 }, () => toUnit(Array.from({ length: model.dimensions }, () => random())));
 
-  it('hold at least 99 of 100 of the true nearest ten of a float scan', () => {
-    const vectors = Array.from({ length: 20_000 }, meaning);
-    const quantised = vectors.map(toInt8);
+  it('finds at least 99 % of the ten nearest vectors of a float scan', () => {
+    const vectors = Array.from({ length: 20_000 }, randomEmbedding);
+    const quantized = vectors.map(toInt8);
     const index = new RecallIndex(model);
-    quantised.forEach((vector, i) => {
+    quantized.forEach((vector, i) => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [vector]));
     });
-    const queries = Array.from({ length: 50 }, meaning);
-    let held = 0;
+    const queries = Array.from({ length: 50 }, randomEmbedding);
+    let matched = 0;
     for (const query of queries) {
-      const question = index.ask(everything);
+      const question = index.ask(wholeNamespace);
       const near = question
         .nearest(toInt8(query), { count: 50 })
         .slice(0, 32)
         .map(({ row }) => row);
-      const exact = topTen(near, (row) => dotInt8(query, quantised[row] as Uint8Array));
-      const all = topTen([...vectors.keys()], (row) => dot(query, vectors[row] as Float32Array));
-      held += all.filter((row) => exact.includes(row)).length;
+      const exact = getTopTen(near, (row) => dotInt8(query, quantized[row] as Uint8Array));
+      const all = getTopTen([...vectors.keys()], (row) => dot(query, vectors[row] as Float32Array));
+      matched += all.filter((row) => exact.includes(row)).length;
     }
-    expect(held / (queries.length * 10)).toBeGreaterThanOrEqual(0.99);
+    expect(matched / (queries.length * 10)).toBeGreaterThanOrEqual(0.99);
   });
 
-  it('are told apart to a hundredth by four bits', () => {
+  it('computes four-bit cosines with a mean error below 0.01', () => {
     const index = new RecallIndex(model);
-    const vectors = Array.from({ length: 200 }, meaning);
+    const vectors = Array.from({ length: 200 }, randomEmbedding);
     vectors.forEach((vector, i) => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
-    const query = meaning();
+    const query = randomEmbedding();
     const cosines = index.cosines(toInt8(query), [...vectors.keys()]);
     const errors = vectors.map((vector, row) => Math.abs((cosines[row] as number) - dot(query, vector)));
     expect(Math.max(...errors)).toBeLessThan(0.025);
     expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
   });
 
-  it.each([1, 100, 384, 385, 768, 1536, MAX_DIMENSIONS])('may have %d dimensions', (dimensions) => {
+  it.each([1, 100, 384, 385, 768, 1536, MAX_DIMENSIONS])('finds vectors of %d dimensions', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const vectors = Array.from({ length: 30 }, () =>
-      Float32Array.from(unit(Array.from({ length: dimensions }, random))),
+      Float32Array.from(toUnit(Array.from({ length: dimensions }, random))),
     );
     vectors.forEach((vector, i) => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), 1, [toInt8(vector)]));
     });
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     vectors.forEach((vector, row) => {
       const [nearest] = question.nearest(toInt8(vector), { count: 1 });
       expect(nearest?.cosine).toBeCloseTo(1, 1);
@@ -759,38 +763,38 @@ describe('vectors in the recall index', () => {
     });
   });
 
-  it('of too many dimensions are refused', () => {
+  it('rejects a model with too many dimensions', () => {
     const model = { number: 1, modelId: 'one', dimensions: MAX_DIMENSIONS + 1 };
     expect(() => new RecallIndex(model)).toThrow('at most 3840 dimensions');
   });
 
-  it('answer with the nearest of a memory that has several', () => {
-    const [one, other, query] = [meaning(), meaning(), meaning()];
+  it('scores a memory with several vectors by the nearest', () => {
+    const [one, other, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const index = new RecallIndex(model);
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     const near = question.nearest(toInt8(query), { count: 2 });
     expect(near.map(({ row }) => row)).toEqual([0, 1]);
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
   });
 
-  it('are found behind any number of others that are all equally near', () => {
-    const [same, query] = [toInt8(meaning()), toInt8(meaning())];
+  it('finds the nearest vector behind thousands of tied ones', () => {
+    const [same, query] = [toInt8(randomEmbedding()), toInt8(randomEmbedding())];
     const index = new RecallIndex(model);
     const ties = 20_000;
     for (let ordinal = 1; ordinal <= ties; ordinal++) {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
     }
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     const near = question.nearest(query, { count: 50 });
     expect(near).toHaveLength(50);
     expect(near[0]?.row).toBe(ties);
   });
 
-  it('are found however many are asked for, the oldest of thousands too', () => {
-    const query = meaning();
+  it('finds the nearest vectors at any result count, including the oldest of thousands', () => {
+    const query = randomEmbedding();
     const index = new RecallIndex(model);
     const [near, all] = [100, 20_000];
     for (let ordinal = 1; ordinal <= all; ordinal++) {
@@ -798,7 +802,7 @@ describe('vectors in the recall index', () => {
       const entry = packEntry({ ...plain, ordinal });
       index.takeIn(withVectors(entry, model.number, [toInt8(Float32Array.from(vector ?? []))]));
     }
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     for (const count of [1, 500, 1366, 2000, 5000]) {
       const found = question.nearest(toInt8(query), { count });
       expect(found).toHaveLength(count);
@@ -807,9 +811,9 @@ describe('vectors in the recall index', () => {
     }
   });
 
-  it('of one text that hundreds of memories say leave room for other memories', () => {
+  it('returns other memories besides hundreds with the same text', () => {
     const index = new RecallIndex(model);
-    const texts = [meaning(), meaning(), meaning()].map(toInt8);
+    const texts = [randomEmbedding(), randomEmbedding(), randomEmbedding()].map(toInt8);
     for (let ordinal = 1; ordinal <= 900; ordinal++) {
       const text = ordinal % 3;
       const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[text + 1, 1]]) });
@@ -817,12 +821,12 @@ describe('vectors in the recall index', () => {
     }
     for (let ordinal = 901; ordinal <= 940; ordinal++) {
       const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[ordinal, 1]]) });
-      index.takeIn(withVectors(entry, model.number, [toInt8(meaning())]));
+      index.takeIn(withVectors(entry, model.number, [toInt8(randomEmbedding())]));
     }
     const near = (count: number, maxOfText?: number) => {
-      const question = index.ask(everything);
-      const wanted = maxOfText === undefined ? { count } : { count, maxOfText };
-      return question.nearest(texts[0] as Int8Vector, wanted).map(({ row }) => index.ordinal(row));
+      const question = index.ask(wholeNamespace);
+      const limits = maxOfText === undefined ? { count } : { count, maxOfText };
+      return question.nearest(texts[0] as Int8Vector, limits).map(({ row }) => index.ordinal(row));
     };
     const newest = [900, 897, 894, 891, 888];
     expect(near(5)).toEqual(newest);
@@ -833,30 +837,32 @@ describe('vectors in the recall index', () => {
     expect(all.slice(0, 52).filter((ordinal) => ordinal > 900)).toHaveLength(40);
   });
 
-  it('of a memory that has hundreds leave room for other memories', () => {
-    const query = meaning();
+  it('returns other memories besides one with hundreds of vectors', () => {
+    const query = randomEmbedding();
     const index = new RecallIndex(model);
     const nearly = Array.from({ length: 600 }, () =>
-      toInt8(Float32Array.from(unit([...query].map((component) => component + 0.01 * random())))),
+      toInt8(Float32Array.from(toUnit([...query].map((component) => component + 0.01 * random())))),
     );
     index.takeIn(withVectors(packEntry(plain), model.number, nearly));
     for (let ordinal = 2; ordinal <= 61; ordinal++) {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(meaning())]));
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(randomEmbedding())]));
     }
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     const rows = question.nearest(toInt8(query), { count: 50 }).map(({ row }) => row);
     expect(rows[0]).toBe(0);
     expect(new Set(rows).size).toBe(50);
   });
 
-  it('are measured by their eight bits, whether they were at hand or had to be asked for', () => {
-    const vectors = Array.from({ length: 40 }, () => [meaning(), ...(random() < 0.3 ? [meaning()] : [])].map(toInt8));
+  it('computes exact cosines from eight bits, whether vectors are cached or read', () => {
+    const vectors = Array.from({ length: 40 }, () =>
+      [randomEmbedding(), ...(random() < 0.3 ? [randomEmbedding()] : [])].map(toInt8),
+    );
     const index = new RecallIndex(model);
     for (const [i, some] of vectors.entries()) {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, some));
     }
     const rows = [...vectors.keys()];
-    const [query, another] = [meaning(), meaning()];
+    const [query, another] = [randomEmbedding(), randomEmbedding()];
     const exact = (to: Float32Array, row: number) =>
       Math.max(...(vectors[row] as Uint8Array[]).map((vector) => dotInt8(to, vector)));
     const asked: number[] = [];
@@ -874,9 +880,9 @@ describe('vectors in the recall index', () => {
     expect(asked).toEqual([...rows, ...ofSeveral]);
   });
 
-  it.each([1, 7, 100, 385])('of %d dimensions are measured by all of them', (dimensions) => {
+  it.each([1, 7, 100, 385])('computes exact cosines over all of %d dimensions', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
-    const getUnit = () => Float32Array.from(unit(Array.from({ length: dimensions }, random)));
+    const getUnit = () => Float32Array.from(toUnit(Array.from({ length: dimensions }, random)));
     const [query, vector] = [getUnit(), toInt8(getUnit())];
     index.takeIn(withVectors(packEntry(plain), 1, [vector]));
     for (let i = 0; i < 2; i++) {
@@ -884,31 +890,31 @@ describe('vectors in the recall index', () => {
     }
   });
 
-  it('are asked for again where they have changed, and where another had their place', () => {
+  it('reads a vector again after it changed or its cache slot was taken', () => {
     const index = new RecallIndex(model);
-    const [old, changed, query] = [meaning(), meaning(), meaning()];
+    const [old, changed, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const cosine = (row: number, vector: Float32Array) =>
       index.exactCosines(query, [row], () => [toInt8(vector)]).get(row) as number;
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(old)]));
     expect(cosine(0, old)).toBeCloseTo(dotInt8(query, toInt8(old)), 10);
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(changed)]));
     expect(cosine(0, changed)).toBeCloseTo(dotInt8(query, toInt8(changed)), 10);
-    // As many rows on as are at hand at most.
+    // The row number differs by the number of slots of the vector cache.
     for (const row of [16_384, 0]) {
-      const vector = meaning();
+      const vector = randomEmbedding();
       expect(cosine(row, vector)).toBeCloseTo(dotInt8(query, toInt8(vector)), 10);
     }
     index.takeOut(plain.ordinal);
     expect(index.exactCosines(query, [0], () => []).size).toBe(0);
   });
 
-  it('are not compared where another model made them, and go with their memory', () => {
-    const [vector] = [toInt8(meaning())];
+  it('ignores vectors of other models and of removed memories', () => {
+    const [vector] = [toInt8(randomEmbedding())];
     const index = new RecallIndex(model);
     index.takeIn(withVectors(packEntry(plain), 4, [vector]));
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
     index.takeIn(packEntry({ ...plain, ordinal: 3 }));
-    const nearest = () => index.ask(everything).nearest(vector, { count: 5 });
+    const nearest = () => index.ask(wholeNamespace).nearest(vector, { count: 5 });
     expect(nearest().map(({ row }) => row)).toEqual([1]);
     expect([...index.cosines(vector, [0, 2])]).toEqual([Number.NaN, Number.NaN]);
     index.takeOut(2);
@@ -916,23 +922,23 @@ describe('vectors in the recall index', () => {
     expect(nearest().map(({ row }) => row)).toEqual([0]);
   });
 
-  it('stay with their memories when others’ are cleared away', () => {
+  it('keeps vectors with their memories after sweeping others', () => {
     const index = new RecallIndex(model);
-    const vectors = Array.from({ length: 3000 }, meaning);
+    const vectors = Array.from({ length: 3000 }, randomEmbedding);
     vectors.forEach((vector, i) => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
     for (let ordinal = 1; ordinal <= 3000; ordinal++) if (ordinal % 2 === 1) index.takeOut(ordinal);
     index.tidy();
-    const question = index.ask(everything);
+    const question = index.ask(wholeNamespace);
     for (const row of [1, 1001, 2999]) {
       expect(question.nearest(toInt8(vectors[row] as Float32Array), { count: 1 })[0]?.row).toBe(row);
       expect(index.cosines(toInt8(vectors[row] as Float32Array), [row])[0]).toBeCloseTo(1, 1);
     }
   });
 
-  // As vectors of texts do, these lie near a few directions.
-  function meaning(): Float32Array {
+  // Like text embeddings, these vectors lie near a few directions.
+  function randomEmbedding(): Float32Array {
     const vector = new Float32Array(model.dimensions);
     for (let i = 0; i < 6; i++) {
       const direction = directions[Math.floor(((random() + 1) / 2) * directions.length)] as number[];
@@ -947,7 +953,7 @@ describe('vectors in the recall index', () => {
 });
 
 /** Returns the ten rows of the largest cosines. */
-function topTen(rows: readonly number[], getCosine: (row: number) => number): number[] {
+function getTopTen(rows: readonly number[], getCosine: (row: number) => number): number[] {
   const cosines = Float64Array.from(rows, getCosine);
   const tenth = cosines.toSorted().at(-10) ?? Number.NEGATIVE_INFINITY;
   return rows.filter((_, place) => (cosines[place] as number) >= tenth);
@@ -959,13 +965,13 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-function unit(components: number[]): number[] {
+function toUnit(components: number[]): number[] {
   const length = Math.hypot(...components);
   return components.map((component) => component / length);
 }
 
-/** Numbers from -1 to 1, the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
+/** Returns a generator of numbers from -1 to 1 (mulberry32). */
+function createRandom(seed: number): () => number {
   let at = seed;
   return () => {
     at = (at + 0x6d2b79f5) | 0;

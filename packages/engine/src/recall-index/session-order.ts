@@ -1,17 +1,17 @@
 import { NO_ROW } from '../ports/storage-search.ts';
 import type { Kernel } from './kernel.ts';
 
-/** Sessions of which it is remembered where rows were sorted in last. */
-const MAX_REMEMBERED = 1024;
+/** Maximum sessions whose last insertion position is cached. */
+const MAX_CACHED_SESSIONS = 1024;
 
 /**
- * Gives postponed rows their places: those that arrived with a time of creation far before the end of their session, as
- * histories do that are filled in later. All of a session are sorted in at once, in one walk along it: from its end, or,
- * where that leads there, from where the last were, since a history mostly comes in its order.
+ * Inserts postponed rows into their sessions. A row is postponed if its creation time lies far before the end of its
+ * session, as in imported histories. All postponed rows of a session are inserted in one walk from its end, or from the
+ * last insertion position if that is nearer, since histories mostly arrive in order.
  */
 export class SessionOrder {
   readonly #kernel: Kernel;
-  /** By session, the last of the rows that were sorted in last. */
+  /** The latest row of the last insertion, by session. */
   readonly #latest = new Map<number, number>();
 
   constructor(kernel: Kernel) {
@@ -34,48 +34,48 @@ export class SessionOrder {
     kernel.clearPostponed();
     for (const [session, rows] of bySession) {
       rows.sort((a, b) => (isBefore(kernel, a, b) ? -1 : 1));
-      this.#sortIn(session, rows);
+      this.#insertRows(session, rows);
     }
   }
 
-  /** Merges rows, which are in order, into the chain of their session, from behind the last of them. */
-  #sortIn(session: number, rows: number[]): void {
+  /** Merges sorted rows into the chain of their session, last row first. */
+  #insertRows(session: number, rows: number[]): void {
     const kernel = this.#kernel;
     const latest = rows.at(-1) as number;
-    let [placed, after] = this.#startFor(session, latest);
-    this.#remember(session, latest);
+    let [before, after] = this.#findStart(session, latest);
+    this.#cachePosition(session, latest);
     let row = rows.pop();
     while (row !== undefined) {
-      if (placed !== NO_ROW && isBefore(kernel, row, placed)) {
-        after = placed;
-        placed = kernel.previous(placed);
+      if (before !== NO_ROW && isBefore(kernel, row, before)) {
+        after = before;
+        before = kernel.previous(before);
         continue;
       }
-      kernel.join(placed, row);
-      kernel.join(row, after);
+      kernel.linkRows(before, row);
+      kernel.linkRows(row, after);
       if (after === NO_ROW) kernel.setLastRow(session, row);
       after = row;
       row = rows.pop();
     }
   }
 
-  /** A row of the session that is not far behind where a row belongs, and the next, which is behind it. */
-  #startFor(session: number, row: number): [placed: number, after: number] {
+  /** Returns a row to start the walk from, shortly after the given row's position, and its next row. */
+  #findStart(session: number, row: number): [before: number, after: number] {
     const kernel = this.#kernel;
-    const placed = this.#latest.get(session);
-    if (placed !== undefined && kernel.isLive(placed) !== 0) {
-      const after = kernel.next(placed);
-      if (after !== NO_ROW && isBefore(kernel, row, after)) return [placed, after];
+    const before = this.#latest.get(session);
+    if (before !== undefined && kernel.isLive(before) !== 0) {
+      const after = kernel.next(before);
+      if (after !== NO_ROW && isBefore(kernel, row, after)) return [before, after];
     }
     return [kernel.lastRow(session), NO_ROW];
   }
 
-  #remember(session: number, row: number): void {
+  #cachePosition(session: number, row: number): void {
     this.#latest.delete(session);
     this.#latest.set(session, row);
-    if (this.#latest.size <= MAX_REMEMBERED) return;
-    const [longestAgo] = this.#latest.keys();
-    this.#latest.delete(longestAgo as number);
+    if (this.#latest.size <= MAX_CACHED_SESSIONS) return;
+    const [leastRecent] = this.#latest.keys();
+    this.#latest.delete(leastRecent as number);
   }
 }
 

@@ -2,14 +2,14 @@ import { crc32 } from 'node:zlib';
 import { STATE_SIZE } from '@memoryd/minilm/parts';
 
 /*
- * The states of a memory's tokens as both databases keep them: for each part how many tokens it has (16 bits, little-endian)
- * and then their states, `STATE_SIZE` signed bytes each; at the end the CRC-32 of all this.
+ * The format in which databases store the token states of a memory. For each part: the number of tokens (16 bits,
+ * little-endian), then their states, `STATE_SIZE` signed bytes each. At the end: the CRC-32 of everything before.
  */
 
 const COUNT_BYTES = 2;
 export const CRC_BYTES = 4;
 
-/** Returns the states of some parts as one blob. */
+/** Packs the states of a text's parts into one blob. */
 export function packStates(parts: readonly Int8Array[]): Buffer {
   const bytes = parts.reduce((sum, part) => sum + COUNT_BYTES + part.length, 0);
   const packed = Buffer.alloc(bytes + CRC_BYTES);
@@ -23,8 +23,8 @@ export function packStates(parts: readonly Int8Array[]): Buffer {
   return packed;
 }
 
-/** Returns whether packed states are as they were packed. */
-export function areWhole(packed: Buffer): boolean {
+/** Returns whether packed states have a valid checksum. */
+export function areIntactStates(packed: Buffer): boolean {
   const bytes = packed.length - CRC_BYTES;
   return bytes >= 0 && packed.readUInt32LE(bytes) === crc32(packed.subarray(0, bytes));
 }

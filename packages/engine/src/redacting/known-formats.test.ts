@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { redactorContract } from '../ports/redactor.contract.ts';
 import { knownFormats } from './known-formats.ts';
 
-describe('the redactor of known formats', () => redactorContract(knownFormats));
+describe('known formats redactor', () => redactorContract(knownFormats));
 
-/** Letters and digits without a meaning, as many as wanted. Tokens are put together of them, so that none is in a source. */
+/**
+ * Returns meaningless letters and digits of a given length. Tokens are composed of them, so that the source contains no
+ * complete token.
+ */
 const random = (length: number) => 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI0tXvCyBk'.repeat(8).slice(0, length);
 const hex = (length: number) => '9f8e7d6c5b4a39281706f5e4d3c2b1a0'.repeat(4).slice(0, length);
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -12,7 +15,7 @@ const pem = (label: string) =>
   `-----BEGIN ${label}-----\n${`${random(64)}\n`.repeat(4)}${random(20)}==\n-----END ${label}-----`;
 const jwt = `${base64url({ alg: 'HS256', typ: 'JWT' })}.${base64url({ sub: '1234567890' })}.${random(43)}`;
 
-describe('what is taken out', () => {
+describe('known formats redactor redacts', () => {
   it.each<[kind: string, ...secrets: string[]]>([
     ['private-key', pem('PRIVATE KEY'), pem('RSA PRIVATE KEY'), pem('EC PRIVATE KEY'), pem('OPENSSH PRIVATE KEY')],
     [
@@ -114,21 +117,21 @@ describe('what is taken out', () => {
     ['X-Auth-Token: {}', 'credential', hex(32)],
     ['AccountKey={};EndpointSuffix=core', 'credential', `${random(86)}==`],
     ['my api key is {} for now', 'credential', random(24)],
-  ])('what stands in %s', (frame, kind, secret) => {
+  ])('the secret in %s', (frame, kind, secret) => {
     expect(knownFormats.redact(frame.replace('{}', () => secret))).toEqual({
       text: frame.replace('{}', `[redacted:${kind}]`),
       kinds: [kind],
     });
   });
 
-  it('one kind, the most telling, where several forms fit', () => {
+  it('the most specific kind if several formats match', () => {
     for (const frame of ['token={}', 'Authorization: Bearer {}', 'password is {}', '"api_key": "{}"']) {
       const token = `ghp_${random(36)}`;
       expect(knownFormats.redact(frame.replace('{}', token)).text).toBe(frame.replace('{}', '[redacted:github-token]'));
     }
   });
 
-  it('a private key of which only the beginning was quoted', () => {
+  it('a truncated private key', () => {
     const cut = pem('RSA PRIVATE KEY').slice(0, 150);
     expect(knownFormats.redact(`${cut}`).kinds).toEqual(['private-key']);
   });
@@ -136,43 +139,43 @@ describe('what is taken out', () => {
   it.each([
     [`https://ada:Tr0ub4dor&4111 1111 1111 1111@example.org`, 'https://ada:[redacted:password]@example.org'],
     [`password="Tr0ub4dor&4111 1111 1111 1111"`, 'password="[redacted:password]"'],
-  ])('a password that holds another secret with blanks: %s', (text, without) => {
+  ])('a password that contains another secret with blanks: %s', (text, without) => {
     expect(knownFormats.redact(text)).toEqual({ text: without, kinds: ['password'] });
   });
 
-  it('the next number, where a number before it only looks like a card', () => {
+  it('a card number after a number that is not one', () => {
     expect(knownFormats.redact('5501 4111 1111 1111 1111').text).toBe('5501 [redacted:payment-card]');
   });
 });
 
-describe('what stays', () => {
+describe('known formats redactor leaves', () => {
   const image = `data:image/png;base64,${Buffer.from(Array.from({ length: 30_000 }, (_, i) => (i * 7919 + (i >> 3)) & 255)).toString('base64')}`;
 
   it.each([
     ['a UUID', 'order 550e8400-e29b-41d4-a716-446655440000, session 018f3d1c-7b2a-7c3d-9e4f-0123456789ab'],
-    ['a hash of git', 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8 fixes 1a2b3c4'],
+    ['a git commit hash', 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8 fixes 1a2b3c4'],
     ['a digest', 'sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae'],
     [
-      'an integrity of a lock file',
+      'an integrity hash of a lock file',
       'sha512-FyyrDHZKEjXDpNJYvVsV960FiqQyXc/LlYmsxl2BcdMb2WPx0OGRVgTg55rPSyLSNMqP52R9r8geSp7apN3Ofg==',
     ],
     ['an ISBN', 'ISBN 978-3-16-148410-0, 9783161484100, 0-306-40615-2'],
     ['a telephone number', 'Call +49 1512 3456789, (555) 867-5309 or 0049-30-1234567.'],
     ['an account number', 'IBAN DE89 3704 0044 0532 0130 00, GB29 NWBK 6016 1331 9268 19, NL91 ABNA 0417 1640 00'],
-    ['a bank account beside a prefix of cards', 'DE12 4111 1111 1111 1111 00'],
-    ['a number that fails the sum', 'order 4111111111111112, 4111 1111 1111 1113'],
-    ['a number of no issuer', 'invoice 1234567812345670, tracking 9400110200881234567890'],
+    ['a bank account with the prefix of a card', 'DE12 4111 1111 1111 1111 00'],
+    ['a number with a wrong checksum', 'order 4111111111111112, 4111 1111 1111 1113'],
+    ['a number of an unknown issuer', 'invoice 1234567812345670, tracking 9400110200881234567890'],
     ['a long id', 'tweet 1790000000000000000, user 41111111111111111, row 12345678901234567890'],
     ['a time', '1700000000000, 20240115103000, 2024-01-15T10:30:00.000Z'],
-    ['a number with a fraction', '0.4111111111111111 and 4111111111111111.5 and 1.4111111111111111'],
-    ['a piece of a longer number', 'a4111111111111111, 4111111111111111b, 4111-1111-1111-1111-1111'],
+    ['a decimal number', '0.4111111111111111 and 4111111111111111.5 and 1.4111111111111111'],
+    ['a part of a longer number', 'a4111111111111111, 4111111111111111b, 4111-1111-1111-1111-1111'],
     ['an image', image],
     ['a version', 'node v20.20.2, token: v1.2.3-beta4, sha256-hashed secrets'],
     [
-      'talk of passwords',
+      'prose about passwords',
       'The password: required, 8-characters-min. Password is case-sensitive; passwords are hashed.',
     ],
-    ['talk of tokens', 'The token is base64url-encoded. Secret: nobody knows. tokens = 4096; max_tokens=128000'],
+    ['prose about tokens', 'The token is base64url-encoded. Secret: nobody knows. tokens = 4096; max_tokens=128000'],
     [
       'code that names a password',
       'const password = process.env.DB_PASSWORD_2; token = getToken2(user); secret = readSecret();',
@@ -186,10 +189,13 @@ describe('what stays', () => {
       'https://example.org:8443/a@b?c=d:e@f git@github.com:ada/repo.git mailto:ada@example.org',
     ],
     ['a public key', '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----'],
-    ['the heading of a key alone', 'A file that begins with -----BEGIN PRIVATE KEY----- and words after it.'],
+    ['a key header without data', 'A file that begins with -----BEGIN PRIVATE KEY----- and words after it.'],
     ['a slug', 'https://example.org/sk-learn-random-forest-tutorial-for-beginners/npm_run_build_and_more_of_it_all'],
-    ['what is no JWT', 'eyJhbGciOi.eyJzdWIi.c2ln and eyJub3QgYSBoZWFkZXI.eyJ4IjoxfQ.abcdefgh'],
-    ['a bearer of something', 'Bearer of responsibilities-and-duties; bearer bonds issued-in-the-nineteenth-century'],
+    ['a string that only resembles a JWT', 'eyJhbGciOi.eyJzdWIi.c2ln and eyJub3QgYSBoZWFkZXI.eyJ4IjoxfQ.abcdefgh'],
+    [
+      'the word "bearer" in prose',
+      'Bearer of responsibilities-and-duties; bearer bonds issued-in-the-nineteenth-century',
+    ],
     ['prose', 'Ada moved to Lyon in 2019, pays rent on the 3rd and is allergic to walnuts.'],
     ['prose in German', 'Das Geheimnis: Er hat im Schlüsselbund 12 Schlüssel, Zimmer B204, Kennzeichen M-AB 1234.'],
     ['prose in Japanese', '明日は午後3時に東京駅で会議があります。電話は03-1234-5678です。'],

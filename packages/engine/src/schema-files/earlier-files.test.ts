@@ -11,7 +11,7 @@ import { migrate } from '../storage/sqlite/migrate-file.ts';
 import { openForWriting } from '../storage/sqlite/open-connection.ts';
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
-import { embedded, type FilledFile, getContents, openAt } from './filled-file.fixture.ts';
+import { type FilledFile, getContents, openAt, waitUntilEmbedded } from './filled-file.fixture.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const MIGRATE = new URL('../../dist/storage/sqlite/migrate-file.js', import.meta.url);
@@ -23,8 +23,8 @@ const versions = readdirSync(FIXTURES)
   .map(Number);
 const OLDEST = Math.min(...versions);
 
-/** Steps of which the last one fails after much work, which fills more pages than SQLite holds back. */
-const failing = (how: string) => [
+/** Returns migrations whose last step fails after filling more pages than SQLite's cache holds. */
+const getFailingMigrations = (how: string) => [
   ...MIGRATIONS,
   `CREATE TABLE half (bytes);
    INSERT INTO half WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
@@ -32,23 +32,23 @@ const failing = (how: string) => [
    DELETE FROM memory; DROP TABLE recall_entry; ${how}`,
 ];
 
-/** Writes the file of an earlier schema to a path, and returns what it holds. */
+/** Writes the fixture of an earlier schema to a path and returns its expected contents. */
 function unpack(version: number, path: string): FilledFile {
   writeFileSync(path, gunzipSync(readFileSync(join(FIXTURES, `schema-${version}.db.gz`))));
   return JSON.parse(readFileSync(join(FIXTURES, `schema-${version}.json`), 'utf8')) as FilledFile;
 }
 
-it('has a fixture of the first schema and of each schema before the present one', () => {
+it('has a fixture of every earlier schema', () => {
   const earlier = Array.from({ length: MIGRATIONS.length - 1 }, (_, i) => i + 1);
   expect(versions).toEqual(expect.arrayContaining([1, ...earlier]));
   expect(Math.max(...versions)).toBeLessThanOrEqual(MIGRATIONS.length);
 });
 
 /**
- * What has to be true of a file once it is open, whichever version made it. The tests share one file, in their order: it is
- * opened first without a model, and then with one.
+ * Tests of a file after opening, whichever version wrote it. They share one file, in order: it is opened first without
+ * a model, then with one.
  */
-function behavesLikeNew(version: number): void {
+function testFile(version: number): void {
   let folder: string;
   let path: string;
   let filled: FilledFile;
@@ -67,11 +67,11 @@ function behavesLikeNew(version: number): void {
     rmSync(folder, { recursive: true });
   });
 
-  function bytesInFolder(): Buffer {
+  function readFolder(): Buffer {
     return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
   }
 
-  it('holds all that it held', async () => {
+  it('contains all its data', async () => {
     for (const [namespace, contents] of Object.entries(filled.contents)) {
       const ids = contents.memories.map(({ id }) => id);
       expect(await getContents(engine.namespace(namespace), ids)).toMatchObject(contents);
@@ -79,7 +79,7 @@ function behavesLikeNew(version: number): void {
     expect((await engine.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
   });
 
-  it('finds every memory that is in recall by its own words', async () => {
+  it('finds every memory in recall by its own words', async () => {
     for (const [namespace, { memories }] of Object.entries(filled.contents)) {
       for (const memory of memories.filter(({ merged_into }) => merged_into === null)) {
         const { results } = await engine
@@ -93,20 +93,20 @@ function behavesLikeNew(version: number): void {
     }
   });
 
-  it('knows the idempotency keys that were used', async () => {
+  it('recognizes used idempotency keys', async () => {
     const api = engine.namespace('default');
     const { key, request, id } = filled.repeated;
     expect(await api.store(request, { idempotencyKey: key })).toMatchObject({ id });
     await expect(api.store({ content: 'other' }, { idempotencyKey: key })).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 
-  it('holds nothing of what was forgotten', async () => {
+  it('contains nothing of forgotten memories', async () => {
     const api = engine.namespace('default');
     for (const id of filled.forgotten.ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect(bytesInFolder().includes(filled.forgotten.word)).toBe(false);
+    expect(readFolder().includes(filled.forgotten.word)).toBe(false);
   });
 
-  it('brings back what its newest run had evicted', async () => {
+  it('undoes the eviction of its latest run', async () => {
     const { namespace, runId, ids } = filled.evicted;
     const api = engine.namespace(namespace);
     for (const id of ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -114,16 +114,16 @@ function behavesLikeNew(version: number): void {
     for (const id of ids) expect((await api.memory(id)).tier).toBe('working');
   });
 
-  it('answers questions by meaning, and embeds what had waited', async () => {
+  it('embeds pending memories and finds them by embedding', async () => {
     await engine.close();
     engine = await openAt(path, () => now, { embedder: 'minilm' });
     for (const { namespace, query, id } of filled.asked) {
       const api = engine.namespace(namespace);
-      await embedded(api);
+      await waitUntilEmbedded(api);
       const { results } = await api.recall({ query, explain: true });
       const getEvidence = (one: (typeof results)[number] | undefined) => one?.explanation?.evidence;
       const answer = results.find((result) => result.id === id);
-      // One that shares no word with its question is nearest by meaning; another may say synonyms, and stand before it.
+      // A memory without words of the query must be nearest by embedding; one with synonyms may rank before it.
       const isByMeaningAlone = getEvidence(answer)?.words === 0;
       const meaning = (one: (typeof results)[number]) => getEvidence(one)?.meaning ?? 0;
       const ordered = isByMeaningAlone ? results.toSorted((a, b) => meaning(b) - meaning(a)) : results;
@@ -132,14 +132,14 @@ function behavesLikeNew(version: number): void {
     }
   });
 
-  it('distils no group anew whose semantic memory was forgotten', async () => {
+  it('does not distil a group again after its semantic memory was forgotten', async () => {
     const api = engine.namespace('team b');
-    await embedded(api);
+    await waitUntilEmbedded(api);
     await api.consolidate();
     expect((await api.stats()).semantic_count).toBe(0);
   });
 
-  it('takes every verb', async () => {
+  it('supports every operation', async () => {
     const api = engine.namespace('default');
     now += 3_600_000;
     const { id } = await api.store({ content: 'A heron stood in the shallows.', tags: ['bird'], session_id: 'today' });
@@ -162,12 +162,12 @@ function behavesLikeNew(version: number): void {
     await api.forgetMany({ session_id: 'today' });
     await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(api.memory(known?.id ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await embedded(api);
+    await waitUntilEmbedded(api);
     await engine.close();
-    for (const text of ['grey heron', known?.content ?? '']) expect(bytesInFolder().includes(text)).toBe(false);
+    for (const text of ['grey heron', known?.content ?? '']) expect(readFolder().includes(text)).toBe(false);
   });
 
-  it('has no two parts in the end that do not match', async () => {
+  it('passes the integrity check afterwards', async () => {
     await engine.close();
     const { storage } = await openSqlite({ path, workingMax: 10_000, recalls: false });
     expect(await storage.integrity()).toEqual([]);
@@ -175,9 +175,9 @@ function behavesLikeNew(version: number): void {
   });
 }
 
-describe.each(versions)('a file of schema %i', behavesLikeNew);
+describe.each(versions)('a file of schema %i', testFile);
 
-describe('an earlier file', () => {
+describe('migrating an earlier file', () => {
   let folder: string;
   let path: string;
 
@@ -187,7 +187,7 @@ describe('an earlier file', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const versionNow = () => {
+  const readVersion = () => {
     const file = new Sqlite(path, { readonly: true });
     try {
       return file.pragma('user_version', { simple: true });
@@ -196,9 +196,9 @@ describe('an earlier file', () => {
     }
   };
 
-  it.each(versions)('of schema %i becomes what a new file is', (version) => {
+  it.each(versions)('gives schema %i the schema of a new file', (version) => {
     unpack(version, path);
-    expect(versionNow()).toBe(version);
+    expect(readVersion()).toBe(version);
     const schemas = [path, join(folder, 'new.db')].map((name) => {
       const file = openForWriting(name);
       migrate(file);
@@ -209,7 +209,7 @@ describe('an earlier file', () => {
     expect(schemas[0]).toEqual(schemas[1]);
   });
 
-  it('takes a further step, and keeps what it holds', () => {
+  it('applies a further migration and preserves the data', () => {
     unpack(OLDEST, path);
     const file = openForWriting(path);
     const memories = () => file.prepare('SELECT * FROM memory ORDER BY ordinal').all();
@@ -218,20 +218,20 @@ describe('an earlier file', () => {
     expect(file.prepare('SELECT * FROM later').all()).toEqual([]);
     expect(memories()).toEqual(before);
     file.close();
-    expect(versionNow()).toBe(MIGRATIONS.length + 1);
+    expect(readVersion()).toBe(MIGRATIONS.length + 1);
   });
 
-  it('is left as it was, to the byte, when a step fails', () => {
+  it('leaves the file byte for byte unchanged if a migration fails', () => {
     unpack(OLDEST, path);
     const before = readFileSync(path);
     const file = openForWriting(path);
-    expect(() => migrate(file, failing('SELECT no_such_function();'))).toThrow(/no_such_function/);
+    expect(() => migrate(file, getFailingMigrations('SELECT no_such_function();'))).toThrow(/no_such_function/);
     file.close();
     expect(readdirSync(folder)).toEqual(['memory.db']);
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it('is left as it was when the process is killed in the midst of a step, and opens after that', async () => {
+  it('rolls back if the process is killed during a migration, and opens afterwards', async () => {
     const { contents, madeAt } = unpack(OLDEST, path);
     const script = `
       import { migrate } from '${MIGRATE}';
@@ -239,14 +239,14 @@ describe('an earlier file', () => {
       const file = openForWriting(process.argv[1]);
       file.function('die', { deterministic: false }, () => process.kill(process.pid, 'SIGKILL'));
       migrate(file, JSON.parse(process.argv[2]));`;
-    const args = ['--input-type=module', '--eval', script, path, JSON.stringify(failing('SELECT die();'))];
+    const args = ['--input-type=module', '--eval', script, path, JSON.stringify(getFailingMigrations('SELECT die();'))];
     expect(spawnSync(process.execPath, args).signal).toBe('SIGKILL');
-    expect(versionNow()).toBe(OLDEST);
+    expect(readVersion()).toBe(OLDEST);
     const engine = await openAt(path, () => madeAt, { embedder: 'none' });
     const expected = contents.default as FilledFile['contents'][string];
     const ids = expected.memories.map(({ id }) => id);
     expect(await getContents(engine.namespace('default'), ids)).toMatchObject(expected);
     await engine.close();
-    expect(versionNow()).toBe(MIGRATIONS.length);
+    expect(readVersion()).toBe(MIGRATIONS.length);
   });
 });

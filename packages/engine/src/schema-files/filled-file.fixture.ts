@@ -2,7 +2,7 @@ import type { ConsolidationResponse, Memory, MemoryApi, StatsResponse, StoreRequ
 import type { Engine } from '../engine.ts';
 import { openEngine } from '../open-engine.ts';
 
-/** What a namespace answers of all that it holds, but for what is worked out anew at each question. */
+/** The contents of a namespace, except values that are computed per request. */
 export interface NamespaceContents {
   memories: Omit<Memory, 'retention'>[];
   histories: { id: string; texts: string[] }[];
@@ -11,20 +11,20 @@ export interface NamespaceContents {
   counts: Pick<StatsResponse, 'working_count' | 'episodic_count' | 'semantic_count' | 'last_sleep_at'>;
 }
 
-/** What a file held when it was made, and what has to be true of it under every later version. */
+/** The contents of a file when it was written, which every later version must preserve. */
 export interface FilledFile {
-  /** Milliseconds since 1970 in UTC, of when it was closed: what expires and what is retained depends on it. */
+  /** Time at which it was closed, in milliseconds since 1970 in UTC; expiry and retention depend on it. */
   madeAt: number;
   contents: Record<string, NamespaceContents>;
-  /** Questions, and the memory that each has to find first, once all have vectors. */
+  /** Queries and the memory that each must return first once all memories are embedded. */
   asked: { namespace: string; query: string; id: string }[];
-  /** Memories without vectors. */
+  /** Number of memories without vectors. */
   pending: number;
-  /** A request that was made with an idempotency key, and what it was answered. */
+  /** A request that was made with an idempotency key, and the id that it returned. */
   repeated: { key: string; request: StoreRequest; id: string };
-  /** The newest run of a namespace, and the memories that it took out of a tier with a maximum. */
+  /** The latest run of a namespace and the memories that it evicted from a tier with a maximum. */
   evicted: { namespace: string; runId: string; ids: string[] };
-  /** Ids that were forgotten, and a word of which no byte is left. */
+  /** Forgotten ids, and a word of which no byte may remain. */
   forgotten: { ids: string[]; word: string };
 }
 
@@ -60,7 +60,7 @@ const DIALOGUE = [
 ];
 const FORGOTTEN_WORD = 'quillstone';
 
-/** Opens a file as the server would, without runs by themselves, and with a clock that stands until it is moved. */
+/** Opens a file as the server does, but without scheduled consolidation and with a fixed clock. */
 export async function openAt(
   dbPath: string,
   now: () => number,
@@ -83,12 +83,12 @@ export async function openAt(
   });
 }
 
-/** Resolves when every memory of a namespace has its vectors. */
-export async function embedded(api: MemoryApi): Promise<void> {
+/** Resolves when every memory of a namespace is embedded. */
+export async function waitUntilEmbedded(api: MemoryApi): Promise<void> {
   while ((await api.stats()).pending_embeddings > 0) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Makes a file of the present schema that holds something of everything, and answers what. */
+/** Writes a file of the current schema with data of every kind, and returns its contents. */
 export async function fillFile(dbPath: string): Promise<FilledFile> {
   let now = START;
   const ids: Record<string, string[]> = { default: [], 'team b': [], full: [] };
@@ -124,19 +124,19 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
   await store([{ content: 'The coupon is worth five euros.', expires_at: expiresAt }]);
   const [gone = ''] = await store([{ content: `The ${FORGOTTEN_WORD} stands by the gate.` }]);
   await api.forget(gone);
-  await embedded(api);
+  await waitUntilEmbedded(api);
   await consolidate(api);
 
   await store([{ content: 'Mara sold the last tomatoes of the Aldgrove greenhouse.', tags: ['garden'] }]);
   const teamB = engine.namespace('team b');
   await storeInto(teamB, 'team b', [...OTHERS, ...GREENHOUSE.map((content) => ({ content }))]);
-  await embedded(teamB);
+  await waitUntilEmbedded(teamB);
   await consolidate(teamB);
   const [declined] = (await teamB.memories({ tier: 'semantic' })).memories;
   if (!declined) throw new Error('nothing was distilled');
   await teamB.forget(declined.id);
   await storeInto(teamB, 'team b', [{ content: 'The hiking boots need new laces.' }]);
-  await embedded(teamB);
+  await waitUntilEmbedded(teamB);
   await teamB.undo(await consolidate(teamB));
   for (let times = 0; times < 3; times++) await api.recall({ query: 'Which pet needed surgery?', top_k: 1 });
   await engine.close();
@@ -148,14 +148,14 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
     'full',
     OTHERS.slice(0, 5).map((request, i) => ({ ...request, importance: i / 10 })),
   );
-  await embedded(full);
+  await waitUntilEmbedded(full);
   const fullRun = await consolidate(full);
   const { changes } = await full.consolidation({ id: fullRun });
   const evicted = changes.filter(({ reason }) => reason === 'maximum').map(({ memory_id }) => memory_id);
   if (evicted.length === 0) throw new Error('nothing was evicted');
   await engine.close();
 
-  // What is stored without a model waits for its vectors in the file.
+  // Memories stored without a model are pending in the file.
   engine = await openAt(dbPath, () => now, { embedder: 'none' });
   api = engine.namespace('default');
   store = (requests) => storeInto(api, 'default', requests);
@@ -187,7 +187,7 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
   };
 }
 
-/** What a namespace holds, asked by the ids of what was stored in it; those that are hidden are left out. */
+/** Returns the contents of a namespace, given the ids of its memories; hidden ones are omitted. */
 export async function getContents(api: MemoryApi, ids: readonly string[]): Promise<NamespaceContents> {
   const { memories: semantic } = await api.memories({ tier: 'semantic' });
   const memories: NamespaceContents['memories'] = [];
@@ -195,8 +195,8 @@ export async function getContents(api: MemoryApi, ids: readonly string[]): Promi
   for (const id of new Set([...ids, ...semantic.map((memory) => memory.id)])) {
     const memory = await api.memory(id).catch(() => undefined);
     if (!memory) continue;
-    const { retention, ...kept } = memory;
-    memories.push(kept);
+    const { retention, ...stored } = memory;
+    memories.push(stored);
     const { texts } = await api.history(id);
     histories.push({ id, texts: texts.map(({ content }) => content) });
   }

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
 import { fillFile } from './filled-file.fixture.ts';
 
-/* Writes a file of the present schema, packed, and what it holds: to be run once, before a schema gets a further step. */
+/* Writes a compressed file of the current schema and its contents. Run it once before adding a migration. */
 
 const name = fileURLToPath(new URL(`../../fixtures/schema-${MIGRATIONS.length}`, import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-'));

@@ -3,7 +3,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { DamagedDatabase, fromJson } from './damage.ts';
 
-/** Names under which recall finds what is no attribute. No attribute has them. */
+/** Label names for the fields of an index entry that are not attributes. No attribute has one of these names. */
 export const SESSION_LABEL = 'session';
 export const USER_LABEL = 'user';
 export const AGENT_LABEL = 'agent';
@@ -12,20 +12,24 @@ export const SPEAKER_LABEL = 'speaker';
 
 const TAG_ATTRIBUTE = 'tag';
 
-/** The name under which a metadata field is filtered. */
 function metadataAttribute(field: string): string {
   return `metadata.${field}`;
 }
 
-/** The longest name or value that is part of a key as it is, in UTF-16 units: PostgreSQL takes 2,704 bytes in all. */
+/**
+ * Maximum length of an attribute name or value that is stored as is, in UTF-16 units. A PostgreSQL index row holds at
+ * most 2,704 bytes.
+ */
 const MAX_KEY_LENGTH = 200;
 
-/** Returns a name or value as the table of attributes has it: a digest, after U+0001, of one that is too long. */
+/**
+ * Returns the stored form of an attribute name or value: the text itself, or U+0001 and its SHA-256 if it is too long.
+ */
 export function attributeKey(text: string): string {
   return text.length <= MAX_KEY_LENGTH && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;
 }
 
-/** What filters look for: tags, and metadata fields whose values are strings, numbers, booleans or null. */
+/** Yields the attributes that filters can match: tags, and metadata fields with a string, number, boolean or null. */
 export function* getAttributes(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
   for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
   for (const [field, value] of Object.entries(metadata)) {
@@ -33,7 +37,7 @@ export function* getAttributes(tags: readonly string[], metadata: Metadata): Ite
   }
 }
 
-/** The attributes of a memory by the JSON that its row holds, each once; undefined where that cannot be read. */
+/** Returns the distinct attributes of a memory row, or undefined if its JSON cannot be parsed. */
 export function attributesOfRow({
   tags,
   metadata,
@@ -50,12 +54,12 @@ export function attributesOfRow({
   }
 }
 
-/** Whether a filter lets every memory through. */
+/** Returns true if the filter has no condition. */
 export function isOpen(filter: MemoryFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
 
-/** The attributes that a filter asks for, by name and value. */
+/** Returns the attributes that a filter requires, as pairs of name and value. */
 export function filteredAttributes(filter: MemoryFilter): [string, string][] {
   const metadata = Object.entries(filter.metadata ?? {});
   return [

@@ -1,45 +1,49 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Most calls that wait to be committed, and most characters of memory text that wait with them. */
-const WAITING_CALLS_LIMIT = 10_000;
-const WAITING_CHARS_LIMIT = 64 * 1024 * 1024;
+/** Maximum queued calls, and maximum characters of memory text in them. */
+const MAX_QUEUED_CALLS = 10_000;
+const MAX_QUEUED_CHARS = 64 * 1024 * 1024;
 
-/** About how many memories, and characters of them, one transaction writes. */
+/** Approximate maximum of memories, and of characters of their texts, per transaction. */
 const BATCH_MEMORIES = 512;
 const BATCH_CHARS = 4 * 1024 * 1024;
 
-/** How much a call writes: memories, or what costs as much as one, and characters of memory text. */
+/**
+ * The size of a write: the number of memories (or of operations that cost as much) and the characters of their texts.
+ */
 export interface Load {
   memories?: number;
   chars?: number;
 }
 
-interface Waiting<Call, Answer> extends Required<Load> {
+interface QueuedCall<Call, Result> extends Required<Load> {
   call: Call;
-  resolve(answer: Answer): void;
+  resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 /**
- * Gathers the writes that arrive while a commit is under way, so that the next commit, and the one sync of the disk
- * that it costs, serves them all. `commit` answers for each call of a batch, in their order.
+ * Queue for group commit: the writes that arrive during a commit form the next batch, so that they share one commit and
+ * one disk sync. `commit` returns one result per call of a batch, in the same order.
  */
-export class BatchQueue<Call, Answer> {
-  readonly #commit: (calls: Call[]) => Promise<Answer[]>;
-  readonly #queue: Waiting<Call, Answer>[] = [];
+export class BatchQueue<Call, Result> {
+  readonly #commit: (calls: Call[]) => Promise<Result[]>;
+  readonly #queue: QueuedCall<Call, Result>[] = [];
   #chars = 0;
   #committing: Promise<void> | undefined;
 
-  constructor(commit: (calls: Call[]) => Promise<Answer[]>) {
+  constructor(commit: (calls: Call[]) => Promise<Result[]>) {
     this.#commit = commit;
   }
 
-  /** Resolves with what the commit of the call's batch answers for it. UNAVAILABLE when too much waits. */
-  run(call: Call, { memories = 1, chars = 0 }: Load = {}): Promise<Answer> {
-    if (this.#queue.length >= WAITING_CALLS_LIMIT || this.#chars + chars > WAITING_CHARS_LIMIT) {
-      return Promise.reject(new MemoryError('UNAVAILABLE', 'too many writes wait for the disk'));
+  /**
+   * Queues a call and resolves with its result once its batch is committed. Throws UNAVAILABLE if the queue is full.
+   */
+  run(call: Call, { memories = 1, chars = 0 }: Load = {}): Promise<Result> {
+    if (this.#queue.length >= MAX_QUEUED_CALLS || this.#chars + chars > MAX_QUEUED_CHARS) {
+      return Promise.reject(new MemoryError('UNAVAILABLE', 'too many writes are waiting for the disk; retry later'));
     }
-    const done = new Promise<Answer>((resolve, reject) => {
+    const done = new Promise<Result>((resolve, reject) => {
       this.#queue.push({ call, memories, chars, resolve, reject });
       this.#chars += chars;
     });
@@ -47,7 +51,7 @@ export class BatchQueue<Call, Answer> {
     return done;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.#committing;
   }
@@ -56,30 +60,30 @@ export class BatchQueue<Call, Answer> {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
       try {
-        const answers = await this.#answersFor(batch);
-        batch.forEach((waiting, i) => {
-          waiting.resolve(answers[i] as Answer);
+        const results = await this.#commitBatch(batch);
+        batch.forEach((queued, i) => {
+          queued.resolve(results[i] as Result);
         });
       } catch (error) {
-        for (const waiting of batch) waiting.reject(error);
+        for (const queued of batch) queued.reject(error);
       }
     }
     this.#committing = undefined;
   }
 
-  // Apart, so that what a commit throws at once is a rejection too, for which the queue waits.
-  async #answersFor(batch: readonly Waiting<Call, Answer>[]): Promise<Answer[]> {
-    return this.#commit(batch.map((waiting) => waiting.call));
+  // Async, so that an exception thrown synchronously by `commit` becomes a rejection.
+  async #commitBatch(batch: readonly QueuedCall<Call, Result>[]): Promise<Result[]> {
+    return this.#commit(batch.map((queued) => queued.call));
   }
 
-  #takeBatch(): Waiting<Call, Answer>[] {
+  #takeBatch(): QueuedCall<Call, Result>[] {
     let count = 0;
     let memories = 0;
     let chars = 0;
-    for (const waiting of this.#queue) {
-      memories += waiting.memories;
-      if (count > 0 && (memories > BATCH_MEMORIES || chars + waiting.chars > BATCH_CHARS)) break;
-      chars += waiting.chars;
+    for (const queued of this.#queue) {
+      memories += queued.memories;
+      if (count > 0 && (memories > BATCH_MEMORIES || chars + queued.chars > BATCH_CHARS)) break;
+      chars += queued.chars;
       count++;
     }
     this.#chars -= chars;

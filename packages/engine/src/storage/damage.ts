@@ -1,36 +1,36 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** What an operator can do about a database whose bytes are not as they were written. */
+/** Message for a corrupted database. It tells an operator how to recover. */
 export const DAMAGED =
-  'the database is damaged; restore a backup (`memoryd verify` tells what is wrong with a database file)';
+  'the database is damaged; restore a backup (`memoryd verify` reports what is wrong with a database file)';
 
 /**
- * Something read from the database cannot have been written there: the disk, or whatever copied or wrote it, has
- * changed it. UNAVAILABLE to callers, of whom none is at fault.
+ * Error for corrupted data: a value that memoryd cannot have written. Callers get UNAVAILABLE, because the request is
+ * not at fault.
  */
 export class DamagedDatabase extends MemoryError {
-  /** @param what what cannot be, such as "memory 7 has tags that are no JSON" */
+  /** @param what the corrupted item, such as "memory 7 has tags that are not valid JSON" */
   constructor(what: string) {
     super('UNAVAILABLE', `${DAMAGED}: ${what}`);
   }
 }
 
-/** Whether an error says that the database is damaged. */
+/** Returns true if the error reports a corrupted database. */
 export function isDamage(error: unknown): error is MemoryError {
   return error instanceof MemoryError && error.message.startsWith(DAMAGED);
 }
 
-/** The value that a column of JSON holds. Throws DamagedDatabase where it holds none. */
+/** Parses a JSON column. Throws DamagedDatabase if the text is not valid JSON. */
 export function fromJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new DamagedDatabase('a row holds JSON that cannot be read');
+    throw new DamagedDatabase('a row has invalid JSON');
   }
 }
 
-/** The text that a column holds. Throws DamagedDatabase where a damaged row gives anything else. */
+/** Returns the value of a text column. Throws DamagedDatabase if the value is not a string. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw new DamagedDatabase('a row holds bytes in the place of a text');
+  throw new DamagedDatabase('a text column has a value that is not text');
 }

@@ -1,36 +1,36 @@
 import { hash } from 'node:crypto';
-import { ownCopy } from '../core/text/fold.ts';
+import { copyString } from '../core/text/fold.ts';
 import type { Digest } from '../recall-index/entry.ts';
 
 /*
- * The index of words keeps digests of terms, never terms: the first 48 bits of the SHA-256 of the namespace and the
- * term. So a namespace sees only its own postings and frequencies, every script and sign is a term like any other, and
- * no word of a forgotten memory can stay behind in the structure of an index. Two of 100,000 terms share a digest with
- * a chance of 2 in 100,000; they would then count as one term. Namespaces and what filters ask for are digests too.
+ * The term index stores digests instead of terms: the first 48 bits of the SHA-256 of the namespace and the term. This
+ * separates the postings and frequencies of namespaces, treats every script alike, and leaves no word of a forgotten
+ * memory in the index. Among 100,000 terms, the probability that any two share a digest is 2 in 100,000; they would
+ * then count as one term. Namespaces and filter values are stored as digests too.
  */
 const DIGEST_HEX_DIGITS = 12;
 
-/** Terms whose digests are kept at hand, over all namespaces, and how long they are at most, in UTF-16 units: as words are. */
-const KNOWN_LIMIT = 50_000;
+/** Maximum number of cached digests over all namespaces, and maximum length of a cached term in UTF-16 units. */
+const MAX_CACHED_TERMS = 50_000;
 const MAX_CACHED_CHARS = 64;
-let known = new Map<string, Map<string, Digest>>();
-let knownCount = 0;
+let cache = new Map<string, Map<string, Digest>>();
+let cachedCount = 0;
 
-/** The digest of a namespace's term. */
+/** Returns the digest of a term in a namespace. */
 export function termDigest(namespace: string, term: string): Digest {
   if (term.length > MAX_CACHED_CHARS) return getDigest(namespace, term);
-  let terms = known.get(namespace);
+  let terms = cache.get(namespace);
   const found = terms?.get(term);
   if (found !== undefined) return found;
-  if (knownCount >= KNOWN_LIMIT) {
-    known = new Map();
-    knownCount = 0;
+  if (cachedCount >= MAX_CACHED_TERMS) {
+    cache = new Map();
+    cachedCount = 0;
     terms = undefined;
   }
-  if (!terms) known.set(namespace, (terms = new Map()));
+  if (!terms) cache.set(namespace, (terms = new Map()));
   const digest = getDigest(namespace, term);
-  terms.set(ownCopy(term), digest);
-  knownCount++;
+  terms.set(copyString(term), digest);
+  cachedCount++;
   return digest;
 }
 
@@ -38,7 +38,7 @@ export function namespaceDigest(namespace: string): Digest {
   return termDigest('', namespace);
 }
 
-/** The digest of what a memory is found by besides its words. Terms have no U+0000, so none is a label. */
+/** Returns the digest of a label, such as a tag or a session. Terms have no U+0000, so no term equals a label. */
 export function labelDigest(namespace: string, name: string, value: string): Digest {
   return termDigest(namespace, `${name}\0${value}`);
 }
@@ -47,29 +47,29 @@ function getDigest(namespace: string, term: string): Digest {
   return Number.parseInt(hash('sha256', `${namespace}\0${term}`).slice(0, DIGEST_HEX_DIGITS), 16);
 }
 
-/** Stands for a group of memories with the texts that they have now, each as its id and revision, in any order. */
+/** Returns a digest of the ids and text revisions of a group of memories. Their order does not matter. */
 export function getGroupDigest(texts: readonly { id: string; revision: number }[]): Buffer {
   const named = texts.map(({ id, revision }) => `${id} ${revision}`);
   return hash('sha256', named.sort().join('\n'), 'buffer');
 }
 
 /**
- * Longer runs of combining marks than any writing has: normalising takes time by the square of their length, minutes
- * for a text of nothing else. A text with one is its own canonical form.
+ * Matches a run of combining marks that is longer than in any writing system. Normalization takes quadratic time in the
+ * length of such a run: minutes for a text that has only marks. Texts with such a run are not normalized.
  */
-const ENDLESS_MARKS = /(?<!\p{M})\p{M}{128}/u;
+const EXCESSIVE_MARKS = /(?<!\p{M})\p{M}{128}/u;
 
-/** The text under which memories are exact duplicates: Unicode NFC without white space around it. */
+/** Returns the text that exact duplicates share: Unicode NFC, trimmed. */
 export function canonicalText(content: string): string {
-  return ENDLESS_MARKS.test(content) ? content : content.normalize('NFC').trim();
+  return EXCESSIVE_MARKS.test(content) ? content : content.normalize('NFC').trim();
 }
 
-/** Equal for exact duplicates: the first 128 bits of the SHA-256 of the canonical text. */
+/** Returns the first 128 bits of the SHA-256 of the canonical text. Equal for exact duplicates. */
 export function textDigest(content: string): Buffer {
   return hash('sha256', canonicalText(content), 'buffer').subarray(0, 16);
 }
 
-/** For each of some digests the place of the first that is equal. */
+/** Returns, for each digest, the index of the first equal digest. */
 export function firstEqual(digests: readonly string[]): Int32Array {
   const firsts = new Map<string, number>();
   return Int32Array.from(digests, (digest, place) => {

@@ -1,33 +1,34 @@
-/** Waiting memories that one call goes past, whether or not they can be looked at now. */
+/** Maximum queued memories that one call examines, whether or not they are ready. */
 export const PASSED_AT_ONCE = 256;
 
-/** Nearest memories that are looked at for each vector of a candidate: several times as many as a group has. */
+/** Nearest memories examined per vector of a candidate: several times the size of a group. */
 export const NEAREST = 32;
 
-/** Vectors of a candidate by which its neighbours are looked for; a text of more parts is about no one thing. */
+/** Maximum vectors of a candidate used to find its neighbors. A text with more parts has no single topic. */
 export const MAX_VECTORS = 4;
 
-/** How much of a candidate's text is read for its words. */
+/** Maximum characters of a candidate's text that are analyzed. */
 export const WORDS_CHARS = 8192;
 
-/** Memories whose likeness stands for that of any, and how many pairs of them chance could make alike. */
+/** Number of sampled memories, and minimum number of pairs for a reliable median. */
 const SAMPLED = 64;
 const MIN_PAIRS = 24;
 
-/** What pairs beyond a small sample are taken to be: two texts that have nothing in common, by most models. */
-const USUAL_COSINE = 0.1;
+/** Cosine that fills up a small sample: the typical value of most models for two unrelated texts. */
+const UNRELATED_COSINE = 0.1;
 
-/** Times spread evenly from the first to the last, at which memories are sampled. */
+/** Returns sampling times, evenly spaced from `first` to `last`. */
 export function sampledTimes(first: number, last: number): number[] {
   return Array.from({ length: SAMPLED }, (_, i) => first + Math.floor(((last - first) * i) / SAMPLED));
 }
 
 /**
- * About the median cosine of memories that have nothing to do with each other, by the cosines of a sample's pairs:
- * neighbours in time are often about one matter, so each is held against one half of the sample away.
+ * Returns the approximate median cosine of unrelated memories.
+ *
+ * @param cosines cosines of sample pairs, half the sample apart, because memories close in time often share a topic
  */
 export function getBackground(cosines: readonly number[]): number {
   const enough = [...cosines];
-  while (enough.length < MIN_PAIRS) enough.push(USUAL_COSINE);
+  while (enough.length < MIN_PAIRS) enough.push(UNRELATED_COSINE);
   return enough.sort((a, b) => a - b)[Math.floor(enough.length / 2)] as number;
 }

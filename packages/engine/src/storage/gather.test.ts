@@ -3,7 +3,7 @@ import { foundBy, gather, MAX_SUCCESSORS, type Surroundings } from './gather.ts'
 
 const NO_ROW = -1;
 
-/** Rows in one session, in their order, of which none corrects another unless that is said. */
+/** Rows of one session in order. By default, no row supersedes another. */
 function around(rows: number, differences: Partial<Surroundings> = {}): Surroundings {
   return {
     isAllowed: () => true,
@@ -18,8 +18,8 @@ function around(rows: number, differences: Partial<Surroundings> = {}): Surround
 
 const foundRows = (rows: number[]) => foundBy(rows, [], [], rows.length);
 
-describe('what is gathered', () => {
-  it('has corrections of corrections, twice as many as are added at a time', () => {
+describe('gather', () => {
+  it('follows chains of superseding memories up to twice MAX_SUCCESSORS', () => {
     const apart = { previous: () => NO_ROW, next: () => NO_ROW };
     const chain = around(0, { ...apart, successor: (row) => row + 1 });
     const { admitted, rows } = gather(chain, foundRows([0]));
@@ -27,7 +27,7 @@ describe('what is gathered', () => {
     expect(rows).toEqual(Array.from({ length: admitted }, (_, row) => row));
   });
 
-  it('has the corrections of all that was found, however many each has', () => {
+  it('includes all superseding memories of every found row', () => {
     const apart = { previous: () => NO_ROW, next: () => NO_ROW };
     const each = around(0, { ...apart, successor: (row) => (row % 9 < 8 ? row + 1 : NO_ROW) });
     const found = Array.from({ length: 50 }, (_, i) => i * 9);
@@ -40,10 +40,10 @@ describe('what is gathered', () => {
     [4, [0, 1, 2, 3, 4]],
     [5, [0, 1, 2, 3, 4, 5]],
     [6, [0, 1, 5, 6, 7]],
-  ])('has what parts two that were found %d apart, where a passage goes on over it', (apart, expected) => {
+  ])('includes the rows between two found rows that are %d apart, if they can form a passage', (apart, expected) => {
     const { rows, getPlaces } = gather(around(8), foundRows([0, apart]));
-    const told = [...new Set([...expected, apart + 1])].filter((row) => row < 8);
-    expect(rows.toSorted((a, b) => a - b)).toEqual(told);
+    const expectedRows = [...new Set([...expected, apart + 1])].filter((row) => row < 8);
+    expect(rows.toSorted((a, b) => a - b)).toEqual(expectedRows);
     expect([...getPlaces([0, apart, 99, NO_ROW])]).toEqual([0, 1, NO_ROW, NO_ROW]);
   });
 });

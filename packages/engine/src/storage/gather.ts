@@ -1,33 +1,35 @@
-import { PASSAGE_DISTANCE } from '../core/ranking/conversation.ts';
+import { MAX_PASSAGE_DISTANCE } from '../core/ranking/conversation.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 
-/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. Set, not measured. */
+/** Share of the pool, from the best, whose neighbors may join the pool. Chosen, not measured. */
 const LIFTING_SHARE = 0.4;
 
 /**
- * Of memories with one text, so many are among what words, or vectors, find, as long as there are others: enough to choose
- * the best of them by. Set, not measured.
+ * Maximum candidates with the same text, for words and for vectors. Further ones only fill remaining slots. Chosen, not
+ * measured.
  */
 export const MAX_PER_TEXT = 8;
 
-/** Most memories that are admitted only because they correct one that was found. */
+/** Maximum memories that one pass adds only because they supersede a candidate. */
 export const MAX_SUCCESSORS = 256;
 
 /**
- * Memories beside an admitted one, on each side, that are told where they part it from the next such: all that stand
- * between two that are in one passage.
+ * Maximum distance of returned neighbors on each side of an admitted memory. This covers all memories between two that
+ * are in one passage.
  */
-export const NEIGHBOUR_DISTANCE = PASSAGE_DISTANCE / 2;
+export const NEIGHBOUR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
 
-/** Rows that words and vectors found; a row is whatever number an adapter knows a memory in recall by. */
+/** Rows found by words and vectors. A row is the number by which an adapter identifies an index entry. */
 export interface Found {
   pool: readonly number[];
-  /** Those of the pool whose neighbours may be better than the last of it. */
+  /** The best rows of the pool. Their neighbors may join the pool. */
   lifting: readonly number[];
   tail: readonly number[];
 }
 
-/** What words and vectors found, each best first; what the vectors found beyond the pool is apart. */
+/**
+ * Combines the results of words and vectors, each best first. `tailByMeaning` has the vector results beyond the pool.
+ */
 export function foundBy(
   byWords: readonly number[],
   byMeaning: readonly number[],
@@ -45,35 +47,35 @@ function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], c
   return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
 }
 
-/** How memories in recall stand to each other, and to the query; `NO_ROW` where there is none. */
+/** Relations between index rows, and to the query. `NO_ROW` means that there is no such row. */
 export interface Surroundings {
-  /** Whether the query may be answered with it. */
+  /** Returns true if the row passes the filter of the query. */
   isAllowed(row: number): boolean;
-  /** The memory before and after it in its session. */
+  /** Returns the previous or next memory of the same session. */
   previous(row: number): number;
   next(row: number): number;
-  /** The memory that corrects it. */
+  /** Returns the memory that supersedes this one. */
   successor(row: number): number;
-  /** What it was distilled from. */
+  /** Returns the memories that this one was distilled from. */
   sources(row: number): readonly number[];
-  /** Those of some rows whose own words or meaning have anything to do with the query. */
+  /** Returns the rows that share a word with the query or have a positive cosine to it. */
   relevant(rows: readonly number[]): number[];
 }
 
-/** What is told of a query: rows in their order, and how they stand to each other. See `Signals`. */
-export interface Gathered {
+/** The candidates of a query in order, and their relations. See `Signals`. */
+export interface CandidateRows {
   rows: readonly number[];
   found: number;
   pool: number;
   admitted: number;
   supersededBy: Int32Array;
   distilledInto: Int32Array;
-  /** The places of rows that stand beside these, or `NO_ROW`; `NO_ROW` too for those that are not told of. */
-  getPlaces(beside: ArrayLike<number>): Int32Array;
+  /** Returns the index of each row among the candidates, or `NO_ROW` if it is not one. */
+  getPlaces(rows: ArrayLike<number>): Int32Array;
 }
 
-/** Gathers all that was found, what corrects it, what it was distilled from, and its neighbours. */
-export function gather(around: Surroundings, found: Found): Gathered {
+/** Collects the found rows, the rows that supersede them, their sources and their neighbors. */
+export function gather(around: Surroundings, found: Found): CandidateRows {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
@@ -93,15 +95,15 @@ export function gather(around: Surroundings, found: Found): Gathered {
     admitted,
     supersededBy: supersededBy(around, rows, admitted),
     distilledInto: distilledInto(around, rows, admitted),
-    getPlaces: (beside) => rows.getPlaces(beside),
+    getPlaces: (others) => rows.getPlaces(others),
   };
 }
 
 /**
- * Admits what corrects a memory with it, so that a correction in other words cannot be missed.
+ * Adds the memories that supersede the rows, so that a correction in other words is not missed.
  *
- * @param from the place of the first row whose successor has not been looked for
- * @returns that place afterwards: not the end where MAX_SUCCESSORS were added
+ * @param from index of the first row to examine
+ * @returns index of the first row not examined, before the end if MAX_SUCCESSORS were added
  */
 function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   let place = from;
@@ -114,7 +116,7 @@ function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   return place;
 }
 
-// A semantic memory is placed below its sources, and takes no place in the pool from them.
+// Sources come after the pool: a semantic memory ranks below its sources and must not displace them.
 function addSources(around: Surroundings, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {
@@ -123,35 +125,35 @@ function addSources(around: Surroundings, rows: Rows, from: number): void {
   }
 }
 
-// A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool.
-// It is admitted if its own words or meaning have anything to do with the query.
+// Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. It is
+// added only if it is relevant to the query itself.
 function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: Rows): void {
   const beside = new Set(lifting.flatMap((row) => [around.previous(row), around.next(row)]));
   const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && around.isAllowed(row));
   for (const row of around.relevant(allowed)) rows.add(row);
 }
 
-// What stands beside an answer, and the one or two memories that part two such, so that a passage goes on over them.
+// Adds direct neighbors, and the one or two memories between two admitted rows, so that a passage is not interrupted.
 function addNeighbours(around: Surroundings, rows: Rows): void {
   const admitted = rows.rows.slice();
   for (const row of admitted) {
     rows.addIfAny(around.previous(row));
     rows.addIfAny(around.next(row));
   }
-  const parting = admitted.flatMap((row) => partingAfter(around, row, rows));
-  for (const row of parting) rows.add(row);
+  const between = admitted.flatMap((row) => rowsBetween(around, row, rows));
+  for (const row of between) rows.add(row);
 }
 
-/** Those between what stands after a row and the next of some rows; none where they are more than two. */
-function partingAfter(around: Surroundings, row: number, rows: Rows): number[] {
-  const parting: number[] = [];
+/** Returns the rows between the direct successor of a row and the next collected row, if there are at most two. */
+function rowsBetween(around: Surroundings, row: number, rows: Rows): number[] {
+  const between: number[] = [];
   let at = row;
   for (let distance = 0; distance < 2 * NEIGHBOUR_DISTANCE; distance++) {
     at = around.next(at);
     if (at === NO_ROW) return [];
     if (distance === 0) continue;
-    if (rows.has(at)) return parting;
-    parting.push(at);
+    if (rows.has(at)) return between;
+    between.push(at);
   }
   return [];
 }
@@ -177,7 +179,7 @@ function distilledInto(around: Surroundings, rows: Rows, admitted: number): Int3
   return into;
 }
 
-/** Rows in the order in which they were added, each once; a place is where in that order. */
+/** Distinct rows in insertion order. A place is an index in that order. */
 class Rows {
   readonly rows: number[] = [];
   readonly #places = new Map<number, number>();
@@ -206,7 +208,7 @@ class Rows {
     return places;
   }
 
-  /** `NO_ROW` where it has not been added. */
+  /** Returns the index of a row, or `NO_ROW` if it was not added. */
   getPlace(row: number): number {
     return this.#places.get(row) ?? NO_ROW;
   }

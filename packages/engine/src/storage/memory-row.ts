@@ -2,7 +2,7 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import type { MemoryText, Page, PageRequest, RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
 import { asText, fromJson } from './damage.ts';
 
-/** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */
+/** A selected row with the public fields of a memory. `tags`, `metadata` and `derived_from` are JSON. */
 export interface MemoryRow {
   ordinal: number;
   id: string;
@@ -28,7 +28,10 @@ export interface MemoryRow {
   derived_from: string;
 }
 
-/** Of a memory that is told as an answer: what of it is told, and whether what corrects it has expired, null where nothing does. */
+/**
+ * A selected row with the fields of a recalled memory. `is_correction_expired` tells whether the superseding memory has
+ * expired; null if there is none.
+ */
 export type AnswerRow = Pick<
   MemoryRow,
   | 'ordinal'
@@ -43,11 +46,11 @@ export type AnswerRow = Pick<
   | 'superseded_by'
 > & { is_correction_expired: boolean | number | null };
 
-/** The columns of such a row, but for the last, to be selected from `memory m`. */
+/** The columns of `AnswerRow` in `memory m`, without `is_correction_expired`. */
 export const ANSWER_COLUMNS =
   'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
 
-/** A memory as recall tells of it: what has expired can be read no more, and corrects nothing. */
+/** Converts a row. An expired memory no longer supersedes others, since it cannot be read. */
 function toAnswered(row: AnswerRow): RecalledMemory {
   return {
     ordinal: row.ordinal,
@@ -90,10 +93,10 @@ export function toMemory(row: MemoryRow): StoredMemory {
   };
 }
 
-/** Most bytes of the JSON of a memory's fields that have a fixed size, their names included. */
+/** Maximum JSON bytes of the fixed-size fields of a memory, including field names. */
 const FIXED_FIELDS_BYTES = 1024;
 
-/** The memories of an answer in the order of their rows: as many as fit into `maxBytes` of JSON, and one at least. */
+/** Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one. */
 export function takeAnswered(
   rows: Iterable<AnswerRow>,
   maxBytes: number,
@@ -108,17 +111,17 @@ export function takeAnswered(
   return { memories, truncated: false };
 }
 
-/** At least the bytes that a memory takes as JSON. */
+/** Returns an upper bound for the JSON bytes of a memory. */
 function jsonBytes(row: MemoryRow): number {
   return textBytes(row) + Buffer.byteLength(row.metadata) + row.derived_from.length;
 }
 
-/** The same without its metadata and its sources, of which recall and transcripts do not tell. */
+/** Returns an upper bound without metadata and sources, which recall and transcripts omit. */
 export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
   return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
 }
 
-/** How rows become items: what they are, how many bytes of JSON at most, and after which place to go on. */
+/** Converts rows to items: the item, its maximum JSON bytes, and the place after which the next page starts. */
 interface Paging<Row, Item, Place> {
   toItem(row: Row): Item;
   getBytes(row: Row): number;
@@ -126,8 +129,9 @@ interface Paging<Row, Item, Place> {
 }
 
 /**
- * Takes rows into a page until its limit or size is reached. `rows` must be able to give one more than the limit, by
- * which it is known that another page follows.
+ * Fills a page up to its item limit or byte size.
+ *
+ * @param rows up to one row more than the limit, which shows that another page follows
  */
 export function takePage<Row, Item, Place>(
   rows: Iterable<Row>,
@@ -149,9 +153,9 @@ export function takePage<Row, Item, Place>(
 }
 
 /**
- * A page of memories.
+ * Fills a page of memories.
  *
- * @param getBytes bytes of JSON that one takes at most; all of it where absent
+ * @param getBytes maximum JSON bytes of a memory; defaults to all its fields
  */
 export function takeMemories<Place>(
   rows: Iterable<MemoryRow>,
@@ -162,13 +166,14 @@ export function takeMemories<Place>(
   return takePage(rows, request, total, { toItem: toMemory, getBytes, getPlace });
 }
 
-/** A text that a memory has or had, as both adapters select it. */
+/** A selected row with a current or earlier text of a memory. */
 export type TextRow = Omit<MemoryText, 'heldFrom'>;
 
 /**
- * A page of a memory's texts, each held from when the one before it was replaced. A place is a revision.
+ * Fills a page of the texts of a memory. Each text holds from the time when the one before it was replaced. A place is
+ * a revision.
  *
- * @param heldFrom from when the first of them held
+ * @param heldFrom time from which the first text of the page held
  */
 export function takeTexts(
   rows: Iterable<TextRow>,

@@ -2,50 +2,52 @@ import { getRetention, type Retainable } from '../core/retention.ts';
 import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
-/** A duplicate that would be merged, and what into. */
+/** A duplicate that would be merged, and the survivor. */
 export interface PlannedDuplicate {
   id: string;
   mergedInto: string;
 }
 
-/** What one reading of the memories that wait tells; `next` is after which to go on, absent behind the last. */
+/** The planned merges of one batch of candidates. `next` is the ordinal to continue after, absent at the end. */
 export interface PlannedMerge extends Planned<PlannedDuplicate> {
   next?: number;
 }
 
-/** Goes through the memories that wait to be merged, a reading at a time. See `Storage.planMerge`. */
+/** Plans merges over all merge candidates, one batch at a time. See `Storage.planMerge`. */
 export async function planMerge(
-  planAfter: (after: number, most: number) => Promise<PlannedMerge>,
-  most: number,
+  planAfter: (after: number, limit: number) => Promise<PlannedMerge>,
+  limit: number,
 ): Promise<Planned<PlannedDuplicate>> {
   const plan: Planned<PlannedDuplicate> = { total: 0, items: [] };
   for (let after: number | undefined = 0; after !== undefined; ) {
-    const some: PlannedMerge = await planAfter(after, most - plan.items.length);
-    plan.total += some.total;
-    plan.items.push(...some.items);
-    after = some.next;
+    const batch: PlannedMerge = await planAfter(after, limit - plan.items.length);
+    plan.total += batch.total;
+    plan.items.push(...batch.items);
+    after = batch.next;
   }
   return plan;
 }
 
-/** The duplicates of a group that would be merged into its first. */
+/** Returns the members of a group that would be merged into its first. */
 export function mergedIntoFirst([survivor, ...others]: readonly string[]): PlannedDuplicate[] {
   return survivor === undefined ? [] : others.map((id) => ({ id, mergedInto: survivor }));
 }
 
-/** Memories that one reading goes through, so that other work gets its turn between two. */
+/** Memories ranked per batch, so that other work can run between batches. */
 export const RANKED_AT_ONCE = 10_000;
 
-/** A memory of a tier, with what its retention rests on. */
+/** A memory with the fields that determine its retention. */
 export type Rankable = Retainable & Position & { id: string };
 
-/** The least retained of a reading; `next` is after which of them to go on, absent at the end of the tier. */
+/**
+ * The least retained memories of one batch. `next` is the position to continue after, absent at the end of the tier.
+ */
 export interface LeastRetained {
   least: RetainedMemory[];
   next?: Position;
 }
 
-/** Ranks a reading of a tier, in the order of creation. */
+/** Ranks one batch of a tier, given in creation order. */
 export function rank(rows: readonly Rankable[], count: number, now: number): LeastRetained {
   const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: getRetention(row, now) }));
   const last = rows.at(-1);
@@ -55,7 +57,7 @@ export function rank(rows: readonly Rankable[], count: number, now: number): Lea
   };
 }
 
-/** Goes through a tier, a reading at a time. */
+/** Returns the least retained memories of a tier, reading one batch at a time. */
 export async function leastRetained(
   readAfter: (after: Position | undefined) => Promise<LeastRetained>,
   count: number,
@@ -63,14 +65,14 @@ export async function leastRetained(
   let least: RetainedMemory[] = [];
   let after: Position | undefined;
   do {
-    const some = await readAfter(after);
-    least = getLeastRetained([...least, ...some.least], count);
-    after = some.next;
+    const batch = await readAfter(after);
+    least = getLeastRetained([...least, ...batch.least], count);
+    after = batch.next;
   } while (after);
   return least;
 }
 
-/** The least retained, the least first; of two that are retained alike, the older. */
+/** Returns the memories with the lowest retention, lowest first. Ties go to the older memory. */
 function getLeastRetained(memories: readonly RetainedMemory[], count: number): RetainedMemory[] {
   return memories.toSorted((a, b) => a.retention - b.retention || a.ordinal - b.ordinal).slice(0, count);
 }

@@ -8,7 +8,7 @@ import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
 
-/** What recall knows a memory by. */
+/** The fields of a memory that its index entry is built from. */
 export interface Recallable extends Owner {
   namespace: string;
   sessionId: string | null;
@@ -21,27 +21,27 @@ export interface Recallable extends Owner {
   content: string;
 }
 
-/** What recall knows of a text: its terms as digests, and its traits. */
+/** The indexed terms of a text, as digests, and its traits. */
 interface Words {
   frequencies: Map<Digest, number>;
-  /** Length in words that count. */
+  /** Length in indexed words. */
   length: number;
   /** See `Traits` in core/text. */
   speaker: number;
   marks: number;
-  /** The terms of the speaker's name, in words. */
-  speakerTerms: string[];
+  /** The terms of the speaker's name, not digested. */
+  getSpeakerTerms: string[];
 }
 
 export function getWords({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
   const { frequencies, length } = termFrequencies(content);
   addTagWords(frequencies, tags);
   const { speakerName, speaker, marks } = readTraits(content, tags);
-  const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
-  return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
+  const getSpeakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
+  return { frequencies: digested(namespace, frequencies), length, speaker, marks, getSpeakerTerms };
 }
 
-// A tag says what a memory is about as a word does that occurs once. It is no part of the text, whose length stays.
+// Each tag term counts as one occurrence. Tags do not add to the length of the text.
 function addTagWords(frequencies: Map<string, number>, tags: readonly string[]): void {
   for (const tag of tags) {
     if (tag.startsWith(ROLE_TAG)) continue;
@@ -60,17 +60,17 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
-const MAX_ASKED = 512;
+/** Maximum query words that are looked up, and maximum that are searched: the rarest that occur in any memory. */
+const MAX_LOOKED_UP = 512;
 const MAX_WORDS = 64;
 
-/** What a query says; of its words, each any of some terms, some may have to be left out. See `rarestWords`. */
+/** Parses a query. Each word is a list of alternative terms. If there are too many words, see `rarestWords`. */
 export function askedWords(text: string): ReadQuery {
   const { words, isForeign } = readQuery(withoutAsides(text));
-  return { words: words.slice(0, MAX_ASKED), isForeign };
+  return { words: words.slice(0, MAX_LOOKED_UP), isForeign };
 }
 
-/** The kinds of the words that take part. */
+/** Returns the kinds of the searched words. */
 export function kindsOfWords(
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
   words: readonly string[][],
@@ -79,7 +79,7 @@ export function kindsOfWords(
   return getWordKinds({ text, date, words, isForeign }, english);
 }
 
-/** The synonyms of the words that take part. Words of another language only look like English ones, and have none. */
+/** Returns the synonyms of the searched words; none for a query in another language than English. */
 export function synonymsAmong(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
   return isForeign ? [] : getSynonyms(english, words);
 }
@@ -88,7 +88,11 @@ export function areTooMany(words: readonly string[][]): boolean {
   return words.length > MAX_WORDS;
 }
 
-/** The rarest of words, as many as take part, by how many memories hold each; those that none holds behind all others. */
+/**
+ * Returns the rarest words, up to the maximum that is searched. Words that occur in no memory come last.
+ *
+ * @param frequencies number of memories that contain each word
+ */
 export function rarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
   return words
     .map((word, i) => ({ word, frequency: frequencies[i] as number }))

@@ -10,17 +10,17 @@ import type { Synonym } from '../core/ranking/query-terms.ts';
 import { getCloseness, getNearest, readVocabulary } from './build/vocabulary.ts';
 import { english, MAX_SYNONYMS, packTable, SynonymTable } from './table.ts';
 
-const REMAKE = 'a table of other words than the model has: npm run synonyms';
+const REBUILD = 'the synonym table does not match the model: run npm run synonyms';
 
-/** One in so many terms of the table is looked at, with its synonyms. */
-const SAMPLED = 400;
+/** Interval of terms that are verified with their synonyms. */
+const SAMPLE_INTERVAL = 400;
 
-/** Of eight bits, and of processors that round differently. */
-const ROUNDING = 0.02;
+/** Error of eight bits and of CPUs that round differently. */
+const MAX_ERROR = 0.02;
 
 const getTerm = ({ term }: Synonym) => term;
 
-/** Of the words that stand for some terms. */
+/** Returns the vectors of the words that represent terms. */
 async function getVectors(terms: readonly string[]): Promise<Map<string, Float32Array>> {
   const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
   const model = await loadModel(BUILT_FOLDER);
@@ -32,32 +32,32 @@ async function getVectors(terms: readonly string[]): Promise<Map<string, Float32
   return new Map(different.map((term, i) => [term, (parts[i] as EmbeddedPart).vector]));
 }
 
-describe('the table of English synonyms', () => {
+describe('English synonym table', () => {
   const file = readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'));
   const table = new SynonymTable(file);
 
   it('has the words of the bundled model', async () => {
     const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
-    expect([...words.keys()], REMAKE).toEqual(table.terms);
+    expect([...words.keys()], REBUILD).toEqual(table.terms);
   });
 
-  it('has the nearest of each by the bundled model', async () => {
-    const sample = table.terms.filter((_, place) => place % SAMPLED === 0);
+  it('has the nearest words of each word by the bundled model', async () => {
+    const sample = table.terms.filter((_, place) => place % SAMPLE_INTERVAL === 0);
     const vectors = await getVectors([...sample, ...sample.flatMap((term) => table.getSynonyms(term).map(getTerm))]);
     for (const term of sample) {
       const synonyms = table.getSynonyms(term);
-      const told = new Map(synonyms.map((synonym) => [synonym.term, synonym.closeness]));
+      const closenessByTerm = new Map(synonyms.map((synonym) => [synonym.term, synonym.closeness]));
       const last = synonyms.length < MAX_SYNONYMS ? 0 : (synonyms.at(-1)?.closeness as number);
       for (const [other, vector] of vectors) {
         if (other === term) continue;
         const closeness = getCloseness(vectors.get(term) as Float32Array, vector);
-        const expected = told.get(other) ?? Math.min(last, closeness);
-        expect(Math.abs(closeness - expected), `${term} and ${other}: ${REMAKE}`).toBeLessThan(ROUNDING);
+        const expected = closenessByTerm.get(other) ?? Math.min(last, closeness);
+        expect(Math.abs(closeness - expected), `${term} and ${other}: ${REBUILD}`).toBeLessThan(MAX_ERROR);
       }
     }
   }, 60_000);
 
-  it('knows words by their stems, the closest synonyms first', () => {
+  it('returns synonyms by stem, closest first', () => {
     const synonyms = english.getSynonyms('doctor');
     expect(synonyms[0]?.term).toBe('physician');
     expect(synonyms.map(({ closeness }) => closeness)).toEqual(
@@ -68,22 +68,22 @@ describe('the table of English synonyms', () => {
   });
 });
 
-describe('a table of synonyms', () => {
+describe('synonym table', () => {
   const anyVectors = fc
     .array(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }), { maxLength: 40 })
     .map((all) => all.map((values) => Float32Array.from(values, (value) => value / (Math.hypot(...values) || 1))));
 
-  it('tells what was put in, to a part in 255', () => {
+  it('returns the stored synonyms, with closeness accurate to 1/255', () => {
     fc.assert(
       fc.property(anyVectors, (vectors) => {
         const terms = vectors.map((_, place) => `${'ab'.repeat(place)}c`);
-        const neighbours = [...getNearest(vectors)];
-        const table = new SynonymTable(packTable(terms, neighbours));
+        const neighbors = [...getNearest(vectors)];
+        const table = new SynonymTable(packTable(terms, neighbors));
         expect(table.terms).toEqual(terms);
-        for (const [place, { places, closeness }] of neighbours.entries()) {
+        for (const [place, { places, closeness }] of neighbors.entries()) {
           const synonyms = table.getSynonyms(terms[place] as string);
           expect(places.length).toBeLessThanOrEqual(MAX_SYNONYMS);
-          // Those that are hardly any nearer than none are left out.
+          // Synonyms whose closeness rounds to 0 are omitted.
           expect(synonyms.map(({ term }) => term)).toEqual(places.map((near) => terms[near]).slice(0, synonyms.length));
           for (const [i, value] of closeness.entries()) {
             expect(Math.abs((synonyms[i]?.closeness ?? 0) - value)).toBeLessThanOrEqual(0.5 / 255 + 1e-9);

@@ -3,24 +3,28 @@ import { createRequire } from 'node:module';
 import type { Synonym, Thesaurus } from '../core/ranking/query-terms.ts';
 
 /*
- * A table of synonyms in bytes: how many terms there are and how many bytes they take (32 bits each, little-endian); the
- * terms, each ended by a line feed; for each term the places of its synonyms among the terms (16 bits each); and in the
- * same order how close they are (8 bits each), where 0 is no synonym. Every term has room for as many synonyms.
+ * Binary format of a synonym table: the number of terms and their size in bytes (32 bits each, little-endian); the
+ * terms, each followed by a line feed; the places of each term's synonyms among the terms (16 bits each); and in the
+ * same order their closeness (8 bits each), where 0 means no synonym. Every term has the same number of slots.
  */
 const HEADER_BYTES = 8;
 const MAX_CLOSENESS = 255;
 
-/** Most synonyms of a term. */
+/** Maximum synonyms of a term. */
 export const MAX_SYNONYMS = 10;
 
-/** Places of a term's synonyms, the closest first, and how close each is, from 0 to 1. */
-export interface Neighbours {
+/** Places of a term's synonyms, closest first, and the closeness of each, from 0 to 1. */
+export interface Neighbors {
   places: number[];
   closeness: number[];
 }
 
-/** @param terms at most 65,536, of ASCII letters */
-export function packTable(terms: readonly string[], neighbours: readonly Neighbours[]): Uint8Array {
+/**
+ * Packs a synonym table.
+ *
+ * @param terms at most 65,536, of ASCII letters
+ */
+export function packTable(terms: readonly string[], neighbors: readonly Neighbors[]): Uint8Array {
   const text = Buffer.from(terms.map((term) => `${term}\n`).join(''), 'ascii');
   const cells = terms.length * MAX_SYNONYMS;
   const bytes = Buffer.alloc(HEADER_BYTES + text.length + cells * 3);
@@ -28,7 +32,7 @@ export function packTable(terms: readonly string[], neighbours: readonly Neighbo
   bytes.writeUInt32LE(text.length, 4);
   text.copy(bytes, HEADER_BYTES);
   const places = HEADER_BYTES + text.length;
-  for (const [term, { places: near, closeness }] of neighbours.entries()) {
+  for (const [term, { places: near, closeness }] of neighbors.entries()) {
     for (const [i, place] of near.slice(0, MAX_SYNONYMS).entries()) {
       const cell = term * MAX_SYNONYMS + i;
       bytes.writeUInt16LE(place, places + cell * 2);
@@ -38,7 +42,7 @@ export function packTable(terms: readonly string[], neighbours: readonly Neighbo
   return bytes;
 }
 
-/** Synonyms by terms, as `packTable` left them. */
+/** Reads a table written by `packTable`. */
 export class SynonymTable {
   readonly #terms: readonly string[];
   readonly #places: ReadonlyMap<string, number>;
@@ -57,12 +61,12 @@ export class SynonymTable {
     return this.#terms;
   }
 
-  /** Returns the place of a term. They stand in the order of a vocabulary, which has the most frequent words first. */
+  /** Returns the rank of a term by word frequency, starting at 0, or undefined. */
   getRank(term: string): number | undefined {
     return this.#places.get(term);
   }
 
-  /** The closest first. */
+  /** Returns the synonyms of a term, closest first. */
   getSynonyms(term: string): Synonym[] {
     const synonyms: Synonym[] = [];
     const first = (this.#places.get(term) ?? Number.NaN) * MAX_SYNONYMS;
@@ -78,10 +82,7 @@ export class SynonymTable {
 
 let table: SynonymTable | undefined;
 
-/**
- * English words and those nearest to them by the bundled model, from a file of the package that is read when a word is
- * first looked up; see build/make.ts.
- */
+/** English synonyms by the bundled model. The file is read on first use; build/make.ts writes it. */
 export const english: Thesaurus = {
   getSynonyms: (term) => getTable().getSynonyms(term),
   getRank: (term) => getTable().getRank(term),

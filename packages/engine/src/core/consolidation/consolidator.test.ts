@@ -8,11 +8,11 @@ import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
-import { syntheticIvSeal, uuidV7 } from '../../system.ts';
+import { createSeal, uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { Consolidator } from './consolidator.ts';
 import { ConsolidationSchedule } from './schedule.ts';
-import { type Recalled, recalledBy } from './self-check.ts';
+import { createRecallForCheck, type RecallForCheck } from './self-check.ts';
 import type { TierMaxima } from './steps.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +34,7 @@ beforeEach(() => {
 
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
 const newLog = () => new EventLog(clock, uuidV7);
-const recall: Recalled = (...asked) => recalledBy({ storage, clock })(...asked);
+const recall: RecallForCheck = (...asked) => createRecallForCheck({ storage, clock })(...asked);
 const consolidator = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled = recall) =>
   new Consolidator({
     storage,
@@ -54,24 +54,24 @@ type Fields = Partial<Pick<NewMemory, 'content' | 'sessionId' | 'storedAt' | 'ex
 
 const makeMemory = (id: string, fields: Fields = {}) => newMemory({ id, createdAt: now, ...fields });
 
-async function keep(id: string, fields: Fields = {}): Promise<number> {
+async function store(id: string, fields: Fields = {}): Promise<number> {
   const stored = await storage.store(makeMemory(id, fields));
   if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
   return stored.ordinal;
 }
 
 /** Stores memories in one commit. */
-async function keepAll(count: number, fields: Fields = {}): Promise<void> {
+async function storeAll(count: number, fields: Fields = {}): Promise<void> {
   await storage.storeMany(Array.from({ length: count }, (_, i) => makeMemory(`m${i}`, fields)));
 }
 
 const runs = () => events.filter((event) => event.event === 'consolidation_completed').length;
 
 describe('consolidation', () => {
-  it('promotes, merges and expires, and says how much', async () => {
-    for (const id of ['a', 'b', 'c']) await keep(id);
-    for (const id of ['duplicate 1', 'duplicate 2', 'duplicate 3']) await keep(id, { content: 'same' });
-    await keep('expired', { expiresAt: now });
+  it('promotes, merges and evicts, and returns the counts', async () => {
+    for (const id of ['a', 'b', 'c']) await store(id);
+    for (const id of ['duplicate 1', 'duplicate 2', 'duplicate 3']) await store(id, { content: 'same' });
+    await store('expired', { expiresAt: now });
     expect(await consolidator().consolidate('default', 0)).toMatchObject({
       state: 'completed',
       startedAt: now,
@@ -85,26 +85,26 @@ describe('consolidation', () => {
     });
   });
 
-  it('promotes only what is old enough, by the time of storing', async () => {
-    await keep('old', { storedAt: now - HOUR_MS });
-    await keep('young', { storedAt: now - HOUR_MS + 1 });
+  it('promotes only memories whose storing time is old enough', async () => {
+    await store('old', { storedAt: now - HOUR_MS });
+    await store('young', { storedAt: now - HOUR_MS + 1 });
     expect((await consolidator().consolidate('default', HOUR_MS)).counts.promoted).toBe(1);
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
-  it('goes through more memories than one step takes', async () => {
-    await keepAll(1201);
+  it('promotes more memories than one batch contains', async () => {
+    await storeAll(1201);
     expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1201);
   });
 
-  it('evicts what is retained least where a tier holds more than it may, and nothing else', async () => {
+  it('evicts only the least retained memories of a tier beyond its maximum', async () => {
     for (const [id, importance] of [
       ['a', 0.5],
       ['b', 0],
       ['c', 1],
       ['d', 0.2],
     ] as const)
-      await keep(id, { importance });
+      await store(id, { importance });
     const run = await consolidator('one', { episodic: 2, semantic: 0 }).consolidate('default', 0);
     expect(run.counts).toEqual({ promoted: 4, evicted: 2 });
     const left = await Promise.all(['a', 'b', 'c', 'd'].map((id) => storage.memory('default', id, now)));
@@ -112,20 +112,20 @@ describe('consolidation', () => {
     expect((await consolidator('one', { episodic: 2, semantic: 0 }).consolidate('default', 0)).counts).toEqual({});
   });
 
-  it('evicts more than one ranking names, and none of the working tier', async () => {
-    await keepAll(5300, { storedAt: now - HOUR_MS });
-    await keep('young');
+  it('evicts more memories than one ranking contains, and no working memories', async () => {
+    await storeAll(5300, { storedAt: now - HOUR_MS });
+    await store('young');
     const run = await consolidator('one', { episodic: 100, semantic: 0 }).consolidate('default', HOUR_MS);
     expect(run.counts).toEqual({ promoted: 5300, evicted: 5200 });
     expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
   });
 
-  it('evicts nothing for age alone', async () => {
-    await keep('old', { storedAt: 0, importance: 0 });
+  it('does not evict for age alone', async () => {
+    await store('old', { storedAt: 0, importance: 0 });
     expect((await consolidator().consolidate('default', 0)).counts).toEqual({ promoted: 1 });
   });
 
-  it('stands where a text that begins as others do loses the neighbour that is merged into its duplicate', async () => {
+  it('is not reverted if a text with a common beginning loses a neighbor that is merged into its duplicate', async () => {
     const header =
       'Weekly status report of the platform team, written for the steering group and for everybody who follows the ' +
       'migration of the billing service to the new data centre in Oslo. It lists what was done, what is planned for the ' +
@@ -136,23 +136,23 @@ describe('consolidation', () => {
       'Appendix with a good many more words about servers racks cables cooling vendors invoices contracts people holidays ' +
       'training budget. ';
     for (let week = 0; week < 14; week++) {
-      await keep(`report ${week}`, { content: report(week), sessionId: 's' });
-      await keep(`thanks ${week}`, { content: `Thanks, noted as item ${week} by colleague${week}`, sessionId: 's' });
-      await keep(`lunch ${week}`, { content: `Lunch option ${week} was soup${week}`, sessionId: 's' });
+      await store(`report ${week}`, { content: report(week), sessionId: 's' });
+      await store(`thanks ${week}`, { content: `Thanks, noted as item ${week} by colleague${week}`, sessionId: 's' });
+      await store(`lunch ${week}`, { content: `Lunch option ${week} was soup${week}`, sessionId: 's' });
     }
-    await keep('longer', { content: report(99, appendix.repeat(2)), sessionId: 's' });
+    await store('longer', { content: report(99, appendix.repeat(2)), sessionId: 's' });
     await consolidator().consolidate('default', 0);
-    await keep('duplicate', { content: report(3), sessionId: 's' });
+    await store('duplicate', { content: report(3), sessionId: 's' });
     now += HOUR_MS;
     expect(await consolidator().consolidate('default', 0)).toMatchObject({ state: 'completed', counts: { merged: 1 } });
   });
 
-  it('takes itself back where a text that it touched is no longer recalled by its own words', async () => {
-    await keep('a', { content: 'the lighthouse keeper plays chess' });
-    await keep('duplicate', { content: ' the lighthouse keeper plays chess' });
+  it('is reverted if an affected memory is no longer recalled by its own words', async () => {
+    await store('a', { content: 'the lighthouse keeper plays chess' });
+    await store('duplicate', { content: ' the lighthouse keeper plays chess' });
     let asked = 0;
-    // Each is found before the run and no longer after it.
-    const hiding: Recalled = async (...question) => (++asked > 2 ? [] : recall(...question));
+    // Each memory is found before the run and not after it.
+    const hiding: RecallForCheck = async (...question) => (++asked > 2 ? [] : recall(...question));
     const run = await consolidator('one', ANY_NUMBER, newLog(), hiding).consolidate('default', 0);
     expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'duplicate'] } });
     expect(events.at(-1)).toMatchObject({ level: 'error', event: 'consolidation_reverted' });
@@ -161,13 +161,13 @@ describe('consolidation', () => {
     }
   });
 
-  it('stands where what clients store meanwhile crowds out a text that it touched', async () => {
-    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
+  it('is not reverted if memories stored during the run outrank an affected memory', async () => {
+    const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
     let asked = 0;
-    const crowded: Recalled = async (...question) => {
+    const crowded: RecallForCheck = async (...question) => {
       if (++asked === 2) {
         now += 5;
-        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
+        for (let i = 0; i < 12; i++) await store(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
       }
       const found = await recall(...question);
       if (asked === 2) expect(found.slice(0, 10).map(({ ordinal }) => ordinal)).not.toContain(touched);
@@ -178,14 +178,14 @@ describe('consolidation', () => {
   });
 
   it.each([
-    { what: 'scores as before and others have passed it', fall: 0.04, state: 'completed' },
-    { what: 'scores less and others have passed it', fall: 0.06, state: 'reverted' },
-  ])('is $state where a text that it touched $what', async ({ fall, state }) => {
-    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
-    for (let i = 0; i < 12; i++) await keep(`b${i}`, { content: `the lighthouse keeper plays game${i}` });
+    { what: 'has a similar score and is outranked by others', fall: 0.04, state: 'completed' },
+    { what: 'has a lower score and is outranked by others', fall: 0.06, state: 'reverted' },
+  ])('is $state if an affected memory $what', async ({ fall, state }) => {
+    const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
+    for (let i = 0; i < 12; i++) await store(`b${i}`, { content: `the lighthouse keeper plays game${i}` });
     now += 5;
     let asked = 0;
-    const falling: Recalled = async (...question) => {
+    const falling: RecallForCheck = async (...question) => {
       const found = await recall(...question);
       const own = found.findIndex(({ ordinal }) => ordinal === touched);
       const isAsked = question[1].endsWith('chess');
@@ -199,13 +199,13 @@ describe('consolidation', () => {
     expect(asked).toBe(2);
   });
 
-  it('stands where another memory takes the place of a text that it touched and says the same', async () => {
-    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
-    const same = await keep('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
-    for (let i = 0; i < 12; i++) await keep(`c${i}`, { content: `the lighthouse keeper plays game${i}` });
+  it('is not reverted if an affected memory is outranked by a memory with the same text', async () => {
+    const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
+    const same = await store('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
+    for (let i = 0; i < 12; i++) await store(`c${i}`, { content: `the lighthouse keeper plays game${i}` });
     now += 5;
     let asked = 0;
-    const changing: Recalled = async (...question) => {
+    const changing: RecallForCheck = async (...question) => {
       const found = await recall(...question);
       if (!question[1].endsWith('chess')) return found;
       const [best, repeat] = ++asked === 2 ? [same, touched] : [touched, same];
@@ -218,10 +218,10 @@ describe('consolidation', () => {
     expect(asked).toBe(2);
   });
 
-  it('stands where a text that it touched has expired meanwhile', async () => {
-    await keep('expiring', { content: 'a passing shower', expiresAt: now + 5 });
+  it('is not reverted if an affected memory expires during the run', async () => {
+    await store('expiring', { content: 'a passing shower', expiresAt: now + 5 });
     let asked = 0;
-    const slow: Recalled = (...question) => {
+    const slow: RecallForCheck = (...question) => {
       if (++asked === 2) now += 5;
       return recall(...question);
     };
@@ -229,40 +229,41 @@ describe('consolidation', () => {
     expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
-  it('stands where a duplicate was evicted with the memory that it was merged into', async () => {
-    await keep('kept', { content: 'the harbour wall', importance: 1 });
-    for (const id of ['one', 'two']) await keep(id, { content: 'the lighthouse keeper', importance: 0 });
+  it('is not reverted if a duplicate is evicted with the memory that it was merged into', async () => {
+    await store('kept', { content: 'the harbour wall', importance: 1 });
+    for (const id of ['one', 'two']) await store(id, { content: 'the lighthouse keeper', importance: 0 });
     const run = await consolidator('one', { episodic: 1, semantic: 0 }).consolidate('default', 0);
     expect(run).toMatchObject({ state: 'completed', counts: { promoted: 3, merged: 1, evicted: 1 } });
   });
 
-  it('goes on where recall cannot answer its check', async () => {
-    await keep('a');
-    const busy: Recalled = () => Promise.reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
+  it('completes if recall is unavailable for its check', async () => {
+    await store('a');
+    const busy: RecallForCheck = () =>
+      Promise.reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
     expect((await consolidator('one', ANY_NUMBER, newLog(), busy).consolidate('default', 0)).state).toBe('completed');
-    await keep('b');
+    await store('b');
     let asked = 0;
-    const busyLater: Recalled = (...question) => (++asked > 1 ? busy(...question) : recall(...question));
+    const busyLater: RecallForCheck = (...question) => (++asked > 1 ? busy(...question) : recall(...question));
     expect((await consolidator('one', ANY_NUMBER, newLog(), busyLater).consolidate('default', 0)).state).toBe(
       'completed',
     );
   });
 
-  it('tells whoever follows how it goes', async () => {
+  it('publishes its progress', async () => {
     const log = newLog();
-    const stream = log.follow(syntheticIvSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
-    await keep('a');
+    const stream = log.follow(createSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
+    await store('a');
     const run = await consolidator('one', ANY_NUMBER, log).consolidate('default', 0);
-    const told: unknown[] = [];
-    while (told.length < 3) told.push((await stream.next()).value);
-    expect(told).toMatchObject([
+    const published: unknown[] = [];
+    while (published.length < 3) published.push((await stream.next()).value);
+    expect(published).toMatchObject([
       { type: 'consolidation', state: 'started' },
       { type: 'consolidation', state: 'progress', changed_count: 1 },
       { type: 'consolidation', state: 'completed', run_id: run.id, consolidated_count: 1, evicted_count: 0 },
     ]);
   });
 
-  it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {
+  it('shares a queued run between calls, and starts a new run for later calls', async () => {
     const one = consolidator();
     const first = one.consolidate('default', 0);
     await expect.poll(async () => (await storage.runs('default', { limit: 1, maxBytes: 1e6 })).total).toBe(1);
@@ -271,8 +272,8 @@ describe('consolidation', () => {
     expect(runs()).toBe(2);
   });
 
-  it('promotes for all who share a run what the least patient of them asked for', async () => {
-    await keep('young');
+  it('uses the smallest age of all calls that share a run', async () => {
+    await store('young');
     const one = consolidator();
     const running = one.consolidate('default', HOUR_MS);
     const shared = [one.consolidate('default', HOUR_MS), one.consolidate('default', 0)];
@@ -280,7 +281,7 @@ describe('consolidation', () => {
     expect((await Promise.all(shared)).map((run) => run.counts.promoted)).toEqual([1, 1]);
   });
 
-  it('is one run at a time over all processes that share the database', async () => {
+  it('waits while another process on the database consolidates', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
     const run = consolidator().consolidate('default', 0);
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -290,7 +291,7 @@ describe('consolidation', () => {
     expect(runs()).toBe(1);
   });
 
-  it('goes on when the process that held the lease was killed', async () => {
+  it('starts after the lease of a killed process expires', async () => {
     await lease.acquire('consolidation', 'killed', now, 10_000);
     const run = consolidator().consolidate('default', 0);
     now += 10_000;
@@ -298,13 +299,13 @@ describe('consolidation', () => {
     expect(runs()).toBe(1);
   });
 
-  it('finishes under its id the run that another process left', async () => {
-    await keepAll(3);
+  it('completes the interrupted run of another process under its id', async () => {
+    await storeAll(3);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begin = { id: 'left', startedAt: now, promotedUntil: now, fence };
     await storage.promote((await storage.beginRun('default', begin)).ref, { promotedUntil: now, now }, 2);
     now += 10_000;
-    await keep('later');
+    await store('later');
     expect(await consolidator().consolidate('default', 0)).toMatchObject({
       id: 'left',
       state: 'completed',
@@ -315,8 +316,8 @@ describe('consolidation', () => {
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
   });
 
-  it('finishes an undo that another process left before it sleeps', async () => {
-    await keepAll(3);
+  it('completes the interrupted undo of another process first', async () => {
+    await storeAll(3);
     const { id } = await consolidator().consolidate('default', 0);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
@@ -328,11 +329,11 @@ describe('consolidation', () => {
     expect((await storage.run('default', id))?.state).toBe('undone');
   });
 
-  it('takes a run back after the runs that were asked for before', async () => {
-    await keep('a');
+  it('undoes a run after all queued runs', async () => {
+    await store('a');
     const one = consolidator();
     const first = await one.consolidate('default', 0);
-    await keep('b');
+    await store('b');
     const second = one.consolidate('default', 0);
     expect(await one.undo('default', first.id)).toEqual({ outcome: 'newer', id: (await second).id });
     expect(await one.undo('default', (await second).id)).toMatchObject({ outcome: 'begun' });
@@ -340,16 +341,16 @@ describe('consolidation', () => {
     expect((await storage.stats('default', now)).working_count).toBe(2);
   });
 
-  it('takes back no run that ended longer ago than the archive goes', async () => {
-    await keep('a');
+  it('does not undo a run that is older than the archive period', async () => {
+    await store('a');
     const { id } = await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
     expect(await consolidator().undo('default', id)).toEqual({ outcome: 'too-old' });
   });
 
-  it('plans what the next run does, and changes nothing by that', async () => {
-    for (const id of ['a', 'b']) await keep(id, { content: 'same' });
-    await keep('expired', { expiresAt: now });
+  it('plans the next run without changing anything', async () => {
+    for (const id of ['a', 'b']) await store(id, { content: 'same' });
+    await store('expired', { expiresAt: now });
     const before = await storage.stats('default', now);
     const plan = await consolidator().plan('default', 0);
     expect(await storage.stats('default', now)).toEqual(before);
@@ -358,14 +359,14 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts).toMatchObject(totals);
   });
 
-  it('plans to evict none that would be merged', async () => {
-    await keep('kept', { importance: 1 });
+  it('does not plan to evict a memory that would be merged', async () => {
+    await store('kept', { importance: 1 });
     for (const [id, importance] of [
       ['survivor', 0.2],
       ['duplicate', 0],
       ['alone', 0.1],
     ] as const)
-      await keep(id, { content: id === 'alone' ? 'else' : 'same', importance });
+      await store(id, { content: id === 'alone' ? 'else' : 'same', importance });
     const limited = consolidator('one', { episodic: 1, semantic: 0 });
     const { merge, evict } = await limited.plan('default', 0);
     expect(merge.items).toEqual([{ id: 'duplicate', mergedInto: 'survivor' }]);
@@ -373,32 +374,32 @@ describe('consolidation', () => {
     expect((await limited.consolidate('default', 0)).counts.evicted).toBe(evict.total);
   });
 
-  it('erases from the archive what is older than it goes, and drops records as old', async () => {
-    await keep('gone', { expiresAt: now });
+  it('purges archived memories and run records older than the archive period', async () => {
+    await store('gone', { expiresAt: now });
     await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
     await consolidator().consolidate('default', 0);
     expect(await storage.forget('default', 'gone')).toMatchObject({ outcome: 'forgotten' });
-    await keep('gone again', { expiresAt: now });
+    await store('gone again', { expiresAt: now });
     await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS + 1;
-    // The first of these runs only shows that the time has passed.
+    // The first of these runs only establishes that the time has passed.
     for (let run = 0; run < 2; run++) await consolidator().consolidate('default', 0);
     expect(await storage.forget('default', 'gone again')).toEqual({ outcome: 'unknown' });
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(2);
   });
 
-  it('erases and drops what is as old in a run that takes itself back, too', async () => {
+  it('purges old archived memories and idempotency keys in a reverted run too', async () => {
     await storage.store(
       newMemory({ id: 'gone', storedAt: now, expiresAt: now, idempotency: { key: 'a key', digest: 'one' } }),
     );
     await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS + 1;
-    // It only shows that the time has passed.
+    // This run only establishes that the time has passed.
     await consolidator().consolidate('default', 0);
-    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    await store('a', { content: 'the lighthouse keeper plays chess' });
     let asked = 0;
-    const hiding: Recalled = async (...question) => (++asked > 1 ? [] : recall(...question));
+    const hiding: RecallForCheck = async (...question) => (++asked > 1 ? [] : recall(...question));
     const run = await consolidator('one', ANY_NUMBER, newLog(), hiding).consolidate('default', 0);
     expect(run.state).toBe('reverted');
     expect(await storage.forget('default', 'gone')).toEqual({ outcome: 'unknown' });
@@ -406,8 +407,8 @@ describe('consolidation', () => {
     expect(await storage.store(again)).toMatchObject({ outcome: 'stored' });
   });
 
-  it('erases nothing because the clock is set forward for the time of a run', async () => {
-    await keep('archived', { expiresAt: now });
+  it('does not purge if the clock is set forward during one run only', async () => {
+    await store('archived', { expiresAt: now });
     const { id } = await consolidator().consolidate('default', 0);
     now += 2 * ARCHIVE_MS;
     await consolidator().consolidate('default', 0);
@@ -416,31 +417,31 @@ describe('consolidation', () => {
     expect(await storage.forget('default', 'archived')).toMatchObject({ outcome: 'forgotten' });
   });
 
-  it('promotes what was stored before the clock was set back, when it lies ahead by as much as the age', async () => {
-    await keep('far ahead', { storedAt: now + 365 * 24 * HOUR_MS });
-    await keep('ahead', { storedAt: now + HOUR_MS });
-    await keep('hardly ahead', { storedAt: now + HOUR_MS - 1 });
+  it('promotes memories with a storing time in the future by at least the minimum age, after the clock was set back', async () => {
+    await store('far ahead', { storedAt: now + 365 * 24 * HOUR_MS });
+    await store('ahead', { storedAt: now + HOUR_MS });
+    await store('hardly ahead', { storedAt: now + HOUR_MS - 1 });
     expect((await consolidator().plan('default', HOUR_MS)).promote.total).toBe(2);
     expect((await consolidator().consolidate('default', HOUR_MS)).counts.promoted).toBe(2);
     expect((await storage.memory('default', 'hardly ahead', now))?.tier).toBe('working');
     expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1);
   });
 
-  it('finishes a run that was left before the clock was set back, and promotes by the time of now', async () => {
+  it('completes an interrupted run after the clock was set back, and promotes by the current time', async () => {
     now += 365 * 24 * HOUR_MS;
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     await storage.beginRun('default', { id: 'left', startedAt: now, promotedUntil: now, fence });
     now -= 365 * 24 * HOUR_MS;
-    await keep('old', { storedAt: now - HOUR_MS });
-    await keep('young');
+    await store('old', { storedAt: now - HOUR_MS });
+    await store('young');
     expect(await consolidator().consolidate('default', HOUR_MS)).toMatchObject({ id: 'left', counts: { promoted: 1 } });
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
-  it('goes on when the clock is set forward or back while it runs, and reports how long it took', async () => {
+  it('completes and reports its duration if the clock is set forward or back during the run', async () => {
     for (const jump of [365 * 24 * HOUR_MS, -365 * 24 * HOUR_MS]) {
-      await keep(`kept before ${jump}`);
-      const jumping: Recalled = (...question) => {
+      await store(`kept before ${jump}`);
+      const jumping: RecallForCheck = (...question) => {
         now += jump;
         return recall(...question);
       };
@@ -452,8 +453,8 @@ describe('consolidation', () => {
     }
   });
 
-  it('ends as it went where its lease cannot be given back, and says so', async () => {
-    await keep('kept');
+  it('completes and reports if its lease cannot be released', async () => {
+    await store('kept');
     const own = lease;
     const release = () => Promise.reject(new Error('the database is busy'));
     lease = { acquire: (...of) => own.acquire(...of), release };
@@ -464,7 +465,7 @@ describe('consolidation', () => {
     expect(events.at(-1)).toMatchObject({ level: 'warn', event: 'lease_not_released' });
   });
 
-  it('refuses what waits when it stops', async () => {
+  it('rejects queued runs when it stops', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
     const one = consolidator();
     const run = one.consolidate('default', 0);
@@ -473,7 +474,7 @@ describe('consolidation', () => {
     await refused;
   });
 
-  it('refuses plans that wait when it stops', async () => {
+  it('rejects queued plans when it stops', async () => {
     const one = consolidator();
     const plans = Array.from({ length: 3 }, () => one.plan('default', 0));
     const refused = plans.map((plan) => expect(plan).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
@@ -495,8 +496,8 @@ describe('the consolidation schedule', () => {
     });
   }
 
-  it('lets every namespace sleep, an empty one too, and not again before the interval is over', async () => {
-    await keep('old', { storedAt: now - HOUR_MS });
+  it('consolidates each namespace once per interval, even an empty one', async () => {
+    await store('old', { storedAt: now - HOUR_MS });
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
     await expect.poll(runs).toBe(1);
@@ -508,7 +509,7 @@ describe('the consolidation schedule', () => {
     everyHalfSecond.stop();
   });
 
-  it('sleeps when the clock is set forward, and again when it is set back', async () => {
+  it('consolidates after the clock is set forward, and again after it is set back', async () => {
     await consolidator().consolidate('default', 0);
     now += 24 * HOUR_MS;
     const everyHalfSecond = schedule(500);
@@ -519,7 +520,7 @@ describe('the consolidation schedule', () => {
     everyHalfSecond.stop();
   });
 
-  it('sleeps though the clock was set back', async () => {
+  it('consolidates although the last run is in the future', async () => {
     now += HOUR_MS;
     await consolidator().consolidate('default', 0);
     now -= HOUR_MS;
@@ -529,7 +530,7 @@ describe('the consolidation schedule', () => {
     everyHalfSecond.stop();
   });
 
-  it('tells of no failure where the service stops while a run waits, nor begins the next', async () => {
+  it('reports no failure and starts no further run if the service stops while a run is queued', async () => {
     await storage.store({ ...newMemory({ id: 'of another', storedAt: now }), namespace: 'another' });
     const own = lease;
     await own.acquire('consolidation', 'another process', now, 10_000);

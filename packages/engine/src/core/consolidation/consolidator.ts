@@ -4,7 +4,7 @@ import type { Telemetry } from '../../ports/runtime.ts';
 import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { paced } from '../time.ts';
-import { Distilling, type DistilParts } from './distilling.ts';
+import { Distillation, type DistilParts } from './distillation.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
 import {
   BATCH_SIZE,
@@ -20,36 +20,39 @@ import {
   toCounts,
 } from './steps.ts';
 
-/** How long a killed process can keep others from consolidating, and how often the lease is renewed. */
+/** Duration of a lease, which blocks other processes for this long after a crash, and interval for renewing it. */
 const LEASE_MS = 10_000;
-const LEASE_RENEWED_EVERY_MS = 2_000;
+const LEASE_RENEWAL_MS = 2_000;
 
-/** How often, and for how long in all, a run asks for a lease that another process holds. */
+/** Interval and timeout for acquiring a lease that another process holds. */
 const LEASE_RETRY_MS = 100;
-const LEASE_PATIENCE_MS = 120_000;
+const LEASE_TIMEOUT_MS = 120_000;
 
-/** Undos, and plans, that wait for their turn. */
+/** Maximum undos, and maximum plans, that wait in the queue. */
 const MAX_WAITING = 100;
 
-/** What the consolidator works with. `holder` names this process among those that share the database. */
+/** The dependencies of the consolidator. `holder` identifies this process among those that share the database. */
 export interface ConsolidatorParts extends DistilParts, SelfCheckParts {
   lease: Lease;
   telemetry: Telemetry;
   holder: string;
-  /** How long evicted memories and records of runs are kept. */
+  /** How long evicted memories and records of runs stay in the archive. */
   archiveMs: number;
   maxima: TierMaxima;
   events: EventLog;
 }
 
-/** Consolidates, and undoes that: one at a time in this process and, by a lease, over all that share the database. */
+/**
+ * Runs and undoes consolidations. Only one operation is active in this process and, through a lease, in all processes
+ * that share the database.
+ */
 export class Consolidator {
   readonly #parts: ConsolidatorParts;
-  /** The run of each namespace that waits to begin. */
-  readonly #waiting = new Map<string, { minAgeMs: number; run: Promise<ConsolidationRun> }>();
-  #waitingUndos = 0;
+  /** The queued run of each namespace. */
+  readonly #queued = new Map<string, { minAgeMs: number; run: Promise<ConsolidationRun> }>();
+  #queuedUndos = 0;
   #last: Promise<unknown> = Promise.resolve();
-  #waitingPlans = 0;
+  #queuedPlans = 0;
   #lastPlan: Promise<unknown> = Promise.resolve();
   readonly #stopping = new AbortController();
 
@@ -58,53 +61,54 @@ export class Consolidator {
   }
 
   /**
-   * A run that begins after this call, or the one that a crash left unfinished. Calls for a namespace share the run that
-   * waits to begin; it then promotes what is as old as the least of the ages that they asked for.
+   * Starts a run after this call, or continues the run that a crash interrupted. Calls for a namespace share its queued
+   * run, which uses the smallest of their ages.
    *
-   * @param minAgeMs time since storing after which a working memory promotes
+   * @param minAgeMs time since storing after which a working memory is promoted
    */
   consolidate(namespace: string, minAgeMs: number): Promise<ConsolidationRun> {
-    const shared = this.#waiting.get(namespace);
+    const shared = this.#queued.get(namespace);
     if (shared) {
       shared.minAgeMs = Math.min(shared.minAgeMs, minAgeMs);
       return shared.run;
     }
-    const run: Promise<ConsolidationRun> = this.#inTurn((fence) => {
-      this.#waiting.delete(namespace);
-      return this.#run(namespace, waiting.minAgeMs, fence);
+    const run: Promise<ConsolidationRun> = this.#enqueue((fence) => {
+      this.#queued.delete(namespace);
+      return this.#run(namespace, queued.minAgeMs, fence);
     });
-    const waiting = { minAgeMs, run };
-    this.#waiting.set(namespace, waiting);
-    // Where its turn never came, it must not keep later calls waiting with it.
-    run.catch(() => this.#waiting.get(namespace) === waiting && this.#waiting.delete(namespace));
+    const queued = { minAgeMs, run };
+    this.#queued.set(namespace, queued);
+    // If the run fails before it starts, later calls must not join it.
+    run.catch(() => this.#queued.get(namespace) === queued && this.#queued.delete(namespace));
     return run;
   }
 
-  /** What a run that began now would do; it waits for plans that were asked for before. */
+  /** Returns the changes that a run would make now. Plans are computed one at a time, in order. */
   plan(namespace: string, minAgeMs: number) {
-    if (this.#waitingPlans >= MAX_WAITING) throw new MemoryError('UNAVAILABLE', 'too many plans wait for their turn');
-    this.#waitingPlans++;
+    if (this.#queuedPlans >= MAX_WAITING)
+      throw new MemoryError('UNAVAILABLE', 'too many consolidation plans are queued; retry later');
+    this.#queuedPlans++;
     const planned = this.#lastPlan.then(() => {
       this.#stopping.signal.throwIfAborted();
       const { clock, maxima } = this.#parts;
       const now = clock.now();
       return this.#plan({ namespace, now, promotedUntil: now - minAgeMs, maxima });
     });
-    this.#lastPlan = planned.catch(() => {}).finally(() => this.#waitingPlans--);
+    this.#lastPlan = planned.catch(() => {}).finally(() => this.#queuedPlans--);
     return planned;
   }
 
-  /** A part of a plan is as of the moment in which it was read. */
+  /** Each part of a plan reflects the time at which it was read. */
   async #plan(due: Due) {
     const { namespace, now, promotedUntil } = due;
     const { storage } = this.#parts;
     const promoted = await storage.planPromotion(namespace, { promotedUntil, now }, LIMITS.plannedMemories);
     const merged = await storage.planMerge(namespace, now, LIMITS.plannedMemories);
     const duplicates = new Set(merged.items.map(({ id }) => id));
-    const distilled = await new Distilling(this.#parts, due, this.#stopping.signal).plan(duplicates);
+    const distilled = await new Distillation(this.#parts, due, this.#stopping.signal).plan(duplicates);
     const expired = await storage.planEvict(namespace, now, LIMITS.plannedMemories);
-    const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
-    const over = await planExcess(storage, due, { promoted: promoted.total, merged, made });
+    const created = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
+    const over = await planExcess(storage, due, { promoted: promoted.total, merged, created });
     const evicted = [...expired.items, ...over.items].slice(0, LIMITS.plannedMemories);
     return {
       promote: promoted,
@@ -114,31 +118,32 @@ export class Consolidator {
     };
   }
 
-  /** Takes a run back after all that was asked for before; anything but `begun` says why it cannot be. */
+  /** Undoes a run after all queued operations. Any outcome other than `begun` is the reason why it cannot be undone. */
   async undo(namespace: string, id: string): Promise<UndoOutcome> {
-    if (this.#waitingUndos >= MAX_WAITING) throw new MemoryError('UNAVAILABLE', 'too many undos wait for their turn');
-    this.#waitingUndos++;
-    return this.#inTurn((fence) => this.#undo(namespace, id, fence)).finally(() => this.#waitingUndos--);
+    if (this.#queuedUndos >= MAX_WAITING)
+      throw new MemoryError('UNAVAILABLE', 'too many undos are queued; retry later');
+    this.#queuedUndos++;
+    return this.#enqueue((fence) => this.#undo(namespace, id, fence)).finally(() => this.#queuedUndos--);
   }
 
-  /** Lets what is under way end after its present batch, and refuses those that wait. */
+  /** Stops active operations after their current batch, and rejects queued ones. */
   async stop(): Promise<void> {
     this.#stopping.abort(new MemoryError('UNAVAILABLE', 'the service is stopping'));
     await Promise.all([this.#last, this.#lastPlan]);
   }
 
-  /** Does something under the lease, after all that was asked for before. */
-  #inTurn<T>(work: (fence: number) => Promise<T>): Promise<T> {
+  /** Runs an operation under the lease, after all queued operations. */
+  #enqueue<T>(work: (fence: number) => Promise<T>): Promise<T> {
     const { lease, holder, telemetry } = this.#parts;
     const done = this.#last.then(async () => {
-      const fence = await this.#awaitLease();
-      // Beside the work, since a distiller may be asked for longer than the lease holds.
-      const renewal = setInterval(() => void this.#takeLease().catch(() => {}), LEASE_RENEWED_EVERY_MS);
+      const fence = await this.#waitForLease();
+      // The lease is renewed in parallel, since a call to a distiller may take longer than the lease.
+      const renewal = setInterval(() => void this.#acquireLease().catch(() => {}), LEASE_RENEWAL_MS);
       try {
         return await work(fence);
       } finally {
         clearInterval(renewal);
-        // What was done stays done, and the lease ends by itself before long.
+        // The work is done; if the release fails, the lease expires soon.
         await lease.release(CONSOLIDATION_LEASE, holder).catch((error: unknown) => {
           telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
         });
@@ -148,16 +153,16 @@ export class Consolidator {
     return done;
   }
 
-  async #awaitLease(): Promise<number> {
-    for (let waitedMs = 0; waitedMs < LEASE_PATIENCE_MS; waitedMs += LEASE_RETRY_MS) {
-      const fence = await this.#takeLease();
+  async #waitForLease(): Promise<number> {
+    for (let waitedMs = 0; waitedMs < LEASE_TIMEOUT_MS; waitedMs += LEASE_RETRY_MS) {
+      const fence = await this.#acquireLease();
       if (fence !== null) return fence;
       await new Promise((resolve) => setTimeout(resolve, LEASE_RETRY_MS));
     }
     throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
   }
 
-  async #takeLease(): Promise<number | null> {
+  async #acquireLease(): Promise<number | null> {
     this.#stopping.signal.throwIfAborted();
     const { lease, holder, clock } = this.#parts;
     return lease.acquire(CONSOLIDATION_LEASE, holder, clock.now(), LEASE_MS);
@@ -170,24 +175,25 @@ export class Consolidator {
     const { lastSleepAt } = await storage.stats(namespace, now);
     const certainNow = Math.min(now, lastSleepAt ?? 0);
     const { ref, promotedUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
-    this.#tell(namespace, { state: 'started' });
+    this.#publishProgress(namespace, { state: 'started' });
     try {
-      const underWay = { ref, now, promotedUntil, certainNow, archiveMs, maxima };
-      const take = (step: Step) => this.#repeat(ref, () => paced(() => step(storage, underWay)));
-      for (const step of HOUSEKEEPING) await take(step);
+      const run = { ref, now, promotedUntil, certainNow, archiveMs, maxima };
+      const repeatStep = (step: Step) => this.#repeat(ref, () => paced(() => step(storage, run)));
+      for (const step of HOUSEKEEPING) await repeatStep(step);
       const due = { namespace, now, promotedUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
-      const distilling = new Distilling(this.#parts, due, this.#stopping.signal);
-      // What has expired is not merged any more, nor one of duplicates distilled.
-      for (const step of [promote, evict, merge, () => distilling.work(ref), excess]) await take(step);
+      const distilling = new Distillation(this.#parts, due, this.#stopping.signal);
+      // Eviction comes first, so that expired memories are neither merged nor distilled. Merging comes before
+      // distilling, so that no duplicate becomes a source.
+      for (const step of [promote, evict, merge, () => distilling.work(ref), excess]) await repeatStep(step);
       const lost = await check.lost();
-      if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
-      const run = await storage.endRun(ref, clock.now(), distilling.notes);
-      this.#report(namespace, 'completed', run, startedMs);
-      return run;
+      if (lost.length > 0) return await this.#revertRun(ref, lost, startedMs);
+      const ended = await storage.endRun(ref, clock.now(), distilling.notes);
+      this.#report(namespace, 'completed', ended, startedMs);
+      return ended;
     } catch (error) {
-      this.#tell(namespace, { state: 'failed' });
+      this.#publishProgress(namespace, { state: 'failed' });
       throw error;
     }
   }
@@ -198,7 +204,7 @@ export class Consolidator {
     for (;;) {
       const begun = await storage.beginRun(namespace, begin);
       if (begun.outcome !== 'undoing') return begun;
-      await this.#takeBack(begun.ref);
+      await this.#undoRun(begun.ref);
     }
   }
 
@@ -207,41 +213,41 @@ export class Consolidator {
     const startedMs = performance.now();
     const begun = await storage.beginUndo(namespace, id, { fence, endedAfter: clock.now() - archiveMs });
     if (begun.outcome !== 'begun') return begun;
-    await this.#takeBack(begun.ref);
+    await this.#undoRun(begun.ref);
     const run = await storage.run(namespace, id);
     if (run) this.#report(namespace, 'undone', run, startedMs);
     return begun;
   }
 
-  /** Takes back a run after which memories are no longer found by their own words. */
-  async #revert(ref: RunRef, lost: string[], startedMs: number): Promise<ConsolidationRun> {
+  /** Reverts a run after which some memories can no longer be recalled by their own words. */
+  async #revertRun(ref: RunRef, lost: string[], startedMs: number): Promise<ConsolidationRun> {
     const { storage } = this.#parts;
     await storage.beginRevert(ref, { no_longer_recalled: lost });
-    await this.#takeBack(ref);
+    await this.#undoRun(ref);
     const run = (await storage.run(ref.namespace, ref.id)) as ConsolidationRun;
     this.#report(ref.namespace, 'reverted', run, startedMs, { no_longer_recalled: lost.length });
     return run;
   }
 
-  async #takeBack(ref: RunRef): Promise<void> {
+  async #undoRun(ref: RunRef): Promise<void> {
     const { storage, clock, embedding } = this.#parts;
     await this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
-    // What is in recall again waits for its vectors.
+    // The memories that are recalled again need vectors.
     embedding?.look();
   }
 
-  /** Does batch after batch; each itself looks whether the lease is still held. */
+  /** Runs batches until none is left. Each batch checks that the lease is still held. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#stopping.signal.throwIfAborted();
       const done = await batch();
-      if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
+      if (done.count > 0) this.#publishProgress(namespace, { state: 'progress', changed_count: done.count });
       more = done.more;
     }
   }
 
-  #tell(namespace: string, told: RunProgress): void {
-    this.#parts.events.publish(namespace, { type: 'consolidation', ...told });
+  #publishProgress(namespace: string, progress: RunProgress): void {
+    this.#parts.events.publish(namespace, { type: 'consolidation', ...progress });
   }
 
   #report(
@@ -252,7 +258,7 @@ export class Consolidator {
     facts: Record<string, number> = {},
   ): void {
     const counts = toCounts(run);
-    this.#tell(namespace, { state, run_id: run.id, ...counts });
+    this.#publishProgress(namespace, { state, run_id: run.id, ...counts });
     this.#parts.telemetry.report({
       level: state === 'reverted' ? 'error' : 'info',
       component: 'consolidation',

@@ -4,46 +4,46 @@ import type { Storage } from '../../ports/storage.ts';
 import type { Consolidator } from './consolidator.ts';
 
 /**
- * How often it is looked whether a run is due, and how often in an interval at least, since a run that is not due yet
- * waits for the next look; the first comes as long after the start.
+ * Interval for checking whether runs are due, and minimum checks per consolidation interval, which bound the delay of a
+ * run. The first check comes one interval after the start.
  */
-const LOOK_EVERY_MS = 20_000;
-const MIN_LOOKS = 4;
+const MAX_CHECK_INTERVAL_MS = 20_000;
+const MIN_CHECKS = 4;
 
 export interface ConsolidationScheduleParts {
   storage: Storage;
   consolidator: Consolidator;
   clock: Clock;
   telemetry: Telemetry;
-  /** Time between runs. */
+  /** Interval between runs. */
   intervalMs: number;
   /** Time since storing after which a run promotes a working memory. */
   workingAgeMs: number;
-  /** A namespace that sleeps even while it is empty. */
+  /** A namespace that is consolidated even if it is empty. */
   alwaysNamespace: string;
 }
 
-/** Lets every namespace sleep once an interval, whichever of the processes on the database does it. */
+/** Consolidates each namespace once per interval, in whichever process on the database checks first. */
 export class ConsolidationSchedule {
   readonly #parts: ConsolidationScheduleParts;
-  readonly #looking: BackgroundTask;
+  readonly #task: BackgroundTask;
 
   constructor(parts: ConsolidationScheduleParts) {
     this.#parts = parts;
-    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / MIN_LOOKS);
-    this.#looking = new BackgroundTask({ run: (signal) => this.#look(signal), everyMs });
+    const everyMs = Math.min(MAX_CHECK_INTERVAL_MS, parts.intervalMs / MIN_CHECKS);
+    this.#task = new BackgroundTask({ run: (signal) => this.#check(signal), everyMs });
   }
 
   start(): void {
-    this.#looking.start();
+    this.#task.start();
   }
 
-  /** Looks no more, and waits for a look that is under way; a run that it began is the consolidator's to stop. */
+  /** Stops checking, and waits for an active check. The consolidator stops a run that the check started. */
   stop(): Promise<void> {
-    return this.#looking.stop();
+    return this.#task.stop();
   }
 
-  async #look(signal: AbortSignal): Promise<'done'> {
+  async #check(signal: AbortSignal): Promise<'done'> {
     const { storage, alwaysNamespace } = this.#parts;
     try {
       const namespaces = new Set([alwaysNamespace, ...(await storage.namespaces())]);
@@ -56,7 +56,7 @@ export class ConsolidationSchedule {
     return 'done';
   }
 
-  // One namespace that fails keeps no other from sleeping.
+  // A failure in one namespace does not affect the others.
   async #consolidateIfDue(namespace: string): Promise<void> {
     const { consolidator, workingAgeMs } = this.#parts;
     try {
@@ -66,16 +66,16 @@ export class ConsolidationSchedule {
     }
   }
 
-  // What stopping cuts off or refuses is no failure: the next start takes it up.
+  // An abort by `stop` is not a failure; the next start continues.
   #reportFailure(error: unknown): void {
-    if (this.#looking.signal.aborted) return;
+    if (this.#task.signal.aborted) return;
     this.#parts.telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
   }
 
   async #isDue(namespace: string): Promise<boolean> {
     const now = this.#parts.clock.now();
     const { lastSleepAt } = await this.#parts.storage.stats(namespace, now);
-    // A run that lies ahead was recorded before the clock was set back.
+    // A last run in the future was recorded before the clock was set back.
     return lastSleepAt === null || lastSleepAt > now || now - lastSleepAt >= this.#parts.intervalMs;
   }
 }

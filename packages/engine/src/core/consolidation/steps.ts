@@ -2,69 +2,69 @@ import { LIMITS } from '@memoryd/contract';
 import type { Storage } from '../../ports/storage.ts';
 import type { ConsolidationRun, Planned, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 
-/** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
+/** Memories per batch of a step. A batch is one transaction; other writers run between batches. */
 export const BATCH_SIZE = 500;
 
-/** Most memories that a tier of a namespace may hold; 0 is any number. */
+/** Maximum memories per tier of a namespace; 0 is unlimited. */
 export interface TierMaxima {
   episodic: number;
   semantic: number;
 }
 
-/** What a run that began now would be about. Times are milliseconds since 1970. */
+/** The scope of a run. Times are milliseconds since 1970. */
 export interface Due {
   namespace: string;
-  /** The present time, the same for all steps. */
+  /** Start time of the run, the same for all steps. */
   now: number;
-  /** Working memories stored until then promote. */
+  /** Working memories stored until then are promoted. */
   promotedUntil: number;
   maxima: TierMaxima;
 }
 
-/** A run under way, as its steps see it. */
-interface RunUnderWay extends Omit<Due, 'namespace'> {
+/** An active run, as its steps see it. */
+interface ActiveRun extends Omit<Due, 'namespace'> {
   ref: RunRef;
-  /** A time that has passed even if the clock was just set forward by mistake; what cannot be undone goes by it. */
+  /** A time in the past even if the clock was set forward by mistake. Steps that cannot be undone use this time. */
   certainNow: number;
-  /** For how long what was evicted, and what a run did, is kept. */
+  /** How long evicted memories and records of runs stay in the archive. */
   archiveMs: number;
 }
 
-/** Something that every run does, in batches of one transaction each, until a batch says that no more is left. */
-export type Step = (storage: Storage, run: RunUnderWay) => Promise<StepResult>;
+/** A step of every run. It is repeated, one batch per call, until `more` is false. */
+export type Step = (storage: Storage, run: ActiveRun) => Promise<StepResult>;
 
-/** What a run does before anything else: it cannot be undone, and is due in a run that is taken back, too. */
+/** The first steps of a run. They cannot be undone, and their effect stays if the run is reverted. */
 export const HOUSEKEEPING: readonly Step[] = [
   (storage, { ref, certainNow, archiveMs }) => storage.clearArchive(ref, certainNow - archiveMs, BATCH_SIZE),
   (storage, { certainNow }) => storage.dropIdempotencyKeys(certainNow - LIMITS.idempotencyKeyMs, BATCH_SIZE),
 ];
 
-/** Working memories that are old enough become episodic, with the ids and texts that they have. */
+/** Promotes working memories that are old enough to the episodic tier; ids and texts stay. */
 export const promote: Step = (storage, { ref, promotedUntil, now }) =>
   storage.promote(ref, { promotedUntil, now }, BATCH_SIZE);
 
-/** What has expired leaves recall for the archive. */
+/** Evicts expired memories to the archive. */
 export const evict: Step = (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE);
 
-/** Exact duplicates leave recall for the oldest of them, which gains their tags, importance and uses. */
+/** Merges exact duplicates into the oldest of them, which gets their tags, importance and uses. */
 export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BATCH_SIZE);
 
 const TIERS = ['episodic', 'semantic'] as const;
 
-/** Memories that one ranking of a tier names; they are evicted in batches. */
-const RANKED_AT_ONCE = 5000;
+/** Maximum memories per ranking of a tier; they are evicted in batches. */
+const RANKING_SIZE = 5000;
 
 /**
- * Where a tier holds more than it may, what is retained least leaves recall for the archive. Memories that were distilled
- * from, corrected or merged with are ranked like all others. Nothing leaves for its age alone.
+ * Evicts the least retained memories of each tier beyond its maximum. Sources of semantic memories, superseded and
+ * merged memories are ranked like all others. Age alone evicts nothing.
  */
 export const excess: Step = async (storage, { ref, maxima, now }) => {
   const result: StepResult = { count: 0, more: false };
   const counts = await storage.stats(ref.namespace, now);
   for (const tier of TIERS) {
-    const over = overMaximum(counts[`${tier}_count`], maxima[tier]);
+    const over = getExcess(counts[`${tier}_count`], maxima[tier]);
     if (over === 0) continue;
-    const least = await storage.leastRetained(ref.namespace, tier, Math.min(over, RANKED_AT_ONCE), now);
+    const least = await storage.leastRetained(ref.namespace, tier, Math.min(over, RANKING_SIZE), now);
     const ordinals = least.map(({ ordinal }) => ordinal);
     let evicted = 0;
     for (let from = 0; from < ordinals.length; from += BATCH_SIZE) {
@@ -76,38 +76,41 @@ export const excess: Step = async (storage, { ref, maxima, now }) => {
   return result;
 };
 
-function overMaximum(count: number, maximum: number): number {
+function getExcess(count: number, maximum: number): number {
   return maximum === 0 ? 0 : Math.max(0, count - maximum);
 }
 
-/** Returns what `excess` would evict after so much had promoted, merged and been made, as far as the tiers of now tell. */
+/**
+ * Returns the memories that `excess` would evict after the planned promotions, merges and distillations. The plan is an
+ * estimate from the current tiers.
+ */
 export async function planExcess(
   storage: Storage,
   { namespace, maxima, now }: Due,
-  { promoted, merged, made }: { promoted: number; merged: Planned<{ id: string }>; made: number },
+  { promoted, merged, created }: { promoted: number; merged: Planned<{ id: string }>; created: number },
 ): Promise<Planned<{ id: string; reason: 'maximum' }>> {
   const counts = await storage.stats(namespace, now);
-  const joining = Math.min(promoted, counts.working_count);
-  const gone = new Set(merged.items.map(({ id }) => id));
+  const promotable = Math.min(promoted, counts.working_count);
+  const mergedIds = new Set(merged.items.map(({ id }) => id));
   const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
   for (const tier of TIERS) {
-    const moving = tier === 'episodic' ? joining - merged.total : made;
-    const over = overMaximum(counts[`${tier}_count`] + moving, maxima[tier]);
+    const change = tier === 'episodic' ? promotable - merged.total : created;
+    const over = getExcess(counts[`${tier}_count`] + change, maxima[tier]);
     if (over === 0) continue;
-    const most = Math.min(over, LIMITS.plannedMemories);
-    const least = await storage.leastRetained(namespace, tier, most + gone.size, now);
+    const limit = Math.min(over, LIMITS.plannedMemories);
+    const least = await storage.leastRetained(namespace, tier, limit + mergedIds.size, now);
     if (tier === 'episodic' && promoted > 0) {
-      least.push(...(await storage.leastRetained(namespace, 'working', most + gone.size, now)));
+      least.push(...(await storage.leastRetained(namespace, 'working', limit + mergedIds.size, now)));
     }
-    const staying = least.filter(({ id }) => !gone.has(id));
-    staying.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
+    const remaining = least.filter(({ id }) => !mergedIds.has(id));
+    remaining.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
     plan.total += over;
-    plan.items.push(...staying.slice(0, most).map(({ id }) => ({ id, reason: 'maximum' as const })));
+    plan.items.push(...remaining.slice(0, limit).map(({ id }) => ({ id, reason: 'maximum' as const })));
   }
   return plan;
 }
 
-/** Returns how many memories a run, or a planned one, consolidated and evicted; none where it took itself back. */
+/** Returns the counts of a run or a plan; 0 if the run was reverted. */
 export function toCounts({
   counts,
   state,

@@ -12,16 +12,16 @@ import { openSqlite } from '../../storage/sqlite/open-sqlite.ts';
 import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { Consolidator } from './consolidator.ts';
-import { recalledBy } from './self-check.ts';
+import { createRecallForCheck } from './self-check.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
 const ALL = { limit: 1000, maxBytes: 1e7 };
 
-type Kept = Pick<NewMemory, 'content' | 'tags' | 'importance' | 'sessionId' | 'createdAt' | 'expiresAt'>;
+type MemoryFields = Pick<NewMemory, 'content' | 'tags' | 'importance' | 'sessionId' | 'createdAt' | 'expiresAt'>;
 
 /** Few texts, sessions and times, so that many memories are duplicates and some of them expire. */
-const kept: fc.Arbitrary<Kept> = fc.record({
+const memoryFields: fc.Arbitrary<MemoryFields> = fc.record({
   content: fc.constantFrom('a note', ' a note', 'café', 'cafe\u0301 ', 'another note'),
   tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 }),
   importance: fc.constantFrom(0, 0.25, 0.5, 1),
@@ -30,16 +30,16 @@ const kept: fc.Arbitrary<Kept> = fc.record({
   expiresAt: fc.constantFrom(null, null, null, NOW - 1, NOW + DAY_MS),
 });
 
-type Act =
-  | { act: 'store'; memory: Kept }
+type Action =
+  | { act: 'store'; memory: MemoryFields }
   | { act: 'consolidate' }
   | { act: 'forget'; place: number }
   | { act: 'use'; place: number }
-  | { act: 'update'; place: number; change: Partial<Pick<Kept, 'content' | 'tags' | 'importance'>> };
+  | { act: 'update'; place: number; change: Partial<Pick<MemoryFields, 'content' | 'tags' | 'importance'>> };
 
 const place = fc.nat({ max: 11 });
-const act: fc.Arbitrary<Act> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ act: fc.constant('store' as const), memory: kept }) },
+const act: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ act: fc.constant('store' as const), memory: memoryFields }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant('consolidate' as const) }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('forget' as const), place }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('use' as const), place }) },
@@ -74,8 +74,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a client can see of every memory, live or merged, with what recall finds. */
-async function everything(namespace: string, ids: readonly string[]) {
+/** Returns all that a client can see of every memory, live or merged, and of recall. */
+async function readEverything(namespace: string, ids: readonly string[]) {
   const found: (StoredMemory | undefined)[] = await Promise.all(ids.map((id) => storage.memory(namespace, id, NOW)));
   const live = (await storage.memories(namespace, {}, ALL, NOW)).items.map(({ id }) => id);
   const { ordinals, admitted } = await storage.search({
@@ -90,31 +90,31 @@ async function everything(namespace: string, ids: readonly string[]) {
   };
 }
 
-it('undoes runs, one of them cut off and resumed, to exactly what was there before each', {
+it('undo restores exactly the state before each run, including an interrupted and resumed run', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(act, { maxLength: 24 }),
-      fc.array(kept, { maxLength: 8 }),
+      fc.array(memoryFields, { maxLength: 8 }),
       fc.nat({ max: 6 }),
-      async (acts, more, batches) => {
+      async (actions, more, batches) => {
         const namespace = `namespace ${++namespaces}`;
         const consolidator = newConsolidator();
         const ids: string[] = [];
-        for (const one of acts) await perform(namespace, consolidator, ids, one);
-        const seen = [await everything(namespace, ids)];
+        for (const action of actions) await perform(namespace, consolidator, ids, action);
+        const seen = [await readEverything(namespace, ids)];
         const runs = [await consolidator.consolidate(namespace, 0)];
         const before = ids.length;
         for (const memory of more) await perform(namespace, consolidator, ids, { act: 'store', memory });
-        seen.push(await everything(namespace, ids));
-        await beginAndLeave(namespace, batches);
+        seen.push(await readEverything(namespace, ids));
+        await beginAndAbandon(namespace, batches);
         runs.push(await consolidator.consolidate(namespace, 0));
         expect(await consolidator.undo(namespace, runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-        expect(await everything(namespace, ids)).toEqual(seen[1]);
+        expect(await readEverything(namespace, ids)).toEqual(seen[1]);
         for (const id of ids.splice(before)) await storage.forget(namespace, id);
         expect(await consolidator.undo(namespace, runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-        expect(await everything(namespace, ids)).toEqual(seen[0]);
+        expect(await readEverything(namespace, ids)).toEqual(seen[0]);
       },
     ),
     { numRuns: propertyRuns(40) },
@@ -127,16 +127,16 @@ function newConsolidator(): Consolidator {
   return new Consolidator({
     ...{ storage, lease, clock, ids: uuidV7, telemetry: { report() {} }, distiller: extractive, holder: 'one' },
     ...{ archiveMs: DAY_MS, maxima: { episodic: 6, semantic: 0 }, events: new EventLog(clock, uuidV7) },
-    recalled: recalledBy({ storage, clock }),
+    recalled: createRecallForCheck({ storage, clock }),
   });
 }
 
-/** Begins a run as another process, which ends after so many small batches. */
-async function beginAndLeave(namespace: string, batches: number): Promise<void> {
+/** Begins a run as another process, which dies after a few small batches. */
+async function beginAndAbandon(namespace: string, batches: number): Promise<void> {
   if (batches === 0) return;
   const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'killed', NOW, 1000)) ?? 0;
   const { ref } = await storage.beginRun(namespace, {
-    id: `left in ${namespace}`,
+    id: `abandoned in ${namespace}`,
     startedAt: NOW,
     promotedUntil: NOW,
     fence,
@@ -150,9 +150,9 @@ async function beginAndLeave(namespace: string, batches: number): Promise<void> 
   await lease.release(CONSOLIDATION_LEASE, 'killed');
 }
 
-async function perform(namespace: string, consolidator: Consolidator, ids: string[], one: Act): Promise<void> {
-  if (one.act === 'consolidate') await consolidator.consolidate(namespace, 0);
-  else if (one.act === 'store') {
+async function perform(namespace: string, consolidator: Consolidator, ids: string[], action: Action): Promise<void> {
+  if (action.act === 'consolidate') await consolidator.consolidate(namespace, 0);
+  else if (action.act === 'store') {
     const id = `memory-${ids.length}`;
     const fixed = {
       namespace,
@@ -164,15 +164,15 @@ async function perform(namespace: string, consolidator: Consolidator, ids: strin
       storedAt: NOW,
       supersedes: null,
     };
-    await storage.store({ ...fixed, ...one.memory });
+    await storage.store({ ...fixed, ...action.memory });
     ids.push(id);
   } else {
-    const id = ids[one.place] ?? '';
+    const id = ids[action.place] ?? '';
     const memory = await storage.memory(namespace, id, NOW);
     if (!memory) return;
-    if (one.act === 'forget') await storage.forget(namespace, id);
-    else if (one.act === 'use')
-      await storage.recordAccess([{ namespace, ordinal: memory.ordinal, count: 2, at: NOW + one.place }]);
-    else await storage.update({ namespace, id, at: NOW, ...one.change });
+    if (action.act === 'forget') await storage.forget(namespace, id);
+    else if (action.act === 'use')
+      await storage.recordAccess([{ namespace, ordinal: memory.ordinal, count: 2, at: NOW + action.place }]);
+    else await storage.update({ namespace, id, at: NOW, ...action.change });
   }
 }

@@ -6,8 +6,8 @@ import { selectAgreeing } from './agreement.ts';
 const QUOTED = { onlyEnglish: true, quoted: true };
 
 /** Returns the texts that may be distilled together. */
-function agreeing(texts: readonly string[], use = QUOTED): string[] {
-  return selectAgreeing(getGroup(...texts).sources, use).map(({ content }) => content);
+function agreeing(texts: readonly string[], options = QUOTED): string[] {
+  return selectAgreeing(getGroup(...texts).sources, options).map(({ content }) => content);
 }
 
 const GREENHOUSE = [
@@ -18,12 +18,12 @@ const GREENHOUSE = [
   'Mara picked the first ripe tomatoes in the Aldgrove greenhouse.',
 ];
 
-describe('sources that are quoted side by side', () => {
-  it('are all of those that say different things of one subject', () => {
+describe('selectAgreeing for quoted sources', () => {
+  it('returns all sources that say different things about one subject', () => {
     expect(agreeing(GREENHOUSE)).toEqual(GREENHOUSE);
   });
 
-  it('share a subject', () => {
+  it('returns sources that share a subject', () => {
     expect(agreeing([...GREENHOUSE, 'The violin concerto begins with a long silence.'])).toEqual(GREENHOUSE);
   });
 
@@ -36,9 +36,9 @@ describe('sources that are quoted side by side', () => {
     ['an opposite', 'The staging server is up again.', 'The staging server is down again.'],
     ['a person and a value', 'Ada’s favourite colour is green.', 'Ben’s favourite colour is red.'],
     ['one sentence of several', 'All is well. The alarm code is 7788.', 'We moved. The alarm code is 1234. Bye.'],
-  ])('do not contradict each other: they differ by %s', (_, one, other) => {
+  ])('drops sources that contradict each other by %s', (_, one, other) => {
     expect(agreeing([one, other])).toEqual([]);
-    // Whatever else is said of the subject.
+    // The same with other sources on the subject.
     const [subject = ''] =
       /backup job|walnuts|alarm code|standup meeting|staging server|favourite colour/.exec(one) ?? [];
     const others = [
@@ -52,11 +52,11 @@ describe('sources that are quoted side by side', () => {
     ['the same', 'The backup job runs on Sunday.', 'The backup job runs on Sunday.'],
     ['more of it', 'The backup job runs on Sunday.', 'The backup job runs on Sunday at four.'],
     ['the same negation', 'The backup job does not run on Sunday.', 'The backup job never runs on Sunday.'],
-  ])('may say %s', (_, one, other) => {
+  ])('returns both sources if they say %s', (_, one, other) => {
     expect(agreeing([one, other])).toEqual([one, other]);
   });
 
-  it('are by one speaker, named by a tag or before a colon', () => {
+  it('returns sources of one speaker, named by a tag or before a colon', () => {
     const turns = [
       'Ada: My cat Mimi likes tuna.',
       'Ada: The cat Mimi is asleep.',
@@ -69,7 +69,7 @@ describe('sources that are quoted side by side', () => {
     expect(selectAgreeing(tagged, QUOTED).map(({ id }) => id)).toEqual(['memory-1', 'memory-3']);
   });
 
-  it('are in the language that the embedder knows', () => {
+  it('returns only sources in a language that the embedder knows', () => {
     const korean = [
       '회의는 월요일에 있습니다.',
       '고양이는 참치를 좋아합니다.',
@@ -83,20 +83,20 @@ describe('sources that are quoted side by side', () => {
   });
 });
 
-describe('sources that a language model reads', () => {
+describe('selectAgreeing for a language model', () => {
   const read = { onlyEnglish: true, quoted: false };
 
-  it('may contradict each other and be by several speakers, which the model is told', () => {
+  it('returns contradictory sources by several speakers', () => {
     const texts = ['Ada: The alarm code is 7788.', 'Ben: The alarm code is 1234.'];
     expect(agreeing(texts, read)).toEqual(texts);
   });
 
-  it('share a subject, in a language that the embedder knows', () => {
+  it('returns sources that share a subject, in a language that the embedder knows', () => {
     expect(agreeing([...GREENHOUSE, 'The violin begins.', '고양이는 참치를 좋아합니다.'], read)).toEqual(GREENHOUSE);
   });
 });
 
-describe('selecting', () => {
+describe('selectAgreeing for any sources', () => {
   const words = fc.constantFrom(
     'Ada',
     'tea',
@@ -117,14 +117,14 @@ describe('selecting', () => {
     { maxLength: 12 },
   );
 
-  it('keeps the order of the sources, and changes nothing when it is done again', () => {
+  it('keeps the order, and changes nothing when repeated', () => {
     fc.assert(
       fc.property(texts, fc.boolean(), fc.boolean(), (some, onlyEnglish, quoted) => {
-        const use = { onlyEnglish, quoted };
+        const options = { onlyEnglish, quoted };
         const { sources } = getGroup(...some);
-        const once = selectAgreeing(sources, use);
+        const once = selectAgreeing(sources, options);
         expect(sources.filter((source) => once.includes(source))).toEqual(once);
-        expect(selectAgreeing(once, use)).toEqual(once);
+        expect(selectAgreeing(once, options)).toEqual(once);
       }),
     );
   });

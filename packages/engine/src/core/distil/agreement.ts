@@ -4,31 +4,39 @@ import { fold } from '../text/fold.ts';
 import { getLabel, readTraits } from '../text/traits.ts';
 import { findQuotes } from './sentences.ts';
 
-/** A group is read and compared with itself, so no more of each source is looked at. */
+/**
+ * Maximum part of each source that is compared. The sources of a group are compared in pairs, so the time is quadratic.
+ */
 const MAX_CHARS = 4096;
 const MAX_SENTENCES = 8;
 const MAX_WORDS = 40;
 
-/** How a group is to be distilled. */
-interface Use {
-  /** Whether the embedder knows English only, so that near vectors of other texts say nothing. */
+/** How a group will be distilled. */
+interface SelectionOptions {
+  /** Whether the embedder knows English only. Near vectors of other texts then mean nothing. */
   onlyEnglish: boolean;
-  /** Whether the sources are quoted side by side. A language model tells speakers apart and states contradictions. */
+  /**
+   * Whether the distiller quotes sources side by side. A language model distinguishes speakers and states
+   * contradictions itself.
+   */
   quoted: boolean;
 }
 
 /**
- * Returns the sources of a group that belong together, in their order: they are in a language that the embedder knows
- * and share a subject, which is the word that most of them have. If they are quoted, they are all by one speaker too,
- * and no two of them contradict each other.
+ * Returns the sources of a group that belong together, in their order. They are in a language that the embedder knows,
+ * and share a subject, which is the word that most of them have. If they are quoted, they also have one speaker, and no
+ * two of them contradict each other.
  */
-export function selectAgreeing<Source extends DistilSource>(sources: readonly Source[], use: Use): Source[] {
-  const known = sources.filter(({ content }) => !use.onlyEnglish || isEnglish(content.slice(0, MAX_CHARS)));
-  if (!use.quoted) return selectLargest(known, getSubjects);
+export function selectAgreeing<Source extends DistilSource>(
+  sources: readonly Source[],
+  options: SelectionOptions,
+): Source[] {
+  const known = sources.filter(({ content }) => !options.onlyEnglish || isEnglish(content.slice(0, MAX_CHARS)));
+  if (!options.quoted) return selectLargest(known, getSubjects);
   return withoutContradictions(selectLargest(selectLargest(known, getSpeaker), getSubjects));
 }
 
-/** Returns the sources that have the key which most of them have; of several such keys, the first. */
+/** Returns the sources that share the most frequent key; of equally frequent keys, the first. */
 function selectLargest<Source>(sources: readonly Source[], getKeys: (source: Source) => Iterable<string>): Source[] {
   const byKey = new Map<string, Source[]>();
   for (const source of sources) {
@@ -43,7 +51,7 @@ function selectLargest<Source>(sources: readonly Source[], getKeys: (source: Sou
   return largest;
 }
 
-/** Returns every form of the words that count in a text, without the name of its speaker. */
+/** Returns all forms of the words that count in a text, without the name of its speaker. */
 function getSubjects({ content }: DistilSource): string[] {
   return queryWords(withoutLabel(content)).flat();
 }
@@ -64,9 +72,9 @@ function withoutContradictions<Source extends DistilSource>(sources: readonly So
   });
 }
 
-/** What a sentence says, as far as it is compared. */
+/** The compared parts of a sentence. */
 interface Statement {
-  /** Its words in order, stemmed, function words included and negations left out. */
+  /** Its stemmed words in order, with function words and without negations. */
   words: string[];
   isNegated: boolean;
 }
@@ -85,16 +93,16 @@ function contradict(some: readonly Statement[], others: readonly Statement[]): b
 }
 
 /**
- * Part of the longer of two sentences that both must have in common, in the same order, and most words that each may have
- * beside it, to be about the same thing. Sentences about one subject that differ by more say different things of it
- * ("Mara planted the tomatoes", "Mara picked the first ripe tomatoes").
+ * Two sentences are about the same thing if at least this share of the longer one is common to both, in the same order,
+ * and each has at most `MAX_DIFFERENT` words of its own. Sentences on one subject that differ by more say different
+ * things ("Mara planted the tomatoes", "Mara picked the first ripe tomatoes").
  */
 const MIN_COMMON = 0.6;
 const MAX_DIFFERENT = 2;
 
 /**
- * Whether two sentences say the same but for a negation, or but for a value: each has a word or two that the other lacks.
- * A sentence that only says more than the other one agrees with it.
+ * Whether two sentences differ only in a negation, or only in a value, so that each has one or two words that the other
+ * lacks. A sentence that only adds words agrees with the other.
  */
 function areOpposite(one: Statement, other: Statement): boolean {
   const common = countCommon(one.words, other.words);
@@ -117,8 +125,8 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
 }
 
 /**
- * Words that negate a sentence, in the languages whose function words are known. Some mean another thing in another of
- * these languages: two sentences of which one has such a word are then taken for opposites, and are not distilled.
+ * Words that negate a sentence, in the languages with known function words. Some have another meaning in another of
+ * these languages; two sentences, one of which has such a word, are then considered opposites and are not distilled.
  */
 const NEGATIONS = new Set(
   `not no never none nobody nothing neither nor cannot without dont doesnt didnt isnt arent wasnt werent wont wouldnt

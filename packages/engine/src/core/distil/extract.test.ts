@@ -12,8 +12,8 @@ function expectExactQuotes(group: DistilGroup): void {
   }
 }
 
-describe('distilling without a model', () => {
-  it('quotes what several memories are about before what one alone says', () => {
+describe('extract', () => {
+  it('quotes the common topic of several memories before a topic of one', () => {
     const about = ['wax', 'hives', 'winter', 'swarms', 'smoke', 'queens', 'flowers', 'mites', 'a veil'];
     const { content, facts } = extract(
       getGroup(...about.map((thing) => `Ada keeps bees and spoke of ${thing}.`), 'It rained.'),
@@ -22,7 +22,7 @@ describe('distilling without a model', () => {
     expect(content).not.toContain('rained');
   });
 
-  it('takes something new before the same in other words', () => {
+  it('selects a new statement before a paraphrase', () => {
     const same = [
       'Ada moved to Leeds in May.',
       'In May, Ada moved to Leeds.',
@@ -37,12 +37,12 @@ describe('distilling without a model', () => {
     expect(content).toContain('library');
   });
 
-  it('quotes in order of time', () => {
+  it('quotes in chronological order', () => {
     const { content } = extract(getGroup('First, tea.', 'Second, coffee and tea.', 'Third, tea.'));
     expect(content).toBe('First, tea.\nSecond, coffee and tea.\nThird, tea.');
   });
 
-  it('quotes what several memories say to the letter once, and names them all', () => {
+  it('quotes identical sentences once, with all their sources', () => {
     const { facts } = extract(getGroup('Tea is hot. Ada knows.', 'Tea is hot.', 'Tea is Hot.'));
     expect(facts).toEqual([
       { text: 'Tea is hot.', sources: ['memory-1', 'memory-2'] },
@@ -51,12 +51,12 @@ describe('distilling without a model', () => {
     ]);
   });
 
-  it('leaves questions out where something is said', () => {
+  it('leaves out questions if there are statements', () => {
     const { content } = extract(getGroup('Bo: Where do you live?', 'Ada: In Leeds. And you?'));
     expect(content).toBe('Ada: In Leeds. And you?');
   });
 
-  it('comes to something for 1 MiB, whether of sentences, of blanks or of one word', () => {
+  it('distils texts of 1 MiB that repeat any kind of unit', () => {
     for (const unit of ['Ada likes tea. ', ' \n', 'a', '猫', '🚀', 'Ada: tea ', '.', '?', '"?"']) {
       const huge = unit.repeat(2 ** 20 / new TextEncoder().encode(unit).length);
       const group = getGroup(`${huge}end`, 'Bo likes tea.', `${huge}end`);
@@ -65,12 +65,12 @@ describe('distilling without a model', () => {
     }
   });
 
-  it('refuses a group that says nothing', () => {
+  it('throws for a group of blank texts', () => {
     expect(() => extract({ sources: [] })).toThrow(RangeError);
     expect(() => extract(getGroup(' ', '\n'))).toThrow(RangeError);
   });
 
-  it('quotes exactly, and the same each time, for any group', () => {
+  it('quotes any group exactly and deterministically', () => {
     const words = fc.array(fc.constantFrom('Ada', 'likes', 'tea.', 'Bo:', 'not', '5', '猫。', '\n', '\u0085', ' '), {
       minLength: 1,
     });
@@ -93,7 +93,7 @@ describe('distilling without a model', () => {
 });
 
 describe('facts that differ in a name, a number, a date or a negation', () => {
-  it('are at least 200 pairs in several languages and of each kind', () => {
+  it('are covered by at least 200 pairs in several languages and of each kind', () => {
     expect(NEAR_PAIRS.length).toBeGreaterThanOrEqual(200);
     expect(new Set(NEAR_PAIRS.map(({ differsIn }) => differsIn))).toEqual(
       new Set(['name', 'number', 'date', 'negation']),
@@ -102,7 +102,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
     expect(new Set(NEAR_PAIRS.flatMap(({ texts }) => texts)).size).toBe(2 * NEAR_PAIRS.length);
   });
 
-  it('are both quoted whole, each with its own source', () => {
+  it('are both quoted in full, each with its own source', () => {
     for (const { texts } of NEAR_PAIRS) {
       expect(extract(getGroup(...texts)).facts).toEqual([
         { text: texts[0], sources: ['memory-1'] },
@@ -111,7 +111,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
     }
   });
 
-  it('are both quoted beside what others say of the matter', () => {
+  it('are both quoted next to other sources on the topic', () => {
     for (const { texts } of NEAR_PAIRS) {
       const group = getGroup(texts[0], texts.join(' '), texts[1], 'Noted.');
       for (const text of texts) expect(extract(group).content).toContain(text);

@@ -2,124 +2,123 @@ import { DISTILLED_LIMITS, type Distilled, type DistilSource } from '../../ports
 import { queryWords } from '../text/analyze.ts';
 import { findQuotes } from './sentences.ts';
 
-/** What names this distiller. */
+/** The name of this distiller. */
 export const EXTRACTIVE = 'extractive';
 
-/** How much being central counts beside being new: lambda of MMR, which its authors set to .3 for an overview. */
+/** Weight of centrality against novelty: lambda of MMR, which its authors set to .3 for an overview. */
 const CENTRALITY_WEIGHT = 0.3;
 
 /**
- * Most that is looked at, shared equally by the sources of a group: UTF-16 units, and quotes. It bounds the time, since
- * this also runs within a transaction.
+ * Maximum UTF-16 units and quotes of a group that are processed, shared equally by its sources. They limit the time,
+ * since this also runs within a transaction.
  */
 const MAX_CHARS = 64 * 1024;
 const MAX_QUOTES = 240;
 
-/** What is quoted of a group. */
 interface ExtractedGroup {
   readonly sources: readonly Pick<DistilSource, 'id' | 'content'>[];
 }
 
 interface Candidate {
   text: string;
-  asks: boolean;
+  isQuestion: boolean;
   sources: string[];
 }
 
 /**
- * Distils a group without a model: quotes the sentences that cover it best, one a line, oldest first. It writes nothing
- * itself but the line breaks between them, so it cannot be wrong where its sources are right.
+ * Distils a group without a model. Quotes the sentences that cover the group best, one per line, oldest first. Only
+ * line breaks are added, so the text is correct if its sources are.
  *
- * Sentences are ranked by LexRank, which finds what the sources have in common and, on groups of a few short texts, needs
- * neither training nor a model's vectors; one after another is taken by maximal marginal relevance (Carbonell and
- * Goldstein, "The use of MMR, diversity-based reranking for reordering documents and producing summaries", SIGIR 1998),
- * since the most central sentences by themselves say one thing several times. A sentence is never left out for being
- * like another: two that differ in a name, a number or a "not" say different things. Those that are the same to the
- * letter are quoted once, for all their sources. Questions are quoted only where there is nothing else.
+ * Sentences are ranked by LexRank, which finds what the sources have in common and needs neither training nor a model's
+ * vectors for groups of a few short texts. They are selected by maximal marginal relevance (Carbonell and Goldstein,
+ * "The use of MMR, diversity-based reranking for reordering documents and producing summaries", SIGIR 1998), since the
+ * most central sentences alone repeat each other. Similarity never excludes a sentence, since two sentences that differ
+ * in a name, a number or a "not" say different things. Identical sentences are quoted once, for all their sources.
+ * Questions are quoted only if there is nothing else.
  *
- * Of a long source only the beginning is looked at: an equal share of 65,536 UTF-16 units and 240 quotes.
+ * Only the beginning of a long source is processed: an equal share of 65,536 UTF-16 units and 240 quotes.
  *
- * @throws RangeError for a group that says nothing: without sources, or with blank texts alone
+ * @throws RangeError for a group without sources, or with blank texts only
  */
 export function extract(group: ExtractedGroup): Distilled {
   const candidates = getCandidates(group);
-  if (candidates.length === 0) throw new RangeError('a group that says nothing cannot be distilled');
-  const facts = mostRelevant(candidates).map(({ text, sources }) => ({ text, sources }));
+  if (candidates.length === 0) throw new RangeError('a group must have at least one text that is not blank');
+  const facts = selectMostRelevant(candidates).map(({ text, sources }) => ({ text, sources }));
   return { content: facts.map(({ text }) => text).join('\n'), facts, by: EXTRACTIVE };
 }
 
-/** What can be quoted, in the order of the sources and their texts. */
+/** Returns the sentences that can be quoted, in the order of the sources and their texts. */
 function getCandidates({ sources }: ExtractedGroup): Candidate[] {
   const byText = new Map<string, Candidate>();
   for (const { id, content } of sources) {
-    for (const { text, asks } of quotesOfBeginning(content, sources.length)) {
+    for (const { text, isQuestion } of findFirstQuotes(content, sources.length)) {
       const candidate = byText.get(text);
-      if (!candidate) byText.set(text, { text, asks, sources: [id] });
+      if (!candidate) byText.set(text, { text, isQuestion, sources: [id] });
       else if (!candidate.sources.includes(id)) candidate.sources.push(id);
     }
   }
   const candidates = [...byText.values()];
-  const telling = candidates.filter(({ asks }) => !asks);
-  return telling.length > 0 ? telling : candidates;
+  const statements = candidates.filter(({ isQuestion }) => !isQuestion);
+  return statements.length > 0 ? statements : candidates;
 }
 
-function quotesOfBeginning(content: string, sources: number) {
-  const mostChars = Math.floor(MAX_CHARS / sources);
+function findFirstQuotes(content: string, sources: number) {
+  const maxChars = Math.floor(MAX_CHARS / sources);
   const text = content.trimStart();
-  const quotes = findQuotes(text.slice(0, mostChars));
-  // Where the text is cut, its last sentence may be half of one.
-  if (text.length > mostChars && quotes.length > 1) quotes.pop();
+  const quotes = findQuotes(text.slice(0, maxChars));
+  // The last sentence may be incomplete if the text was cut.
+  if (text.length > maxChars && quotes.length > 1) quotes.pop();
   return quotes.slice(0, Math.max(1, Math.floor(MAX_QUOTES / sources)));
 }
 
-/** The candidates that are taken, in the order in which they came. */
-function mostRelevant(candidates: readonly Candidate[]): Candidate[] {
+/** Returns the selected candidates in their order. */
+function selectMostRelevant(candidates: readonly Candidate[]): Candidate[] {
   const similarities = getSimilarities(candidates.map(({ text }) => text));
-  const central = centralities(similarities);
-  const taken: number[] = [];
-  const open = new Set(candidates.keys());
+  const central = getCentralities(similarities);
+  const selected: number[] = [];
+  const remaining = new Set(candidates.keys());
   let chars = 0;
-  while (open.size > 0 && taken.length < DISTILLED_LIMITS.facts) {
-    const next = best(open, (index) => relevance(index, { central, similarities, taken }));
-    open.delete(next);
+  while (remaining.size > 0 && selected.length < DISTILLED_LIMITS.facts) {
+    const next = findBest(remaining, (index) => getRelevance(index, { central, similarities, selected }));
+    remaining.delete(next);
     const length = (candidates[next] as Candidate).text.length + Math.sign(chars);
     if (chars + length > DISTILLED_LIMITS.chars) continue;
     chars += length;
-    taken.push(next);
+    selected.push(next);
   }
-  return taken.sort((a, b) => a - b).map((index) => candidates[index] as Candidate);
+  return selected.sort((a, b) => a - b).map((index) => candidates[index] as Candidate);
 }
 
 interface Selection {
   central: Float64Array;
   similarities: Similarities;
-  taken: readonly number[];
+  selected: readonly number[];
 }
 
-function relevance(index: number, { central, similarities, taken }: Selection): number {
-  const likest = Math.max(0, ...taken.map((other) => similarities.of(index, other)));
-  return CENTRALITY_WEIGHT * (central[index] as number) - (1 - CENTRALITY_WEIGHT) * likest;
+function getRelevance(index: number, { central, similarities, selected }: Selection): number {
+  const maxSimilarity = Math.max(0, ...selected.map((other) => similarities.of(index, other)));
+  return CENTRALITY_WEIGHT * (central[index] as number) - (1 - CENTRALITY_WEIGHT) * maxSimilarity;
 }
 
-/** The item that is worth most, the first of several. */
-function best(items: Iterable<number>, worth: (item: number) => number): number {
-  let found = -1;
+/** Returns the item with the greatest value; of several, the first. */
+function findBest(items: Iterable<number>, getValue: (item: number) => number): number {
+  let bestItem = -1;
   let largest = Number.NEGATIVE_INFINITY;
   for (const item of items) {
-    const value = worth(item);
-    if (value > largest) [found, largest] = [item, value];
+    const value = getValue(item);
+    if (value > largest) [bestItem, largest] = [item, value];
   }
-  return found;
+  return bestItem;
 }
 
-/** Chance of going to any sentence at all: Erkan and Radev's damping, .1 to .2 in their experiments. */
-const JUMP = 0.15;
+/** Probability of a jump to a random sentence: the damping of Erkan and Radev, .1 to .2 in their experiments. */
+const JUMP_PROBABILITY = 0.15;
 
-/** Where the rank stops changing, and how often it is computed at most. */
+/** Change at which the iteration stops, and maximum iterations. */
 const TOLERANCE = 1e-6;
 const MAX_ROUNDS = 50;
 
-/** Weights of terms, with a length of 1; empty for a text without terms. */
+/** Term weights, normalized to length 1; empty for a text without terms. */
 type TermWeights = ReadonlyMap<string, number>;
 
 /** Cosines of sentences, row by row; 1 with itself. */
@@ -130,12 +129,12 @@ interface Similarities {
 }
 
 /**
- * How alike sentences are: cosine over tf·idf of the stems of their words that count. A sentence is so short that tf
- * is 1; idf is ln(1 + sentences / sentences with the term), over these sentences alone.
+ * Returns the similarities of sentences: cosine over tf·idf of the stems of their words that count. Sentences are so
+ * short that tf is 1. idf is ln(1 + sentences / sentences with the term), over these sentences only.
  */
 function getSimilarities(sentences: readonly string[]): Similarities {
   const count = sentences.length;
-  const weights = termWeights(sentences);
+  const weights = getTermWeights(sentences);
   const cosines = new Float64Array(count * count);
   for (let a = 0; a < count; a++) {
     cosines[a * count + a] = 1;
@@ -148,7 +147,7 @@ function getSimilarities(sentences: readonly string[]): Similarities {
   return { count, of: (a, b) => cosines[a * count + b] as number };
 }
 
-function termWeights(sentences: readonly string[]): TermWeights[] {
+function getTermWeights(sentences: readonly string[]): TermWeights[] {
   const terms = sentences.map((sentence) => new Set(queryWords(sentence).flat()));
   const frequency = new Map<string, number>();
   for (const term of terms.flatMap((some) => [...some])) frequency.set(term, (frequency.get(term) ?? 0) + 1);
@@ -169,20 +168,20 @@ function dot(a: TermWeights, b: TermWeights): number {
 }
 
 /**
- * How central each sentence is among these, the most central at 1: continuous LexRank (Erkan and Radev, "LexRank:
+ * Returns the centrality of each sentence, the most central at 1: continuous LexRank (Erkan and Radev, "LexRank:
  * Graph-based lexical centrality as salience in text summarization", JAIR 22, 2004), the stationary distribution of a
- * walk that goes from a sentence to those like it. Unlike theirs it never stays where it is: a sentence like no other
- * would be as central as the average.
+ * walk from a sentence to similar ones. Unlike in their walk, there is no step from a sentence to itself, which would
+ * make an isolated sentence as central as the average.
  */
-function centralities({ count, of }: Similarities): Float64Array {
+function getCentralities({ count, of }: Similarities): Float64Array {
   const degrees = Float64Array.from({ length: count }, (_, a) => sumOver(count, (b) => (a === b ? 0 : of(a, b))));
   let rank = new Float64Array(count).fill(1 / count);
   for (let round = 0, change = 1; round < MAX_ROUNDS && change > TOLERANCE; round++) {
     const leaving = rank.map((value, a) => (degrees[a] === 0 ? 0 : value / (degrees[a] as number)));
     const walked = rank.map((_, b) => sumOver(count, (a) => (a === b ? 0 : of(a, b) * (leaving[a] as number))));
-    // From a sentence without similar ones, the walk goes on at any sentence.
+    // From a sentence without similar ones, the walk continues at any sentence.
     const lost = 1 - sumOver(count, (b) => walked[b] as number);
-    const next = walked.map((value) => (1 - JUMP) * (value + lost / count) + JUMP / count);
+    const next = walked.map((value) => (1 - JUMP_PROBABILITY) * (value + lost / count) + JUMP_PROBABILITY / count);
     change = sumOver(count, (b) => Math.abs((next[b] as number) - (rank[b] as number)));
     rank = next;
   }

@@ -5,16 +5,16 @@ import {
   type GroupCandidate,
   type Grouping,
   type GroupsBefore,
+  getMaxRareWordFrequency,
   groupMemories,
-  mostMemoriesOfRareWord,
 } from './group.ts';
 
 const NONE: GroupsBefore = { semanticBySource: new Map(), groupSizes: new Map(), background: 0 };
 
-/** What two memories have in common: cosine, and shared rare words, one where it is left out. */
+/** The similarity of two memories: cosine, and number of shared rare words, 1 by default. */
 type Tie = [a: number, b: number, cosine: number, sharedRareWords?: number];
 
-/** The first of each pair as candidates, who know the second. */
+/** Creates candidates from the first memory of each pair, with the second as a neighbor. */
 function candidates(ties: readonly Tie[]): GroupCandidate[] {
   return [...new Set(ties.map(([a]) => a))].map((ordinal) => ({
     ordinal,
@@ -24,7 +24,7 @@ function candidates(ties: readonly Tie[]): GroupCandidate[] {
   }));
 }
 
-/** A semantic memory for each list of sources, from 1001 on. */
+/** Creates one semantic memory per list of sources, numbered from 1001. */
 function withSources(...groups: number[][]): GroupsBefore {
   return {
     ...NONE,
@@ -33,7 +33,7 @@ function withSources(...groups: number[][]): GroupsBefore {
   };
 }
 
-/** What stands after a grouping has been done. */
+/** Returns the groups after a grouping has been applied. */
 function after({ semanticBySource, groupSizes, background }: GroupsBefore, { made, grown }: Grouping): GroupsBefore {
   const next = { semanticBySource: new Map(semanticBySource), groupSizes: new Map(groupSizes), background };
   const news = made.map((joining, i) => ({ semantic: 2001 + i, joining }));
@@ -45,7 +45,7 @@ function after({ semanticBySource, groupSizes, background }: GroupsBefore, { mad
 }
 
 describe('a new group', () => {
-  it('is made of three that belong together', () => {
+  it('is created from three memories that belong together', () => {
     expect(
       groupMemories(
         candidates([
@@ -57,20 +57,20 @@ describe('a new group', () => {
     ).toEqual({ made: [[1, 2, 3]], grown: [] });
   });
 
-  it('is not made of two', () => {
+  it('is not created from two memories', () => {
     expect(groupMemories(candidates([[1, 2, 0.99]]), NONE)).toEqual({ made: [], grown: [] });
   });
 
   it.each<[string, Tie]>([
-    ['by tone alone, without a rare word', [1, 3, 0.9, 0]],
-    ['by a word alone, far in meaning', [1, 3, 0.39]],
-    ['by a cosine that is not known', [1, 3, Number.NaN]],
-    ['to itself', [1, 1, 1]],
-  ])('is not made %s', (_, tie) => {
+    ['without a shared rare word', [1, 3, 0.9, 0]],
+    ['with a shared word but a low cosine', [1, 3, 0.39]],
+    ['with an unknown cosine', [1, 3, Number.NaN]],
+    ['from a tie of a memory to itself', [1, 1, 1]],
+  ])('is not created %s', (_, tie) => {
     expect(groupMemories(candidates([[1, 2, 0.8], tie]), NONE).made).toEqual([]);
   });
 
-  it('asks for more where all memories are alike anyway', () => {
+  it('requires a higher cosine if all memories are similar', () => {
     const alike = candidates([
       [1, 2, 0.8],
       [1, 3, 0.8],
@@ -79,20 +79,20 @@ describe('a new group', () => {
     expect(groupMemories(alike, { ...NONE, background: 0.6 }).made).toEqual([[1, 2, 3]]);
   });
 
-  it('holds the nearest of more than twelve', () => {
+  it('contains the twelve nearest memories', () => {
     const ties = Array.from({ length: 20 }, (_, i): Tie => [1, i + 2, 0.5 + i / 100]);
     const { made } = groupMemories(candidates(ties), NONE);
     expect(made).toEqual([[1, ...Array.from({ length: 11 }, (_, i) => i + 11)]]);
   });
 
-  it('does not run along a chain from one matter to the next', () => {
+  it('does not follow a chain from topic to topic', () => {
     const chain = Array.from({ length: 9 }, (_, i): Tie => [i + 1, i + 2, 0.8]);
     for (const group of groupMemories(candidates(chain), NONE).made) expect(group).toHaveLength(3);
   });
 });
 
-describe('a group that is there', () => {
-  it('grows by what is tied to two of its sources', () => {
+describe('an existing group', () => {
+  it('grows by a memory that is tied to two of its sources', () => {
     const { made, grown } = groupMemories(
       candidates([
         [9, 1, 0.8],
@@ -103,14 +103,14 @@ describe('a group that is there', () => {
     expect([made, grown]).toEqual([[], [{ semantic: 1001, joining: [9] }]]);
   });
 
-  it('does not grow by what is tied to one of several', () => {
+  it('does not grow by a memory that is tied to one of several sources', () => {
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1, 2, 3])).grown).toEqual([]);
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1])).grown).toEqual([
       { semantic: 1001, joining: [9] },
     ]);
   });
 
-  it('is joined rather than another one, if it is nearer', () => {
+  it('is joined instead of a farther group', () => {
     const ties: Tie[] = [
       [9, 1, 0.7],
       [9, 2, 0.7],
@@ -122,7 +122,7 @@ describe('a group that is there', () => {
     ]);
   });
 
-  it('takes the nearest while it has room, and no more', () => {
+  it('grows by the nearest memories up to its limit', () => {
     const sources = Array.from({ length: 11 }, (_, i) => i + 1);
     const ties: Tie[] = [
       [21, 1, 0.7],
@@ -133,7 +133,7 @@ describe('a group that is there', () => {
     expect(groupMemories(candidates(ties), withSources(sources)).grown).toEqual([{ semantic: 1001, joining: [22] }]);
   });
 
-  it('keeps a source that is looked at again, and gives none to a new group', () => {
+  it('keeps its sources when they are examined again', () => {
     const ties: Tie[] = [
       [1, 9, 0.9],
       [1, 8, 0.9],
@@ -155,18 +155,18 @@ describe('any grouping', () => {
     .uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 24 })
     .map((sources) => [sources.slice(0, 12), sources.slice(12)].filter(({ length }) => length > 0));
 
-  it('keeps within its limits, and puts no memory in two groups', () => {
+  it('respects the limits, and assigns each memory to at most one group', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
         const known = withSources(...sources);
         const { made, grown } = groupMemories(candidates(some), known);
         for (const group of made) {
-          expect(group.length).toBeGreaterThanOrEqual(GROUP_LIMITS.leastSources);
-          expect(group.length).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
+          expect(group.length).toBeGreaterThanOrEqual(GROUP_LIMITS.minSources);
+          expect(group.length).toBeLessThanOrEqual(GROUP_LIMITS.maxSources);
         }
         for (const { semantic, joining } of grown) {
           const size = joining.length + (known.groupSizes.get(semantic) ?? 0);
-          expect(size).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
+          expect(size).toBeLessThanOrEqual(GROUP_LIMITS.maxSources);
         }
         const placed = [...made.flat(), ...grown.flatMap(({ joining }) => joining), ...known.semanticBySource.keys()];
         expect(new Set(placed).size).toBe(placed.length);
@@ -174,7 +174,7 @@ describe('any grouping', () => {
     );
   });
 
-  it('does not depend on the order of what it is told', () => {
+  it('does not depend on the order of its input', () => {
     fc.assert(
       fc.property(ties, groups, fc.infiniteStream(fc.nat()), (some, sources, numbers) => {
         const shuffled = candidates(some).map((candidate) => ({
@@ -188,7 +188,7 @@ describe('any grouping', () => {
     );
   });
 
-  it('is done once: doing it again changes nothing', () => {
+  it('changes nothing when repeated', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
         const known = withSources(...sources);
@@ -211,6 +211,6 @@ it.each([
   [1000, 12],
   [3000, 30],
   [1_000_000, 64],
-])('of %i memories, a word in at most %i is rare', (memories, most) => {
-  expect(mostMemoriesOfRareWord(memories)).toBe(most);
+])('getMaxRareWordFrequency for %i memories is %i', (memories, most) => {
+  expect(getMaxRareWordFrequency(memories)).toBe(most);
 });

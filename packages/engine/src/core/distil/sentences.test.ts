@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findQuotes, MAX_QUOTE_WORDS } from './sentences.ts';
+import { findQuotes, MAX_QUOTE_CHARS } from './sentences.ts';
 
 const quoted = (text: string) => findQuotes(text).map((quote) => quote.text);
 
-describe('what can be quoted of a text', () => {
+describe('findQuotes', () => {
   it.each<[string, string[]]>([
     ['Ada likes tea. Bo does not.', ['Ada likes tea.', 'Bo does not.']],
     ['one\n\n two \r\nthree', ['one', 'two', 'three']],
@@ -15,49 +15,49 @@ describe('what can be quoted of a text', () => {
     ['---\nAda likes tea\n***', ['Ada likes tea']],
     ['?!', ['?!']],
     [' \n', []],
-  ])('%j comes to %j', (text, quotes) => expect(quoted(text)).toEqual(quotes));
+  ])('splits %j into %j', (text, quotes) => expect(quoted(text)).toEqual(quotes));
 
-  it('keeps who speaks with what is said', () => {
+  it('keeps the speaker with the turn', () => {
     const turn = 'Ada: Hi Bo! I moved to Leeds. Come and see me?';
     expect(quoted(`${turn}\nBo: I will.`)).toEqual([turn, 'Bo: I will.']);
   });
 
-  it('ends a turn that is too long for one quote at a sentence, and quotes nothing of it without its speaker', () => {
+  it('cuts a long turn at a sentence, and quotes nothing of it without its speaker', () => {
     const [quote = '', ...others] = quoted(`Ada: ${'I have a cat and a dog. '.repeat(50)}`);
     expect(quote).toMatch(/^Ada: I have .* a dog\.$/);
-    expect(quote.length).toBeGreaterThan(MAX_QUOTE_WORDS - 30);
+    expect(quote.length).toBeGreaterThan(MAX_QUOTE_CHARS - 30);
     expect(others).toEqual([]);
   });
 
-  it('cuts a sentence that is too long where it pauses, and never within a number', () => {
+  it('cuts a long sentence at a pause, never within a number', () => {
     const quotes = quoted(`It costs ${'1,000,000 euros in all, '.repeat(60)}`);
     for (const quote of quotes) expect(quote).toMatch(/^(It costs )?1,000,000 .*(all,)$/);
   });
 
-  it('never cuts within what a reader takes for one character', () => {
+  it('never cuts within a grapheme', () => {
     for (const character of ['e\u0301', '👩‍🚀', '👍🏽', 'กำ', '🇧🇬', '🚀']) {
       for (const before of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
         const [quote = ''] = quoted(before + character.repeat(400));
-        expect(quote.length).toBeGreaterThan(MAX_QUOTE_WORDS - 10);
+        expect(quote.length).toBeGreaterThan(MAX_QUOTE_CHARS - 10);
         expect(quote.slice(before.length).replaceAll(character, '')).toBe('');
       }
     }
   });
 
-  it('tells questions from what says something', () => {
-    const asks = (text: string) => findQuotes(text).map((quote) => quote.asks);
-    expect(asks('Is it? It is. 好吗？ "Why?"')).toEqual([true, false, true, true]);
-    expect(asks('Ada: Why? How?')).toEqual([true]);
-    expect(asks('Ada: I moved. And you?')).toEqual([false]);
+  it('distinguishes questions from statements', () => {
+    const areQuestions = (text: string) => findQuotes(text).map((quote) => quote.isQuestion);
+    expect(areQuestions('Is it? It is. 好吗？ "Why?"')).toEqual([true, false, true, true]);
+    expect(areQuestions('Ada: Why? How?')).toEqual([true]);
+    expect(areQuestions('Ada: I moved. And you?')).toEqual([false]);
   });
 
-  it('quotes a text of line breaks alone as it stands where one of them is no blank', () => {
+  it('quotes a text of U+0085 characters unchanged', () => {
     expect(quoted(' \u0085\u0085\n')).toEqual(['\u0085\u0085']);
     expect(quoted('Tea.\u0085Milk.')).toEqual(['Tea.', 'Milk.']);
     expect(quoted(' \n\u2028')).toEqual([]);
   });
 
-  it('is a part of the text, in order, of bounded length, without blanks around it, for any text', () => {
+  it('returns substrings of any text in order, of limited length, without blanks around them', () => {
     const any = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 2000 }));
     fc.assert(
       fc.property(any, (text) => {
@@ -66,7 +66,7 @@ describe('what can be quoted of a text', () => {
           const at = text.indexOf(quote, from);
           expect(at).toBeGreaterThanOrEqual(from);
           expect(quote.length).toBeGreaterThan(0);
-          expect(quote.length).toBeLessThanOrEqual(MAX_QUOTE_WORDS);
+          expect(quote.length).toBeLessThanOrEqual(MAX_QUOTE_CHARS);
           expect(quote.trim()).toBe(quote);
           from = at + quote.length;
         }

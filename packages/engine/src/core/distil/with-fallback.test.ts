@@ -8,10 +8,10 @@ import { withFallback } from './with-fallback.ts';
 const GROUP = getGroup('Ada likes tea.', 'Ada likes tea. Bo too.');
 const { signal } = new AbortController();
 
-const quoting: Distiller = { name: 'extractive', quotes: true, distil: async (group) => extract(group) };
+const fallback: Distiller = { name: 'extractive', quotes: true, distil: async (group) => extract(group) };
 
-/** A distiller that says what a list says, one entry a call: a text, or an error. */
-function saying(...replies: (string | Error)[]): Distiller & { calls: number } {
+/** Creates a distiller that returns or throws one item of a list per call. */
+function createDistiller(...replies: (string | Error)[]): Distiller & { calls: number } {
   return {
     name: 'model',
     quotes: false,
@@ -28,19 +28,19 @@ function withReports(first: Distiller) {
   const reports: TelemetryEvent[] = [];
   const clock = { time: 0, now: () => clock.time };
   const telemetry = { report: (event: TelemetryEvent) => void reports.push(event) };
-  return { distiller: withFallback(first, quoting, { telemetry, clock }), reports, clock };
+  return { distiller: withFallback(first, fallback, { telemetry, clock }), reports, clock };
 }
 
-describe('a distiller with another behind it', () => {
-  it('answers what the first says', async () => {
-    const { distiller, reports } = withReports(saying('Ada and Bo like tea.'));
+describe('withFallback', () => {
+  it('returns the result of the first distiller', async () => {
+    const { distiller, reports } = withReports(createDistiller('Ada and Bo like tea.'));
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ content: 'Ada and Bo like tea.', by: 'model' });
     expect(reports).toEqual([]);
   });
 
-  it('answers what the other says where the first fails, and says so', async () => {
+  it('returns and marks the result of the fallback if the first distiller fails', async () => {
     const failure = new DistillerUnavailable('the language model answers no JSON object', { option: 'llmUrl' });
-    const { distiller, reports } = withReports(saying(failure));
+    const { distiller, reports } = withReports(createDistiller(failure));
     expect(await distiller.distil(GROUP, signal)).toEqual({
       ...extract(GROUP),
       replacedDistiller: { name: 'model', because: 'the language model answers no JSON object' },
@@ -51,28 +51,30 @@ describe('a distiller with another behind it', () => {
     ]);
   });
 
-  it('makes nothing of a group that must not be quoted side by side', async () => {
-    const { distiller } = withReports(saying(new DistillerUnavailable('the language model cannot be reached')));
+  it('declines a group that must not be quoted side by side', async () => {
+    const { distiller } = withReports(
+      createDistiller(new DistillerUnavailable('the language model cannot be reached')),
+    );
     const group = getGroup('The backup job runs on Sunday.', 'The backup job does not run on Sunday.');
     expect(await distiller.distil(group, signal)).toBeUndefined();
   });
 
-  it('does so for a defect too, of which only the log tells more', async () => {
-    const { distiller, reports } = withReports(saying(new TypeError('Ada is undefined')));
+  it('uses the fallback after an unexpected error, without its message in the result', async () => {
+    const { distiller, reports } = withReports(createDistiller(new TypeError('Ada is undefined')));
     const { by, replacedDistiller } = (await distiller.distil(GROUP, signal)) ?? {};
-    expect([by, replacedDistiller]).toEqual(['extractive', { name: 'model', because: 'failed by a defect' }]);
+    expect([by, replacedDistiller]).toEqual(['extractive', { name: 'model', because: 'unexpected error' }]);
     expect(reports).toHaveLength(1);
   });
 
-  it('asks the first again for the next group where the fault was of one group', async () => {
-    const first = saying(new DistillerUnavailable('refuses a text'), 'said');
+  it('calls the first distiller for the next group if the failure affected one group', async () => {
+    const first = createDistiller(new DistillerUnavailable('refuses a text'), 'said');
     const { distiller } = withReports(first);
     await distiller.distil(GROUP, signal);
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
-  it('lets the first rest for a minute where it fails for all, and then asks it again', async () => {
-    const first = saying(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
+  it('skips the first distiller for a minute after a failure that affects every group', async () => {
+    const first = createDistiller(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
     const { distiller, reports, clock } = withReports(first);
     await distiller.distil(GROUP, signal);
     clock.time = 59_999;
@@ -85,17 +87,17 @@ describe('a distiller with another behind it', () => {
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
-  it('asks the first again when the clock has been set back', async () => {
-    const first = saying(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
+  it('calls the first distiller again after the clock was set back', async () => {
+    const first = createDistiller(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
     const { distiller, clock } = withReports(first);
     await distiller.distil(GROUP, signal);
     clock.time = -3_600_000;
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
-  it('asks nobody else for who has given up', async () => {
+  it('does not call the fallback after an abort', async () => {
     const reason = new Error('the run is over');
-    const { distiller, reports } = withReports(saying(reason));
+    const { distiller, reports } = withReports(createDistiller(reason));
     await expect(distiller.distil(GROUP, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(reports).toEqual([]);
   });

@@ -27,10 +27,10 @@ afterEach(async () => {
   for (const queue of queues) await queue.stop();
 });
 
-/** Words that mean the same. */
+/** Words with the same meaning. */
 const MEANINGS: Record<string, string> = { feline: 'cat', resting: 'sleeps' };
 
-/** Returns the sum of a vector for each word, so that texts are near as far as they share words or meanings. */
+/** Returns the sum of a vector per word, so that texts with common words or meanings are near. */
 function getVector(text: string): Float32Array {
   const sum = new Float32Array(64);
   for (const word of text.toLowerCase().split(' ')) {
@@ -46,17 +46,17 @@ function getVector(text: string): Float32Array {
 const model: Embedder = {
   modelId: 'hashed-words',
   dimensions: 64,
-  largestBatch: 64,
+  maxBatchSize: 64,
   embed: async (texts) => texts.map((text) => ({ vectors: [getVector(text)] })),
   close: async () => {},
 };
 
-/** The model, with a chance to look at or fail each call. */
-function faulty(before: (texts: readonly string[], purpose: EmbedPurpose) => void | Promise<void>): Embedder {
+/** Returns the model with a hook before each call, which can fail. */
+function withHook(before: (texts: readonly string[], purpose: EmbedPurpose) => void | Promise<void>): Embedder {
   return {
     modelId: model.modelId,
     dimensions: model.dimensions,
-    largestBatch: model.largestBatch,
+    maxBatchSize: model.maxBatchSize,
     async embed(texts, purpose) {
       await before(texts, purpose);
       return model.embed(texts, purpose);
@@ -76,8 +76,8 @@ async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQue
   return queue;
 }
 
-/** The storage, and how often it has told which memories are pending. */
-function countingLooks(): { looks(): number; storage: Storage } {
+/** Returns the storage with a counter of reads of pending memories. */
+function createCountingStorage(): { looks(): number; storage: Storage } {
   let count = 0;
   const watched: Storage = {
     ...storage,
@@ -92,25 +92,25 @@ function countingLooks(): { looks(): number; storage: Storage } {
 
 let arrivals = 0;
 
-/** Stores memories in one commit, and returns them as they are pending. */
-async function keepAll(contents: readonly string[]): Promise<PendingEmbedding[]> {
+/** Stores memories in one commit, and returns them as pending memories. */
+async function storeAll(contents: readonly string[]): Promise<PendingEmbedding[]> {
   const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
   return (await storage.storeMany(memories)).map((stored, i) => {
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
     return { ordinal: stored.ordinal, revision: 1, content: contents[i] as string };
   });
 }
-const keep = async (content: string) => (await keepAll([content]))[0] as PendingEmbedding;
+const store = async (content: string) => (await storeAll([content]))[0] as PendingEmbedding;
 const numbered = (count: number, name = 'text') => Array.from({ length: count }, (_, i) => `${name} ${i}`);
 
 const waiting = async () =>
-  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxCharsAnew: 1 })).waiting;
+  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxReembeddingChars: 1 })).waiting;
 
 describe('the embedding queue', () => {
-  it('lets a store wait until its memory is found by meaning', async () => {
-    const queue = await start(faulty(() => {}));
-    const kept = await keep('the cat sleeps on the sofa');
-    await queue.stored([kept]);
+  it('resolves a store when its memory can be found by vectors', async () => {
+    const queue = await start(withHook(() => {}));
+    const stored = await store('the cat sleeps on the sofa');
+    await queue.stored([stored]);
     const vector = await queue.queryVector('feline resting');
     const signals = await storage.search({
       namespace: 'default',
@@ -121,40 +121,40 @@ describe('the embedding queue', () => {
       poolSize: 10,
       tailSize: 0,
     });
-    expect(signals.ordinals[0]).toBe(kept.ordinal);
+    expect(signals.ordinals[0]).toBe(stored.ordinal);
     expect(signals.cosines[0]).toBeGreaterThan(0.3);
   });
 
-  it('reads no text from storage that was just stored', async () => {
-    const { looks, storage: watched } = countingLooks();
-    const queue = await startOn(watched, async () => faulty(() => {}));
+  it('does not read newly stored texts from storage', async () => {
+    const { looks, storage: watched } = createCountingStorage();
+    const queue = await startOn(watched, async () => withHook(() => {}));
     await expect.poll(looks).toBe(1);
-    for (const text of ['one', 'another']) await queue.stored([await keep(text)]);
+    for (const text of ['one', 'another']) await queue.stored([await store(text)]);
     expect(looks()).toBe(1);
     expect(await waiting()).toBe(0);
   });
 
   it('embeds in order of arrival', async () => {
     const seen: string[] = [];
-    await keepAll(numbered(70));
-    await start(faulty((texts) => void seen.push(...texts)));
+    await storeAll(numbered(70));
+    await start(withHook((texts) => void seen.push(...texts)));
     await expect.poll(waiting).toBe(0);
     expect(seen).toEqual(numbered(70));
   });
 
-  it('embeds what has come last long before its turn where a long history waits', async () => {
+  it('embeds the newest memories early if a long backlog is pending', async () => {
     const seen: string[] = [];
-    await keepAll(numbered(700));
-    await start(faulty((texts) => void seen.push(...texts)));
+    await storeAll(numbered(700));
+    await start(withHook((texts) => void seen.push(...texts)));
     await expect.poll(waiting).toBe(0);
     expect(seen.slice(0, 500)).toEqual(numbered(500));
     expect(seen.indexOf('text 699')).toBeLessThan(600);
     expect([...seen].sort()).toEqual(numbered(700).sort());
   });
 
-  it('lets a store wait for its own vector, and not for those that others are given anew', async () => {
-    await keepAll(numbered(70));
-    const before = await start({ ...faulty(() => {}), modelId: 'another-model' });
+  it('resolves a store without waiting for re-embedding of others', async () => {
+    await storeAll(numbered(70));
+    const before = await start({ ...withHook(() => {}), modelId: 'another-model' });
     await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
     await before.stop();
     const batches: number[] = [];
@@ -163,44 +163,44 @@ describe('the embedding queue', () => {
       go = resolve;
     });
     const queue = await start(
-      faulty((texts) => {
+      withHook((texts) => {
         batches.push(texts.length);
         return gate;
       }),
     );
     await expect.poll(() => batches).toEqual([32]);
-    const stored = queue.stored([await keep('the last')]);
+    const stored = queue.stored([await store('the last')]);
     go();
     await stored;
     expect(batches.slice(0, 2)).toEqual([32, 1]);
     await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
   });
 
-  it('lets no store wait while more than 64 memories do', async () => {
+  it('does not delay stores while more than 64 memories are pending', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
     });
     let calls = 0;
-    const { looks, storage: watched } = countingLooks();
+    const { looks, storage: watched } = createCountingStorage();
     const queue = await startOn(watched, async () =>
-      faulty(() => {
+      withHook(() => {
         calls++;
         return gate;
       }),
     );
-    // The first look finds nothing; a later one would count the memories stored meanwhile.
+    // The first read finds nothing; a later one would count the memories stored meanwhile.
     await expect.poll(looks).toBe(1);
     let answered = 0;
     const stores: Promise<unknown>[] = [];
-    const keepAndAdd = async (text: string) => {
-      const kept = await keep(text);
-      stores.push(queue.stored([kept]).then(() => answered++));
+    const storeAndQueue = async (text: string) => {
+      const stored = await store(text);
+      stores.push(queue.stored([stored]).then(() => answered++));
     };
-    await keepAndAdd('the first');
-    // From here on the model holds the queue up, so nothing is counted but what is added.
+    await storeAndQueue('the first');
+    // From here on the model blocks the queue, so only added memories are counted.
     await expect.poll(() => calls).toBe(1);
-    for (let i = 1; i < 70; i++) await keepAndAdd(`text ${i}`);
+    for (let i = 1; i < 70; i++) await storeAndQueue(`text ${i}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(answered).toBe(6);
     go();
@@ -208,8 +208,8 @@ describe('the embedding queue', () => {
     await expect.poll(waiting).toBe(0);
   });
 
-  it('embeds a batch while the vectors of the one before it are kept, and no more than one ahead', async () => {
-    await keepAll(numbered(150));
+  it('embeds at most one batch while the previous vectors are written', async () => {
+    await storeAll(numbered(150));
     const done: string[] = [];
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -218,52 +218,52 @@ describe('the embedding queue', () => {
     const slow: Storage = {
       ...storage,
       async putVectors(modelId, vectors) {
-        done.push('keep');
-        if (done.filter((what) => what === 'keep').length === 2) await gate;
+        done.push('write');
+        if (done.filter((step) => step === 'write').length === 2) await gate;
         return storage.putVectors(modelId, vectors);
       },
     };
-    await startOn(slow, async () => faulty(() => void done.push('embed')));
-    await expect.poll(() => done).toEqual(['embed', 'keep', 'embed', 'keep', 'embed']);
+    await startOn(slow, async () => withHook(() => void done.push('embed')));
+    await expect.poll(() => done).toEqual(['embed', 'write', 'embed', 'write', 'embed']);
     await delay(50);
     expect(done).toHaveLength(5);
     go();
     await expect.poll(waiting).toBe(0);
   });
 
-  it('embeds again what could not be kept, and stops only when nothing is being kept', async () => {
-    await keepAll(numbered(150));
-    let kept = 0;
-    let keeping = 0;
+  it('embeds again after a failed write, and waits for an active write when it stops', async () => {
+    await storeAll(numbered(150));
+    let writes = 0;
+    let activeWrites = 0;
     const failing: Storage = {
       ...storage,
       async putVectors(modelId, vectors) {
-        if (++kept === 3) throw new Error('the disk is full');
-        keeping++;
+        if (++writes === 3) throw new Error('the disk is full');
+        activeWrites++;
         await delay(20);
         const written = await storage.putVectors(modelId, vectors);
-        keeping--;
+        activeWrites--;
         return written;
       },
     };
-    const queue = await startOn(failing, async () => faulty(() => {}));
+    const queue = await startOn(failing, async () => withHook(() => {}));
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
     expect(events).toEqual(['vectors_not_kept']);
-    await keepAll(numbered(150, 'another'));
+    await storeAll(numbered(150, 'another'));
     queue.look();
-    await expect.poll(() => keeping).toBe(1);
+    await expect.poll(() => activeWrites).toBe(1);
     await queue.stop();
-    expect(keeping).toBe(0);
+    expect(activeWrites).toBe(0);
   });
 
-  it('gives way to memories that are being stored, and goes on when they are', async () => {
-    await keepAll(numbered(100));
+  it('pauses while memories are being stored', async () => {
+    await storeAll(numbered(100));
     const done: string[] = [];
-    const slow = faulty(async () => {
-      // So that it would give way for most of a second.
+    const slow = withHook(async () => {
+      // Makes the possible pause nearly a second long.
       if (done.length === 0) {
         await delay(300);
-        queues[0]?.giveWayTo(delay(100).then(() => done.push('stored')));
+        queues[0]?.yieldTo(delay(100).then(() => done.push('stored')));
       }
       done.push('embedded');
     });
@@ -272,23 +272,23 @@ describe('the embedding queue', () => {
     expect(done.slice(0, 3)).toEqual(['embedded', 'stored', 'embedded']);
   });
 
-  it('goes on beside stores that never end, and gives no way where a store waits for its vector', async () => {
-    const queue = await start(faulty(() => {}));
-    queue.giveWayTo(new Promise(() => {}));
-    await keepAll(numbered(100));
+  it('continues during stores that never end, and does not pause while a store waits for its vector', async () => {
+    const queue = await start(withHook(() => {}));
+    queue.yieldTo(new Promise(() => {}));
+    await storeAll(numbered(100));
     queue.look();
-    await queue.stored([await keep('waited for')]);
+    await queue.stored([await store('waited for')]);
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
-  it('answers queries by meaning, and lets no store wait, while nothing can be kept', async () => {
-    const ordinal = await keep('text');
+  it('returns query vectors and does not delay stores while vectors cannot be written', async () => {
+    const ordinal = await store('text');
     let isFull = true;
     const failing: Storage = {
       ...storage,
       putVectors: (...args) => (isFull ? Promise.reject(new Error('the disk is full')) : storage.putVectors(...args)),
     };
-    const queue = await startOn(failing, async () => faulty(() => {}));
+    const queue = await startOn(failing, async () => withHook(() => {}));
     await expect.poll(() => events).toContain('vectors_not_kept');
     expect(queue.health).toEqual({ state: 'ready' });
     expect(await queue.queryVector('anything')).toBeDefined();
@@ -297,68 +297,68 @@ describe('the embedding queue', () => {
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
-  it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {
-    const queue = await start(faulty(() => {}));
-    const few = await keepAll(numbered(30, 'few'));
+  it('delays a bulk store for its vectors, up to 64 memories', async () => {
+    const queue = await start(withHook(() => {}));
+    const few = await storeAll(numbered(30, 'few'));
     await queue.stored(few);
     expect(await waiting()).toBe(0);
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
     });
-    const held = await start(faulty(() => gate));
-    const many = await keepAll(numbered(65, 'many'));
+    const held = await start(withHook(() => gate));
+    const many = await storeAll(numbered(65, 'many'));
     await held.stored(many);
     go();
     await expect.poll(waiting).toBe(0);
   });
 
-  it('lets some memories of a page each wait for their vectors', async () => {
-    const queue = await start(faulty(() => {}));
+  it('delays a store of 30 page-long memories for their vectors', async () => {
+    const queue = await start(withHook(() => {}));
     const page = 'word '.repeat(200);
-    const pages = await keepAll(Array(30).fill(page));
+    const pages = await storeAll(Array(30).fill(page));
     await queue.stored(pages);
     expect(await waiting()).toBe(0);
   });
 
-  it('lets a text that is longer than a batch, and what is stored behind it, wait for their vectors', async () => {
-    const queue = await start(faulty(() => delay(200)));
-    const answered = [queue.stored([await keep('word '.repeat(4000))]), queue.stored([await keep('short')])];
+  it('delays stores for their vectors behind a text that is longer than a batch', async () => {
+    const queue = await start(withHook(() => delay(200)));
+    const answered = [queue.stored([await store('word '.repeat(4000))]), queue.stored([await store('short')])];
     await Promise.all(answered);
     expect(await waiting()).toBe(0);
   });
 
-  it('answers every one of several changes of one memory, when the newest text has its vector', async () => {
-    const queue = await start(faulty(() => {}));
-    const kept = await keep('first text');
-    const stored = queue.stored([kept]);
+  it('resolves all concurrent changes of a memory when the newest text has its vector', async () => {
+    const queue = await start(withHook(() => {}));
+    const memory = await store('first text');
+    const stored = queue.stored([memory]);
     const changes = ['second text', 'third text', 'fourth text'].map(async (content) => {
       await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content });
-      await queue.changed(kept.ordinal);
+      await queue.changed(memory.ordinal);
     });
     await Promise.all([stored, ...changes]);
     expect(await waiting()).toBe(0);
   });
 
-  it('goes on after a restart with what was waiting', async () => {
-    const stopped = await start(faulty(() => {}));
+  it('embeds pending memories after a restart', async () => {
+    const stopped = await start(withHook(() => {}));
     await stopped.stop();
-    await keep('left behind');
+    await store('left behind');
     await tested.reopen();
     ({ storage } = tested);
     expect(await waiting()).toBe(1);
-    await start(faulty(() => {}));
+    await start(withHook(() => {}));
     await expect.poll(waiting).toBe(0);
   });
 
-  it('answers stores, says so and tries again when the model fails', async () => {
+  it('resolves stores, reports the failure and retries if the model fails', async () => {
     let broken = true;
     const queue = await start(
-      faulty(() => {
+      withHook(() => {
         if (broken) throw new Error('model broken');
       }),
     );
-    await queue.stored([await keep('waits for better times')]);
+    await queue.stored([await store('waits for better times')]);
     expect(queue.health.state).toBe('unavailable');
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
@@ -367,21 +367,23 @@ describe('the embedding queue', () => {
     await expect.poll(() => queue.health.state).toBe('ready');
   });
 
-  it('does not let a text that cannot be embedded keep others waiting, and says which kind of loss it was', async () => {
+  it('reports a text that cannot be embedded, and does not block others', async () => {
     const queue = await start(
-      faulty((texts) => {
+      withHook((texts) => {
         if (texts.includes('poison')) throw new Error('cannot be embedded');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((kept) => queue.stored([kept])));
+    await Promise.all(
+      (await Promise.all(['before', 'poison', 'after'].map(store))).map((stored) => queue.stored([stored])),
+    );
     expect(await waiting()).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
     expect(queue.health.state).toBe('ready');
   });
 
-  it('answers a query without a vector, and says so, when the model fails on it', async () => {
+  it('returns no query vector and reports the failure if the model fails', async () => {
     const queue = await start(
-      faulty((_texts, purpose) => {
+      withHook((_texts, purpose) => {
         if (purpose === 'query') throw new Error('model broken');
       }),
     );
@@ -389,42 +391,42 @@ describe('the embedding queue', () => {
     expect(events).toEqual(['query_embedding_failed']);
   });
 
-  it('embeds what another process has left without vectors', async () => {
-    const queue = await start(faulty(() => {}));
-    await keep('stored by another process');
-    const { ordinal } = await keep('stored by this process');
+  it('embeds memories that another process left without vectors', async () => {
+    const queue = await start(withHook(() => {}));
+    await store('stored by another process');
+    const { ordinal } = await store('stored by this process');
     await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content: 'changed by this process' });
-    // A change makes the queue look in storage, where the memory of the other process comes first.
+    // A change makes the queue read storage, where the memory of the other process comes first.
     await queue.changed(ordinal);
     expect(await waiting()).toBe(0);
   });
 
-  it('lets go of whoever waits when it stops', async () => {
+  it('resolves waiting stores when it stops', async () => {
     let stop = (_error: Error) => {};
     let calls = 0;
-    const embedder = faulty(() => {
+    const embedder = withHook(() => {
       calls++;
       return new Promise<void>((_resolve, reject) => {
         stop = reject;
       });
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
-    const store = queue.stored([await keep('never embedded')]);
+    const pending = queue.stored([await store('never embedded')]);
     await expect.poll(() => calls).toBe(1);
     await queue.stop();
-    await expect(store).resolves.toBeUndefined();
+    await expect(pending).resolves.toBeUndefined();
     expect(await waiting()).toBe(1);
   });
 
-  it('opens a model later that cannot be opened at once, and says meanwhile why', async () => {
+  it('retries to open a model, and reports the problem until then', async () => {
     let away = true;
     const queue = await startOpening(async () => {
       if (away) throw new EmbedderUnavailable('the key is wrong', { option: 'embeddingApiKey' });
-      return faulty(() => {});
+      return withHook(() => {});
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the key is wrong', option: 'embeddingApiKey' });
     expect(events).toEqual(['embedder_unavailable']);
-    await queue.stored([await keep('the cat sleeps on the sofa')]);
+    await queue.stored([await store('the cat sleeps on the sofa')]);
     expect(await queue.queryVector('feline resting')).toBeUndefined();
     away = false;
     await expect.poll(() => queue.health).toEqual({ state: 'ready' });
@@ -432,51 +434,51 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('feline resting')).toMatchObject({ modelId: model.modelId });
   });
 
-  it('does not use a model whose vectors are too long to be searched, and says so', async () => {
-    const queue = await start({ ...faulty(() => {}), modelId: 'long', dimensions: storage.mostDimensions + 1 });
-    const problem = 'the model makes vectors of 3841 numbers, where at most 3840 can be searched';
+  it('refuses and reports a model with more dimensions than the database supports', async () => {
+    const queue = await start({ ...withHook(() => {}), modelId: 'long', dimensions: storage.maxDimensions + 1 });
+    const problem = 'the model makes vectors of 3841 dimensions; the database supports at most 3840';
     expect(queue.health).toEqual({ state: 'unavailable', problem, option: 'embedder' });
     expect(await queue.queryVector('feline resting')).toBeUndefined();
   });
 
-  it('tells no more of an error than that there is one, since it may name paths', async () => {
+  it('does not expose messages of unexpected errors, which may contain paths', async () => {
     const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is damaged')));
-    expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails, as the log says' });
+    expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails; see the log' });
   });
 
-  it('starts while the model is still opening, lets no store wait for it, and gives it up when it stops', async () => {
-    let given = false;
+  it('starts while the model opens, does not delay stores, and aborts the opening when it stops', async () => {
+    let isAborted = false;
     const queue = await startOpening((signal) => {
       return new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
-          given = true;
+          isAborted = true;
           reject(new Error('given up'));
         });
       });
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model is not open yet' });
-    await queue.stored([await keep('not yet')]);
+    await queue.stored([await store('not yet')]);
     await queue.stop();
-    expect(given).toBe(true);
+    expect(isAborted).toBe(true);
     expect(events).toEqual([]);
   });
 
-  it.each([1, 2, 3, 5])('closes a model that opens while it stops, %i turns before', async (turns) => {
+  it.each([1, 2, 3, 5])('closes a model that opens while it stops, %i microtasks before', async (microtasks) => {
     let closed = 0;
     let opened: (embedder: Embedder) => void = () => {};
     const queue = new EmbeddingQueue(() => new Promise((resolve) => (opened = resolve)), storage, telemetry);
     const started = queue.start();
-    opened({ ...faulty(() => {}), close: async () => void closed++ });
-    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    opened({ ...withHook(() => {}), close: async () => void closed++ });
+    for (let turn = 0; turn < microtasks; turn++) await Promise.resolve();
     await Promise.all([queue.stop(), started]);
     expect(closed).toBe(1);
   });
 
-  it('asks a model that was away for no further query until it has shown that it works', async () => {
+  it('sends no queries to an unavailable model until it works again', async () => {
     let away = true;
     const asked: string[] = [];
     const queue = await start(
-      faulty((texts, purpose) => {
+      withHook((texts, purpose) => {
         asked.push(...(purpose === 'query' ? texts : []));
         if (away) throw new EmbedderUnavailable('nobody there');
       }),
@@ -489,33 +491,35 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('two')).toBeDefined();
   });
 
-  it('leaves no memory without a vector because the model was away', async () => {
+  it('embeds all memories if the model is unavailable now and then', async () => {
     let calls = 0;
     const queue = await start(
-      faulty((texts) => {
+      withHook((texts) => {
         if (texts.includes('memory')) return;
         if (++calls % 2 === 1) throw new EmbedderUnavailable('comes and goes');
       }),
     );
-    await Promise.all((await Promise.all(['one', 'two', 'three'].map(keep))).map((kept) => queue.stored([kept])));
+    await Promise.all((await Promise.all(['one', 'two', 'three'].map(store))).map((stored) => queue.stored([stored])));
     await expect.poll(waiting).toBe(0);
     expect(events).not.toContain('memory_without_vector');
   });
 
-  it('finds out which text makes a model fail that otherwise works', async () => {
+  it('finds the text that makes a working model fail', async () => {
     const queue = await start(
-      faulty((texts) => {
+      withHook((texts) => {
         if (texts.includes('poison')) throw new EmbedderUnavailable('fails');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((kept) => queue.stored([kept])));
+    await Promise.all(
+      (await Promise.all(['before', 'poison', 'after'].map(store))).map((stored) => queue.stored([stored])),
+    );
     await expect.poll(waiting).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
   });
 
-  it('computes the vector of a query once for all who ask it at the same time, and keeps it', async () => {
+  it('computes a query vector once for concurrent queries, and caches it', async () => {
     const asked: string[] = [];
-    const queue = await start(faulty((texts) => void asked.push(...texts)));
+    const queue = await start(withHook((texts) => void asked.push(...texts)));
     const vectors = await Promise.all(['one', 'one', 'two', 'one'].map((query) => queue.queryVector(query)));
     expect(await queue.queryVector('one')).toEqual(vectors[0]);
     expect(vectors[1]).toEqual(vectors[0]);
@@ -525,10 +529,10 @@ describe('the embedding queue', () => {
     expect(asked).toEqual(['one', 'two', 'One']);
   });
 
-  it('keeps no failure', async () => {
+  it('does not cache failures', async () => {
     let broken = true;
     const queue = await start(
-      faulty(() => {
+      withHook(() => {
         if (broken) throw new Error('model broken');
       }),
     );
@@ -537,8 +541,8 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('again')).toBeDefined();
   });
 
-  it('keeps of what queries were cut out of nothing but the queries', async () => {
-    const queue = await start(faulty(() => {}));
+  it('does not retain the long texts that cached queries are substrings of', async () => {
+    const queue = await start(withHook(() => {}));
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
     collect();
@@ -548,9 +552,9 @@ describe('the embedding queue', () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
   });
 
-  it('forgets the queries that were asked longest ago', async () => {
+  it('drops the least recently used query vectors', async () => {
     const asked: string[] = [];
-    const queue = await start(faulty((texts) => void asked.push(...texts)));
+    const queue = await start(withHook((texts) => void asked.push(...texts)));
     for (let i = 0; i <= 1000; i++) await queue.queryVector(`${i}`);
     asked.length = 0;
     await queue.queryVector('1000');

@@ -13,81 +13,85 @@ import type { Telemetry } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { QueryVector } from '../../ports/storage-search.ts';
 import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
-import { ownCopy } from '../text/fold.ts';
+import { copyString } from '../text/fold.ts';
 import { paced } from '../time.ts';
-import { BATCH, BatchEmbedding, batchOfMany, probe, splitIntoBatches } from './batch-embedding.ts';
-import { GivingWay } from './giving-way.ts';
-import { Reembedding } from './reembedding.ts';
+import { Backpressure } from './backpressure.ts';
+import { BATCH, BatchEmbedder, getBacklogBatch, probe, splitIntoBatches } from './batch-embedder.ts';
+import { ReembeddingProgress } from './reembedding-progress.ts';
 import { WaitingStores } from './waiting-stores.ts';
 
 /** While at most this many memories are pending, a store waits for its own vectors. */
-const MAX_WAITED_FOR = 64;
+const MAX_AWAITED_BACKLOG = 64;
 
-/** Longest that a start waits for the model to open; it goes on opening after that. */
-const OPENING_WAITED_FOR_MS = 3000;
+/** Maximum time that a start waits for the model. The model continues to open after that. */
+const MAX_OPENING_WAIT_MS = 3000;
 
-/** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and as many dimensions as a database takes. */
-const QUERIES_KEPT = 1000;
+/**
+ * Maximum query vectors in the cache: at most 32 KiB each, with the longest text and the maximum dimensions of a
+ * database.
+ */
+const MAX_CACHED_QUERIES = 1000;
 
-/** After a failure the queue rests, twice as long each time in a row; less long where only storage failed. */
-const FIRST_REST_MS = 500;
-const MODEL_REST = doubling(FIRST_REST_MS, 60_000);
-const STORAGE_REST = doubling(FIRST_REST_MS, 5000);
+/** Pauses after failures double with each consecutive failure. The maximum is lower if only storage failed. */
+const FIRST_PAUSE_MS = 500;
+const MODEL_BACKOFF = doubling(FIRST_PAUSE_MS, 60_000);
+const STORAGE_BACKOFF = doubling(FIRST_PAUSE_MS, 5000);
 
-/** Interval for looking in storage for memories that another process left without vectors, and for the model in use. */
-const LOOK_EVERY_MS = 5000;
+/** Interval for polling storage for memories that another process left without vectors, and for the model in use. */
+const POLL_INTERVAL_MS = 5000;
 
-/** Reads as little as can be: the model in use is told with what is pending. */
-const ONE = { ...BATCH, limit: 1 };
+/** The smallest possible batch, for reading which model is in use. */
+const MIN_BATCH_SIZE = { ...BATCH, limit: 1 };
 
-/** Whether recall by meaning works, and what keeps it from working. */
+/** Whether recall by vectors works, and the problem if not. */
 export interface EmbedderHealth {
   state: EmbedderState;
-  /** Half a sentence without secrets, such as "the model is not open yet". */
+  /** A clause without secrets, such as "the model is not open yet". */
   problem?: string;
-  /** The option to look at, where one is likely to be wrong. */
+  /** The option that is probably wrong, if any. */
   option?: EmbedderOption;
 }
 
 /**
- * Gives memories their vectors in order of arrival, and queries theirs. Storage knows which memories are pending, so
- * they survive the process; the queue itself holds the texts of a few that were just stored, and the stores that wait. It opens the model by itself and goes on trying
- * while that fails, so a model that comes back is used without a restart. Of several models on one database, by several
- * processes, the one that was opened last is used; a queue with another rests and lets recall go by words.
+ * Embeds memories in order of arrival, and queries. Storage knows which memories are pending, so they survive a
+ * restart. The queue itself holds only the texts of a few new memories, and the stores that wait for them. It opens the
+ * model itself and retries after failures, so a model that comes back is used without a restart. If several processes
+ * with different models share a database, the model that was opened last is used; the queues of the other models pause,
+ * and their recall uses words only.
  */
 export class EmbeddingQueue {
   readonly #open: OpenEmbedder;
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
   readonly #waiting = new WaitingStores();
-  readonly #givingWay = new GivingWay();
+  readonly #backpressure = new Backpressure();
   readonly #task = new BackgroundTask({
     run: () => this.#work(),
-    everyMs: LOOK_EVERY_MS,
-    retryMs: (failures) => (this.#failure === undefined ? STORAGE_REST : MODEL_REST)(failures),
+    everyMs: POLL_INTERVAL_MS,
+    retryMs: (failures) => (this.#failure === undefined ? STORAGE_BACKOFF : MODEL_BACKOFF)(failures),
   });
-  readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#task.signal);
-  /** Vectors of recent queries, by their exact text. */
-  readonly #queries = new LRUCache<string, Embedding>({ max: QUERIES_KEPT });
-  /** Those under way, so that equal queries at the same time share one computation. */
-  readonly #queriesUnderWay = new Map<string, Promise<Embedding | undefined>>();
+  readonly #batches = new BatchEmbedder((error) => this.#report('memory_without_vector', error), this.#task.signal);
+  /** Embeddings of recent queries, by their exact text. */
+  readonly #queries = new LRUCache<string, Embedding>({ max: MAX_CACHED_QUERIES });
+  /** Pending query embeddings, so that concurrent equal queries share one computation. */
+  readonly #pendingQueries = new Map<string, Promise<Embedding | undefined>>();
   #embedder: Embedder | undefined;
-  /** Texts that this process has just stored, in order: they need not be read again. */
+  /** Memories that this process has just stored, in order. Their texts need not be read again. */
   #fresh: PendingEmbedding[] = [];
-  /** About how many memories are pending, the fresh ones included. */
+  /** Approximate number of pending memories, including the fresh ones. */
   #backlog = 0;
-  /** Whether storage may have pending memories that are not fresh. */
-  #mayHaveOthers = true;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** The write of the last batch's vectors, which goes on while the next batch is embedded. */
+  /** Whether storage may have pending memories other than the fresh ones. */
+  #mayHaveMore = true;
+  #polledAt = Number.NEGATIVE_INFINITY;
+  /** The write of the last batch of vectors, which runs while the next batch is embedded. */
   #writing: Promise<void> = Promise.resolve();
-  /** How often something was taken out of many that wait. */
-  #takenOfMany = 0;
-  /** The last failure, while nothing has shown since that the model works. */
+  /** Number of batches taken from a large backlog. */
+  #backlogBatchCount = 0;
+  /** The last failure; undefined after the model has worked again. */
   #failure: unknown;
-  /** Whether another process has opened another model since. */
-  #displaced = false;
-  #reembedding: Reembedding | undefined;
+  /** Whether another process has opened a different model since. */
+  #isDisplaced = false;
+  #reembedding: ReembeddingProgress | undefined;
   /** Ends the wait for the model to open. */
   #settleOpening: () => void = () => {};
 
@@ -97,17 +101,17 @@ export class EmbeddingQueue {
     this.#telemetry = telemetry;
   }
 
-  /** `unavailable` until the model is open, and after a failure until it has shown that it works. */
+  /** `unavailable` until the model is open, and from a failure until the model works again. */
   get health(): EmbedderHealth {
-    if (this.#works) return { state: 'ready' };
-    if (this.#displaced) {
+    if (this.#isWorking) return { state: 'ready' };
+    if (this.#isDisplaced) {
       const problem = 'another process has since opened the database with another model';
       return { state: 'unavailable', problem, option: 'embedder' };
     }
     if (this.#failure === undefined) return { state: 'unavailable', problem: 'the model is not open yet' };
-    // Other messages may name paths or quote what only the log should hold.
+    // Other messages may contain paths or texts that belong only in the log.
     if (!(this.#failure instanceof EmbedderUnavailable)) {
-      return { state: 'unavailable', problem: 'the model fails, as the log says' };
+      return { state: 'unavailable', problem: 'the model fails; see the log' };
     }
     const { message, option } = this.#failure;
     return { state: 'unavailable', problem: message, ...(option && { option }) };
@@ -118,10 +122,10 @@ export class EmbeddingQueue {
     return this.#embedder?.onlyEnglish ?? false;
   }
 
-  /** Begins. Resolves when the model is open or has failed to open, or opens for so long that nobody should wait. */
+  /** Starts the queue. Resolves when the model has opened or failed to open, or after 3 seconds. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, OPENING_WAITED_FOR_MS);
+      const timer = setTimeout(resolve, MAX_OPENING_WAIT_MS);
       this.#settleOpening = () => {
         clearTimeout(timer);
         resolve();
@@ -135,12 +139,12 @@ export class EmbeddingQueue {
     this.#waiting.releaseAll();
     await this.#embedder?.close();
     await stopped;
-    await this.#written().catch(() => {});
+    await this.#awaitWrite().catch(() => {});
   }
 
   /**
-   * Queues memories that have just been stored. Resolves when their vectors are written, or at once where too many are
-   * pending or the model does not work.
+   * Queues newly stored memories. Resolves when their vectors are written, or at once if too many memories are pending
+   * or the model does not work.
    */
   async stored(memories: readonly PendingEmbedding[]): Promise<void> {
     if (memories.length === 0) return;
@@ -151,102 +155,106 @@ export class EmbeddingQueue {
     await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
   }
 
-  /** Queues a memory whose text has changed; resolves as `stored` does. */
+  /** Queues a memory whose text has changed. Resolves like `stored`. */
   async changed(ordinal: number): Promise<void> {
     this.#backlog += 1;
     this.look();
     if (this.#isQuick) await this.#waiting.wait(ordinal);
   }
 
-  /** Whether what is added now is embedded soon. */
+  /** Whether a new memory is embedded soon. */
   get #isQuick(): boolean {
-    return this.#backlog <= MAX_WAITED_FOR && this.#works && this.#task.failures === 0 && !this.#task.signal.aborted;
+    return (
+      this.#backlog <= MAX_AWAITED_BACKLOG && this.#isWorking && this.#task.failures === 0 && !this.#task.signal.aborted
+    );
   }
 
-  /** Lets many memories be stored first: while they are, what nobody waits for is embedded in a quarter of the time. */
-  giveWayTo(storing: Promise<unknown>): void {
-    this.#givingWay.to(storing);
+  /** Gives priority to a bulk store. While it runs, background embedding uses at most a quarter of the time. */
+  yieldTo(storing: Promise<unknown>): void {
+    this.#backpressure.track(storing);
   }
 
-  /** Looks for pending memories in storage at once. */
+  /** Checks storage for pending memories now. */
   look(): void {
-    this.#mayHaveOthers = true;
+    this.#mayHaveMore = true;
     void this.#task.request();
   }
 
   /**
-   * The vector of a query, at once where it was asked lately; undefined when the model knows nothing of it, is known not to
-   * work or, having said so, fails. UNAVAILABLE when too many queries wait.
+   * Returns the vector of a query, synchronously if it is cached. Returns undefined if the model has no vector for the
+   * query, does not work, or fails. Throws UNAVAILABLE if too many queries wait.
    */
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
-    const known = this.#queries.get(query);
-    if (known || !this.#works) return this.#ofModel(known);
-    const underWay = this.#queriesUnderWay.get(query) ?? this.#beginQuery(query);
-    return underWay.then((made) => this.#ofModel(made));
+    const cached = this.#queries.get(query);
+    if (cached || !this.#isWorking) return this.#toQueryVector(cached);
+    const pending = this.#pendingQueries.get(query) ?? this.#startQuery(query);
+    return pending.then((embedding) => this.#toQueryVector(embedding));
   }
 
-  #beginQuery(query: string): Promise<Embedding | undefined> {
-    const begun = this.#embedQuery(query).finally(() => this.#queriesUnderWay.delete(query));
-    this.#queriesUnderWay.set(query, begun);
-    return begun;
+  #startQuery(query: string): Promise<Embedding | undefined> {
+    const pending = this.#embedQuery(query).finally(() => this.#pendingQueries.delete(query));
+    this.#pendingQueries.set(query, pending);
+    return pending;
   }
 
-  #ofModel({ vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
+  #toQueryVector({ vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
     if (!values || !this.#embedder) return undefined;
     return { modelId: this.#embedder.modelId, values, ...(states?.[0] && { states: states[0] }) };
   }
 
   async #embedQuery(query: string): Promise<Embedding | undefined> {
     try {
-      const made = (await this.#embedder?.embed([query], 'query'))?.[0];
-      if (made) this.#queries.set(ownCopy(query), made);
-      return made;
+      const embedding = (await this.#embedder?.embed([query], 'query'))?.[0];
+      if (embedding) this.#queries.set(copyString(query), embedding);
+      return embedding;
     } catch (error) {
       if (error instanceof MemoryError) throw error;
       this.#report('query_embedding_failed', error);
-      // The next queries go by words at once, until the model has shown that it works.
-      if (error instanceof EmbedderUnavailable) this.#doubt(error);
+      // The next queries use words only, without a delay, until the model works again.
+      if (error instanceof EmbedderUnavailable) this.#markFailed(error);
       return undefined;
     }
   }
 
-  get #works(): boolean {
-    return this.#embedder !== undefined && this.#failure === undefined && !this.#displaced;
+  get #isWorking(): boolean {
+    return this.#embedder !== undefined && this.#failure === undefined && !this.#isDisplaced;
   }
 
-  #doubt(error: EmbedderUnavailable): void {
+  #markFailed(error: EmbedderUnavailable): void {
     this.#failure ??= error;
     void this.#task.request();
   }
 
   async #work(): Promise<'done'> {
     try {
-      const embedder = await this.#prepare();
+      const embedder = await this.#getWorkingEmbedder();
       this.#settleOpening();
       const embedded = await this.#embedSome(embedder);
-      if (embedded === 0) await this.#written();
+      if (embedded === 0) await this.#awaitWrite();
       else void this.#task.request();
     } catch (error) {
-      const isDisplaced = await this.#looksDisplaced(error);
-      if (!isDisplaced) this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
-      this.#giveUpWaiting();
+      const isDisplaced = await this.#checkDisplaced(error);
+      if (!isDisplaced) this.#recordFailure(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
+      this.#releaseWaiting();
       this.#settleOpening();
       if (!isDisplaced) throw error;
     }
     return 'done';
   }
 
-  /** Whether a model that has just failed is no longer in use, which explains more than its failure does. */
-  async #looksDisplaced(error: unknown): Promise<boolean> {
+  /** Checks whether a failed model is no longer in use, which explains more than the failure does. */
+  async #checkDisplaced(error: unknown): Promise<boolean> {
     if (!this.#embedder || error instanceof StorageFailure || this.#task.signal.aborted) return false;
-    const pending = await this.#storage.pendingEmbeddings(this.#embedder.modelId, ONE).catch(() => undefined);
+    const pending = await this.#storage
+      .pendingEmbeddings(this.#embedder.modelId, MIN_BATCH_SIZE)
+      .catch(() => undefined);
     if (pending?.isInUse !== false) return false;
     this.#noteModelInUse(this.#embedder, false);
     return true;
   }
 
-  /** The model, opened, and asked where there is doubt whether it works. */
-  async #prepare(): Promise<Embedder> {
+  /** Returns the opened model. After a failure, tests the model first. */
+  async #getWorkingEmbedder(): Promise<Embedder> {
     this.#embedder ??= await this.#openModel();
     if (this.#failure !== undefined) await probe(this.#embedder);
     this.#failure = undefined;
@@ -256,11 +264,13 @@ export class EmbeddingQueue {
   async #openModel(): Promise<Embedder> {
     const embedder = await this.#open(this.#task.signal);
     try {
-      this.#assertGoesOn();
+      this.#assertNotStopped();
       assertSearchable(embedder, this.#storage);
-      const anew = await ofStorage(this.#storage.useModel(embedder.modelId, this.#task.signal));
-      this.#assertGoesOn();
-      if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
+      const pendingCount = await wrapStorageFailure(this.#storage.useModel(embedder.modelId, this.#task.signal));
+      this.#assertNotStopped();
+      if (pendingCount > 0) {
+        this.#reembedding = new ReembeddingProgress(this.#telemetry, embedder.modelId, pendingCount);
+      }
       return embedder;
     } catch (error) {
       await embedder.close();
@@ -268,17 +278,17 @@ export class EmbeddingQueue {
     }
   }
 
-  /** What is opened after the end would not be closed. */
-  #assertGoesOn(): void {
+  /** A model that opens after `stop` would not be closed. */
+  #assertNotStopped(): void {
     if (this.#task.signal.aborted) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
   }
 
-  /** Embeds what is fresh and what else is pending in turn; returns how many memories it has embedded. */
+  /** Embeds a batch of fresh memories and a batch of others. Returns the number of embedded memories. */
   async #embedSome(embedder: Embedder): Promise<number> {
-    const isDue = performance.now() - this.#lookedAt >= LOOK_EVERY_MS;
+    const isDue = performance.now() - this.#polledAt >= POLL_INTERVAL_MS;
     const fresh = this.#takeFresh();
     if (fresh.length > 0) await this.#embedBatch(embedder, fresh);
-    if (!this.#mayHaveOthers && !isDue) return fresh.length;
+    if (!this.#mayHaveMore && !isDue) return fresh.length;
     return fresh.length + (await this.#embedOthers(embedder));
   }
 
@@ -289,28 +299,29 @@ export class EmbeddingQueue {
   }
 
   async #embedOthers(embedder: Embedder): Promise<number> {
-    await this.#written();
-    const waited = this.#waiting.ordinals;
-    const isOfMany = waited.length === 0 && this.#backlog > MAX_WAITED_FOR;
-    const batch = isOfMany ? batchOfMany(this.#takenOfMany++) : BATCH;
-    this.#lookedAt = performance.now();
-    this.#mayHaveOthers = false;
-    const pending = await ofStorage(this.#storage.pendingEmbeddings(embedder.modelId, batch));
+    await this.#awaitWrite();
+    const awaited = this.#waiting.ordinals;
+    const hasLargeBacklog = awaited.length === 0 && this.#backlog > MAX_AWAITED_BACKLOG;
+    const batch = hasLargeBacklog ? getBacklogBatch(this.#backlogBatchCount++) : BATCH;
+    this.#polledAt = performance.now();
+    this.#mayHaveMore = false;
+    const pending = await wrapStorageFailure(this.#storage.pendingEmbeddings(embedder.modelId, batch));
     const { isInUse, memories, anew, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // In order: whatever was stored before the first pending memory has the vectors of its newest text. Texts that had
-    // vectors, and texts by consolidation, come after all that a client waits for.
+    // Memories are read in order, so every memory before the first pending one has current vectors. Re-embedded
+    // memories, and texts by consolidation, come after all memories that a client waits for.
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
-    this.#waiting.release(waited.filter((ordinal) => ordinal < first));
+    this.#waiting.release(awaited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {
-      this.#mayHaveOthers = true;
+      this.#mayHaveMore = true;
       const read = new Set(memories.map(({ ordinal }) => ordinal));
       this.#fresh = this.#fresh.filter(({ ordinal }) => !read.has(ordinal));
-      const embedding = () => this.#embedAll(embedder, memories);
-      // A text by consolidation can wait; where the model has changed, recall has the less to go by the longer it takes.
-      const isOfConsolidation = anew && !this.#reembedding;
-      await (isOfConsolidation ? paced(embedding) : embedding());
+      const embed = () => this.#embedAll(embedder, memories);
+      // Texts by consolidation can wait. After a change of the model, recall by vectors is incomplete until
+      // re-embedding ends.
+      const isByConsolidation = anew && !this.#reembedding;
+      await (isByConsolidation ? paced(embed) : embed());
       if (anew) this.#reembedding?.advance(memories.length);
     } else this.#endReembedding();
     return memories.length;
@@ -318,28 +329,28 @@ export class EmbeddingQueue {
 
   async #embedAll(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<void> {
     for (const batch of splitIntoBatches(memories)) await this.#embedBatch(embedder, batch);
-    await this.#written();
+    await this.#awaitWrite();
   }
 
-  /** Embeds a batch while the vectors of the one before it are written, so that the model does not rest meanwhile. */
+  /** Embeds a batch while the vectors of the previous batch are written, so that the model is not idle. */
   async #embedBatch(embedder: Embedder, memories: PendingEmbedding[]): Promise<void> {
-    const vectors = await this.#vectorsInTurn(embedder, memories);
-    await this.#written();
+    const vectors = await this.#getVectorsAfterPause(embedder, memories);
+    await this.#awaitWrite();
     this.#writing = this.#write(embedder, vectors);
-    // The next `#written` rejects.
+    // Prevents an unhandled rejection; the next `#awaitWrite` rejects.
     this.#writing.catch(() => {});
   }
 
   async #write({ modelId }: Embedder, vectors: MemoryVectors[]): Promise<void> {
-    const written = await ofStorage(this.#storage.putVectors(modelId, vectors));
+    const written = await wrapStorageFailure(this.#storage.putVectors(modelId, vectors));
     this.#backlog = Math.max(0, this.#backlog - written.length);
     this.#waiting.release(written);
-    // The others have changed, or another model is in use.
+    // The other memories have changed, or another model is in use.
     if (written.length < vectors.length) this.look();
   }
 
-  /** Resolves when no vectors are being written; rejects once where writing them failed. */
-  async #written(): Promise<void> {
+  /** Waits for the current write of vectors. Rejects once if the write failed. */
+  async #awaitWrite(): Promise<void> {
     const writing = this.#writing;
     try {
       await writing;
@@ -349,13 +360,13 @@ export class EmbeddingQueue {
   }
 
   #endReembedding(): void {
-    if (!this.#displaced) this.#reembedding?.end();
+    if (!this.#isDisplaced) this.#reembedding?.end();
     this.#reembedding = undefined;
   }
 
   #noteModelInUse({ modelId }: Embedder, isOurs: boolean): void {
-    if (this.#displaced === !isOurs) return;
-    this.#displaced = !isOurs;
+    if (this.#isDisplaced === !isOurs) return;
+    this.#isDisplaced = !isOurs;
     this.#telemetry.report({
       level: isOurs ? 'info' : 'warn',
       component: 'embedding',
@@ -364,12 +375,12 @@ export class EmbeddingQueue {
     });
   }
 
-  async #vectorsInTurn(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
-    if (this.#waiting.ordinals.length === 0) await this.#givingWay.pause(this.#batches.tookMs);
+  async #getVectorsAfterPause(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
+    if (this.#waiting.ordinals.length === 0) await this.#backpressure.pause(this.#batches.tookMs);
     return await this.#batches.getVectors(embedder, memories);
   }
 
-  #note(event: string, error: unknown): void {
+  #recordFailure(event: string, error: unknown): void {
     if (this.#task.signal.aborted) return;
     if (error instanceof StorageFailure) this.#report('vectors_not_kept', error.cause);
     else {
@@ -378,10 +389,10 @@ export class EmbeddingQueue {
     }
   }
 
-  /** Releases all stores that wait. Their texts are read from storage again. */
-  #giveUpWaiting(): void {
+  /** Releases all waiting stores. Their texts will be read from storage again. */
+  #releaseWaiting(): void {
     this.#fresh = [];
-    this.#mayHaveOthers = true;
+    this.#mayHaveMore = true;
     this.#waiting.releaseAll();
   }
 
@@ -397,20 +408,22 @@ export class EmbeddingQueue {
   }
 }
 
-/** Storage could not tell what waits, or keep vectors: that says nothing of the model, and queries go on by meaning. */
+/**
+ * A failure to read pending memories or to write vectors. The model still works, so queries continue to use vectors.
+ */
 class StorageFailure extends Error {}
 
-async function ofStorage<T>(asked: Promise<T>): Promise<T> {
+async function wrapStorageFailure<T>(operation: Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await operation;
   } catch (cause) {
     throw new StorageFailure('storage failed', { cause });
   }
 }
 
-// Before the model is used: the file would name vectors that no search can read.
-function assertSearchable({ dimensions }: Embedder, { mostDimensions }: Storage): void {
-  if (dimensions <= mostDimensions) return;
-  const what = `vectors of ${dimensions} numbers, where at most ${mostDimensions} can be searched`;
-  throw new EmbedderUnavailable(`the model makes ${what}`, { option: 'embedder' });
+// Checked before the model is used, so that no vectors are stored that search cannot read.
+function assertSearchable({ dimensions }: Embedder, { maxDimensions }: Storage): void {
+  if (dimensions <= maxDimensions) return;
+  const limit = `vectors of ${dimensions} dimensions; the database supports at most ${maxDimensions}`;
+  throw new EmbedderUnavailable(`the model makes ${limit}`, { option: 'embedder' });
 }

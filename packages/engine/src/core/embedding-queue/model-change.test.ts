@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const server of servers) await server.close();
 });
 
-/** A model of a name and a number of dimensions, behind a server of its own. */
+/** Creates a model with a name and a number of dimensions, on its own server. */
 async function model(name: string, dimensions: number): Promise<EmbeddingServer> {
   const server = await startEmbeddingServer();
   Object.assign(server, { model: name, dimensions });
@@ -36,7 +36,7 @@ async function model(name: string, dimensions: number): Promise<EmbeddingServer>
   return server;
 }
 
-/** One process on the database, with a queue of its own. */
+/** One process on the database, with its own queue. */
 class Process {
   readonly events: TelemetryEvent[] = [];
   readonly storage: Storage;
@@ -72,7 +72,7 @@ class Process {
     return {
       modelId: embedder.modelId,
       dimensions: embedder.dimensions,
-      largestBatch: embedder.largestBatch,
+      maxBatchSize: embedder.maxBatchSize,
       embed: async (texts, purpose) => {
         if (purpose === 'memory') await this.#before(texts);
         return embedder.embed(texts, purpose);
@@ -81,13 +81,13 @@ class Process {
     };
   }
 
-  async keep(content: string): Promise<number> {
-    const [ordinal] = (await keepAll(this.storage, [content])) as [number];
+  async store(content: string): Promise<number> {
+    const [ordinal] = (await storeAll(this.storage, [content])) as [number];
     await this.queue.stored([{ ordinal, revision: 1, content }]);
     return ordinal;
   }
 
-  /** Ordinals that a query admits, best by meaning first, with their cosines; NaN for what is found by words alone. */
+  /** Returns the ordinals of candidates with their cosines, highest first; NaN for candidates by words only. */
   async find(query: string): Promise<Map<number, number>> {
     const vector = await this.queue.queryVector(query);
     const scope = { namespace: 'default', filter: {}, now: 0, poolSize: 1000, tailSize: 0 };
@@ -124,7 +124,7 @@ const CAT = 'The cat sleeps beneath our stove.';
 const FERRY = 'The ferry leaves at seven.';
 
 /** Stores memories in one commit, and returns their ordinals. */
-async function keepAll(storage: Storage, contents: readonly string[]): Promise<number[]> {
+async function storeAll(storage: Storage, contents: readonly string[]): Promise<number[]> {
   const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
   return (await storage.storeMany(memories)).map((stored) => {
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
@@ -132,14 +132,14 @@ async function keepAll(storage: Storage, contents: readonly string[]): Promise<n
   });
 }
 
-/** Fills a database with a model: the cat first, the ferry last, so many others between. */
+/** Fills a database with embedded memories: the cat first, the ferry last, and others between them. */
 async function fill(
   storage: Storage,
   server: EmbeddingServer,
   others: number,
 ): Promise<{ cat: number; ferry: number }> {
   const entries = Array.from({ length: others }, (_, i) => `Entry ${i} of the harbour log.`);
-  const ordinals = await keepAll(storage, [CAT, ...entries, FERRY]);
+  const ordinals = await storeAll(storage, [CAT, ...entries, FERRY]);
   const one = await Process.start(storage, server);
   await one.embedded();
   await one.end();
@@ -155,7 +155,7 @@ describe('another embedding model', () => {
     ['of other dimensions', 512],
     ['of equal dimensions', 256],
   ])(
-    '%s lets recall go on by words and by what is embedded, and is never compared with the one before',
+    '%s is never compared with vectors of the old model, while recall uses words and re-embedded memories',
     async (_, dimensions) => {
       const { cat, ferry } = await fill(tested.storage, await model('before', 256), 60);
       await tested.reopen();
@@ -184,7 +184,7 @@ describe('another embedding model', () => {
     },
   );
 
-  it('embeds new and changed memories before all that are embedded anew', async () => {
+  it('embeds new and changed memories before it re-embeds others', async () => {
     const { cat } = await fill(tested.storage, await model('before', 256), 80);
     const embedded: string[] = [];
     let go = () => {};
@@ -195,7 +195,7 @@ describe('another embedding model', () => {
     });
     await expect.poll(() => embedded.length).toBe(32);
     const content = 'A vessel is expected.';
-    const [arrived] = (await keepAll(one.storage, [content])) as [number];
+    const [arrived] = (await storeAll(one.storage, [content])) as [number];
     const stored = one.queue.stored([{ ordinal: arrived, revision: 1, content }]);
     await one.storage.update({ namespace: 'default', id: 'm82', at: 1, content: 'The ferry leaves at eight.' });
     go();
@@ -208,11 +208,11 @@ describe('another embedding model', () => {
     expect(await first(one.find('feline'))).toBe(cat);
   });
 
-  it('is reported when it begins, now and then, and when it is done', async () => {
+  it('reports the start, progress and end of re-embedding', async () => {
     await fill(tested.storage, await model('before', 256), 198);
     const server = await model('after', 512);
     const one = await Process.start(tested.storage, server);
-    await one.keep('Something new.');
+    await one.store('Something new.');
     await one.embedded();
     await expect.poll(() => one.reported('reembedding_completed')).toHaveLength(1);
     const told = one.events.map(({ event, facts }) => [event, facts?.memories, facts?.embedded]);
@@ -226,7 +226,7 @@ describe('another embedding model', () => {
     expect(one.events.at(-1)?.facts?.embedded_per_second).toBeGreaterThan(0);
   });
 
-  it('goes on where it was stopped, and says so', async () => {
+  it('resumes re-embedding after a restart, and reports the rest', async () => {
     await fill(tested.storage, await model('before', 256), 62);
     const server = await model('after', 512);
     let batches = 0;
@@ -242,7 +242,7 @@ describe('another embedding model', () => {
     expect(embedded).toHaveLength(32);
   });
 
-  it('makes way for the model before, whose vectors are used again where they are left', async () => {
+  it('can be replaced by the old model, whose remaining vectors are used again', async () => {
     const before = await model('before', 256);
     const { cat, ferry } = await fill(tested.storage, before, 60);
     let batches = 0;
@@ -260,9 +260,9 @@ describe('another embedding model', () => {
     expect(await one.embedding()).toMatchObject({ modelId: expect.stringMatching('before'), embedded: 62, total: 62 });
   });
 
-  it('is not reported where nothing had vectors', async () => {
+  it('reports no re-embedding if no memory had vectors', async () => {
     const one = await Process.start(tested.storage, await model('only', 256));
-    await one.keep(CAT);
+    await one.store(CAT);
     expect(one.events).toEqual([]);
   });
 });
@@ -281,7 +281,7 @@ describe('two processes with different models on one database', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('use the one that was opened last; the other goes by words and says so, without an end to it', async () => {
+  it('use the model that was opened last, while the other process reports it and recalls by words', async () => {
     const { cat, ferry } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));
@@ -296,7 +296,7 @@ describe('two processes with different models on one database', () => {
       });
     expect([...(await earlier.find('ferry')).keys()]).toEqual([ferry]);
     expect((await earlier.find('vessel')).size).toBe(0);
-    const stored = await earlier.keep('A vessel is expected.');
+    const stored = await earlier.store('A vessel is expected.');
     later.queue.look();
     await later.embedded();
     expect(await first(later.find('boat expected'))).toBe(stored);
@@ -312,7 +312,7 @@ describe('two processes with different models on one database', () => {
     expect(earlier.events).toHaveLength(1);
   });
 
-  it('let the earlier one be used again when it is opened once more', async () => {
+  it('use the earlier model again after it is reopened', async () => {
     const { cat } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));

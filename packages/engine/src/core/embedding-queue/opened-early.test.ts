@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
-import { openedEarly } from './opened-early.ts';
+import { openEmbedderEarly } from './opened-early.ts';
 
-/** A model that opens when it is told to, and tells what has become of it. */
+/** Creates a model that opens on demand, and counts calls. */
 function slowModel() {
-  const seen = { opened: 0, closed: 0, givenUp: 0 };
+  const seen = { opened: 0, closed: 0, aborted: 0 };
   let settle: { open: () => void; fail: (error: Error) => void } = { open: () => {}, fail: () => {} };
   const embedder: Embedder = {
     modelId: 'slow',
     dimensions: 1,
-    largestBatch: 1,
+    maxBatchSize: 1,
     embed: async (texts) => texts.map(() => ({ vectors: [Float32Array.of(1)] })),
     close: async () => void seen.closed++,
   };
@@ -19,7 +19,7 @@ function slowModel() {
     settled: () => settle,
     open: (signal: AbortSignal) => {
       seen.opened++;
-      signal.addEventListener('abort', () => seen.givenUp++);
+      signal.addEventListener('abort', () => seen.aborted++);
       return new Promise<Embedder>((resolve, reject) => {
         settle = { open: () => resolve(embedder), fail: reject };
       });
@@ -27,20 +27,20 @@ function slowModel() {
   };
 }
 
-describe('a model that is opened early', () => {
-  it('begins to open before anybody asks for it, and is opened once for the first who does', async () => {
+describe('openEmbedderEarly', () => {
+  it('starts to open before the first call, and opens once for that call', async () => {
     const model = slowModel();
-    const early = openedEarly(model.open);
+    const early = openEmbedderEarly(model.open);
     expect(model.seen.opened).toBe(1);
     const asked = early.open(new AbortController().signal);
     model.settled().open();
     expect(await asked).toBe(model.embedder);
-    expect(model.seen).toEqual({ opened: 1, closed: 0, givenUp: 0 });
+    expect(model.seen).toEqual({ opened: 1, closed: 0, aborted: 0 });
   });
 
-  it('is opened anew for whoever asks after it has failed', async () => {
+  it('opens again for a call after a failure', async () => {
     const model = slowModel();
-    const early = openedEarly(model.open);
+    const early = openEmbedderEarly(model.open);
     model.settled().fail(new EmbedderUnavailable('nobody answers'));
     await expect(early.open(new AbortController().signal)).rejects.toThrow('nobody answers');
     const again = early.open(new AbortController().signal);
@@ -52,38 +52,38 @@ describe('a model that is opened early', () => {
   it.each([
     ['before', true],
     ['after', false],
-  ])('is given up with who asks for it, be that %s asking', (_when, isBefore) => {
+  ])('is aborted by a signal that aborts %s the call', (_when, isBefore) => {
     const model = slowModel();
-    const early = openedEarly(model.open);
-    const asker = new AbortController();
-    if (isBefore) asker.abort();
-    void early.open(asker.signal);
-    asker.abort();
-    expect(model.seen.givenUp).toBe(1);
+    const early = openEmbedderEarly(model.open);
+    const controller = new AbortController();
+    if (isBefore) controller.abort();
+    void early.open(controller.signal);
+    controller.abort();
+    expect(model.seen.aborted).toBe(1);
   });
 
-  it('is closed when it is abandoned, whether it has opened by then or not', async () => {
+  it('closes an abandoned model even if it opens later', async () => {
     const model = slowModel();
-    const abandoned = openedEarly(model.open).abandon();
-    expect(model.seen.givenUp).toBe(1);
+    const abandoned = openEmbedderEarly(model.open).abandon();
+    expect(model.seen.aborted).toBe(1);
     model.settled().open();
     await abandoned;
     expect(model.seen.closed).toBe(1);
   });
 
-  it('is not closed by being abandoned when somebody has it', async () => {
+  it('does not close a model that is in use when it is abandoned', async () => {
     const model = slowModel();
-    const early = openedEarly(model.open);
+    const early = openEmbedderEarly(model.open);
     const asked = early.open(new AbortController().signal);
     model.settled().open();
     await asked;
     await early.abandon();
-    expect(model.seen).toEqual({ opened: 1, closed: 0, givenUp: 0 });
+    expect(model.seen).toEqual({ opened: 1, closed: 0, aborted: 0 });
   });
 
-  it('may fail while nobody asks', async () => {
+  it('can fail before the first call without an unhandled rejection', async () => {
     const model = slowModel();
-    const early = openedEarly(model.open);
+    const early = openEmbedderEarly(model.open);
     model.settled().fail(new Error('no such model'));
     await expect(early.abandon()).resolves.toBeUndefined();
   });

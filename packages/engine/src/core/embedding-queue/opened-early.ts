@@ -1,18 +1,18 @@
 import type { Embedder, OpenEmbedder } from '../../ports/embedder.ts';
 
-/** A model that begins to open before whoever uses it is there. */
+/** A model that starts to open before its user exists. */
 export interface EarlyEmbedder {
-  /** The first call is answered with the model that is being opened, any further one opens it anew. */
+  /** The first call returns the model that is already opening; later calls open the model again. */
   open: OpenEmbedder;
-  /** Gives the model up, if nobody has asked for it. Resolves when it has opened and is closed again, or has failed. */
+  /** Discards the model if `open` has not been called. Resolves when the model is closed or has failed to open. */
   abandon(): Promise<void>;
 }
 
-/** Begins to open a model at once, so that a start waits for the longer of the model and the database, not for both. */
-export function openedEarly(open: OpenEmbedder): EarlyEmbedder {
+/** Starts opening a model at once, so that the model and the database open in parallel. */
+export function openEmbedderEarly(open: OpenEmbedder): EarlyEmbedder {
   const opening = new AbortController();
   let first: Promise<Embedder> | undefined = open(opening.signal);
-  // Who asks for it is told.
+  // Prevents an unhandled rejection; `open` returns the same promise.
   first.catch(() => {});
   const take = () => {
     const taken = first;

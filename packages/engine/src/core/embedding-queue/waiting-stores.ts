@@ -1,19 +1,22 @@
-/** Longest that a store waits: a model in the process takes milliseconds, or seconds for a book; one elsewhere may not answer. */
-const WAITS_MS = 5000;
+/**
+ * Maximum time that a store waits. A model in this process takes milliseconds, or seconds for a book; a remote model
+ * may not respond.
+ */
+const MAX_WAIT_MS = 5000;
 
-/** The stores that wait until their memories have vectors, by the ordinals of these. */
+/** The stores that wait for the vectors of their memories, by ordinal. */
 export class WaitingStores {
   readonly #released = new Map<number, (() => void)[]>();
 
-  /** The ordinals that somebody waits for now. */
+  /** The ordinals that stores wait for now. */
   get ordinals(): number[] {
     return [...this.#released.keys()];
   }
 
-  /** Resolves when the ordinal is released, and after five seconds at most. */
+  /** Resolves when the ordinal is released, or after 5 seconds. */
   async wait(ordinal: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, WAITS_MS);
+      const timer = setTimeout(resolve, MAX_WAIT_MS);
       const released = this.#released.get(ordinal) ?? [];
       released.push(() => {
         clearTimeout(timer);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { askedDate, readQueryIntent as queryIntentOfNow } from './asked-date.ts';
+import { askedDate, readQueryIntent as readIntent } from './asked-date.ts';
 
 /** A Monday. */
 const NOW = Date.parse('2026-11-23T09:00:00Z');
 
-const readQueryIntent = (query: string) => queryIntentOfNow(query, { now: NOW, zone: 'UTC' });
+const readQueryIntent = (query: string) => readIntent(query, { now: NOW, zone: 'UTC' });
 
-describe('a question', () => {
+describe('readQueryIntent', () => {
   it.each([
     'What did I buy?',
     'where were we',
@@ -14,29 +14,32 @@ describe('a question', () => {
     'Which books have I read?',
     "Which of those I've read?",
     'HAS she moved',
-  ])('looks back: %s', async (query) => expect((await readQueryIntent(query)).looksBack).toBe(true));
+  ])('recognizes a question about the past: %s', async (query) =>
+    expect((await readQueryIntent(query)).looksBack).toBe(true),
+  );
 
   it.each(['What should I buy?', 'Which seat do I take?', 'how do I behave', 'wash cycle', ''])(
-    'does not look back: %j',
+    'recognizes that a question is not about the past: %j',
     async (query) => expect((await readQueryIntent(query)).looksBack).toBe(false),
   );
 
   it.each(['What should I wear?', 'Would you take the train?', 'Can you recommend a book'])(
-    'asks for advice: %s',
+    'recognizes a question for advice: %s',
     async (query) => expect((await readQueryIntent(query)).asksAdvice).toBe(true),
   );
 
-  it.each(['What does Ann drink in the morning?', 'Who is my dentist?'])('asks for a fact: %s', async (query) =>
-    expect((await readQueryIntent(query)).asksAdvice).toBe(false),
+  it.each(['What does Ann drink in the morning?', 'Who is my dentist?'])(
+    'recognizes a question about a fact: %s',
+    async (query) => expect((await readQueryIntent(query)).asksAdvice).toBe(false),
   );
 
-  it('may name a date', async () => {
+  it('returns the date that a question names', async () => {
     expect((await readQueryIntent('What did we do on 3 May 2025?')).date).toMatchObject({ text: 'on 3 May 2025' });
     expect((await readQueryIntent('What did we do?')).date).toBeUndefined();
   });
 });
 
-/** The days of a date, the last one included, in a zone. */
+/** Returns the first and the last day of the date of a query, in a zone. */
 async function getDays(query: string, now = NOW, zone = 'UTC'): Promise<[from: string, last: string] | undefined> {
   const date = await askedDate(query, { now, zone });
   const day = (time: number) => new Intl.DateTimeFormat('sv', { timeZone: zone }).format(time);
@@ -88,7 +91,7 @@ describe('the date that a query asks about', () => {
     ['что было 3   дня\n назад', '2026-11-20', '2026-11-20'],
     ['昨日何をした', '2026-11-22', '2026-11-22'],
     ['昨天做了什么', '2026-11-22', '2026-11-22'],
-  ])('counts from now in %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
+  ])('is relative to now in %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
 
   it.each([
     ['what happened on Monday', '2026-11-23', '2026-11-23'],
@@ -116,7 +119,7 @@ describe('the date that a query asks about', () => {
     ['before 2023', '0001-01-01', '2022-12-31'],
     ['before last Monday', '0001-01-01', '2026-11-15'],
     ['after 2024', '2025-01-01', '2026-11-23'],
-  ])('is understood in %j', async (query, from, last) => {
+  ])('is resolved in %j', async (query, from, last) => {
     const [first, ...rest] = (await getDays(query)) ?? [];
     expect([first?.padStart(10, '0'), ...rest]).toEqual([from, last]);
   });
@@ -144,13 +147,13 @@ describe('the date that a query asks about', () => {
     ['Arabic', 'ماذا فعلت اليوم؟', 'ماذا فعلت أمس؟', 'ماذا فعلت الأسبوع الماضي؟'],
     ['Hindi', 'आज क्या हुआ?', 'कल क्या हुआ?', 'पिछले हफ्ते क्या हुआ?'],
     ['Tamil', 'இன்று என்ன நடந்தது?', 'நேற்று என்ன நடந்தது?', 'கடந்த வாரம் என்ன நடந்தது?'],
-  ])('may count from now in %s', async (_, today, yesterday, lastWeek) => {
+  ])('can be relative to now in %s', async (_, today, yesterday, lastWeek) => {
     expect(await getDays(today)).toEqual(['2026-11-23', '2026-11-23']);
     expect(await getDays(yesterday)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await getDays(lastWeek)).toEqual(['2026-11-15', '2026-11-22']);
   });
 
-  it('is not "today" where an Italian says "but"', async () => {
+  it('is not read from "ma" in Italian, which means "today" in Hungarian', async () => {
     expect(await askedDate('ma dove ho messo le chiavi', { now: NOW, zone: 'UTC' })).toBeUndefined();
   });
 
@@ -161,7 +164,7 @@ describe('the date that a query asks about', () => {
     ['the 7th of May', '2026-05-07'],
     ['since last Monday', '2026-11-16'],
     ['What did June say in December?', '2025-12-01'],
-  ])('is the last of those that come every year in %j', async (query, from) =>
+  ])('is the last occurrence of a recurring date in %j', async (query, from) =>
     expect((await getDays(query))?.[0]).toBe(from),
   );
 
@@ -188,15 +191,15 @@ describe('the date that a query asks about', () => {
     'Which books come out in 2031?',
     '',
     '5'.repeat(8000),
-  ])('is none in %j', async (query) => expect(await askedDate(query, { now: NOW, zone: 'UTC' })).toBeUndefined());
+  ])('is undefined for %j', async (query) => expect(await askedDate(query, { now: NOW, zone: 'UTC' })).toBeUndefined());
 
-  // Those that take minutes otherwise, or longer than anybody waits.
+  // Without a limit, the parser takes minutes for these queries.
   it.each(['года', 'роки', 'час', 'года   ', 'роки    ', 'weeks ago   ', 'года,', 'год - '])(
-    'is looked for in so much as names one, whatever is said again and again: %j',
+    'is searched in a limited part of a query that repeats %j',
     async (words) => expect(await askedDate(`${words} `.repeat(200), { now: NOW, zone: 'UTC' })).toBeUndefined(),
   );
 
-  it('is the day in the zone of the query, with the hours in which it is that day anywhere else', async () => {
+  it('is the day in the zone of the query, extended by the hours of that day in other zones', async () => {
     expect(await askedDate('on 7 May 2023', { now: NOW, zone: 'America/New_York' })).toEqual({
       from: Date.parse('2023-05-07T00:00:00-04:00'),
       until: Date.parse('2023-05-08T00:00:00-04:00'),
@@ -206,7 +209,7 @@ describe('the date that a query asks about', () => {
     });
   });
 
-  it('counts from the day that it is in the zone of the query', async () => {
+  it('is relative to the current day in the zone of the query', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
     expect(await getDays('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await getDays('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
@@ -215,7 +218,7 @@ describe('the date that a query asks about', () => {
     expect(await getDays('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
   });
 
-  it('has 23 or 25 hours where clocks go forward or back', async () => {
+  it('has 23 or 25 hours when clocks go forward or back', async () => {
     const hours = async (query: string) => {
       const { from = 0, until = 0 } = (await askedDate(query, { now: NOW, zone: 'Europe/Berlin' })) ?? {};
       return (until - from) / 3_600_000;

@@ -1,4 +1,4 @@
-import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
+import type { QueryIntent, QueryPeriod } from '../../ports/ranking.ts';
 import {
   aroundDateWord,
   type DateLanguage,
@@ -12,45 +12,45 @@ import {
 import { findRelativeTime } from './relative-phrases.ts';
 import { fromWallClock, getOffsetMinutes, toWallClock } from './time-zone.ts';
 
-// In English alone. Auxiliaries, and the verbs of telling:
+// English only: auxiliaries of the past, and verbs of saying.
 const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|talked|brought)\b|['’](?:ve|d)\b/i;
 
 const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
 
-/** When and where a query is asked. */
-export interface Asked {
+/** Time and time zone of a query. */
+export interface QueryContext {
   /** In milliseconds since 1970. */
   now: number;
   /** See `findTimeZone`. */
   zone: string;
 }
 
-/** Returns what ranking knows of a query. */
-export async function readQueryIntent(query: string, asked: Asked): Promise<QueryIntent> {
+/** Reads from a query the date that it asks about, whether it asks about the past, and whether it asks for advice. */
+export async function readQueryIntent(query: string, asked: QueryContext): Promise<QueryIntent> {
   return { date: await askedDate(query, asked), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }
 
-/** Longest part of a query that is searched for dates, in UTF-16 units. */
-const SEARCHED = 512;
+/** Maximum part of a query that is searched for dates, in UTF-16 units. */
+const MAX_SEARCHED_CHARS = 512;
 
-/** A time that a query names, by wall clocks in the zone of the query; `until` is beyond it. */
+/** A time that a query names, in wall-clock time of the query's zone. `until` is exclusive. */
 interface NamedTime {
   from: number;
   until: number;
-  /** The part of the query that names it, and its place there. */
+  /** The part of the query that names the time, and its index. */
   text: string;
   index: number;
 }
 
 /**
- * Returns the date that a query asks about, if it names just one and that has begun; undefined for any other query. A date
- * that counts from now, as "last week" does, is one if the query names no other. Of a date that comes every year, the last
- * one is meant.
+ * Returns the date that a query asks about; undefined if the query names no date, several dates, or a future date. A
+ * date relative to now, such as "last week", counts only if the query names no other date. A yearly date means its last
+ * occurrence.
  */
-export async function askedDate(query: string, { now, zone }: Asked): Promise<AskedDate | undefined> {
-  const searched = readable(query.slice(0, SEARCHED));
+export async function askedDate(query: string, { now, zone }: QueryContext): Promise<QueryPeriod | undefined> {
+  const searched = normalizeForParser(query.slice(0, MAX_SEARCHED_CHARS));
   const wallNow = toWallClock(zone, now);
-  const named = (await findNamedTime(searched, now, zone)) ?? lately(searched, wallNow);
+  const named = (await findNamedTime(searched, now, zone)) ?? findRecently(searched, wallNow);
   if (!named) return undefined;
   const { from, until } = withPreposition(named, searched, wallNow);
   if (from - ZONES_AHEAD_MS > wallNow) return undefined;
@@ -66,25 +66,28 @@ export async function askedDate(query: string, { now, zone }: Asked): Promise<As
 
 async function findNamedTime(query: string, now: number, zone: string): Promise<NamedTime | undefined> {
   const wallNow = toWallClock(zone, now);
-  const parts = [...quarters(query, wallNow), ...seasons(query, wallNow), ...daysOfMonth(query, wallNow)];
+  const parts = [...findQuarters(query, wallNow), ...findSeasons(query, wallNow), ...findDaysOfMonth(query, wallNow)];
   if (parts.length > 0) return parts.length === 1 ? parts[0] : undefined;
   for (const language of getDateLanguages(query)) {
     const parser = await loadDateParser(language);
-    const read = SLOWLY_READ.has(language) ? aroundDateWord(query, language) : query;
+    const read = SLOW_LANGUAGES.has(language) ? aroundDateWord(query, language) : query;
     const reference = { instant: new Date(now), timezone: getOffsetMinutes(zone, now) };
     const found = parser.parse(read, reference).filter((result) => isDate(result, read));
     const absolute = found.filter((result) => !countsFromNow(result));
     const [first, second] = absolute.length > 0 ? absolute : found;
     if (first) return second ? undefined : toNamedTime(first, query, wallNow);
   }
-  return yearAlone(query) ?? relative(query, wallNow);
+  return findYear(query) ?? findRelative(query, wallNow);
 }
 
-/** Where the parser takes time by a high power of how many names of times stand beside each other. */
-const SLOWLY_READ: ReadonlySet<DateLanguage> = new Set(['ru', 'uk']);
+/** Languages whose parser takes polynomial time of a high degree in the number of adjacent date words. */
+const SLOW_LANGUAGES: ReadonlySet<DateLanguage> = new Set(['ru', 'uk']);
 
-/** The same with single blanks, since the parser tries each of several, and English forms in place of those that it misreads. */
-function readable(query: string): string {
+/**
+ * Normalizes a query for the parser: single blanks, since the parser tries each of several, and replacements for
+ * English forms that it misreads.
+ */
+function normalizeForParser(query: string): string {
   return query
     .replace(/\s+/g, ' ')
     .replace(BETWEEN, '$1 to ')
@@ -95,37 +98,41 @@ function readable(query: string): string {
 const BETWEEN = /\bbetween\s{1,8}(.{1,40}?)\s{1,8}and\s{1,8}/i;
 const PART_OF_DAY = /\b(?:morning|afternoon|evening|night)\s+of\s+/gi;
 
-/** The parser knows this month by an "in" before it, since it is no longer than the short names of others. */
+/**
+ * The parser recognizes "may" as a month only after "in", since the full name is as short as the abbreviations of other
+ * months.
+ */
 const BEFORE_MAY = /(?<![0-9](?:st|nd|rd|th)?\s+)\b(last|past|this|since|after|until|during|of)\s+(?=may\b)/gi;
 
 /** A number that can be a day of a month or a year. */
 const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
 
-/** What stands before the name of a month in English, where it is neither a verb nor somebody's name. */
+/** Words before the name of a month in English that show that it is neither a verb nor a person's name. */
 const BEFORE_MONTH = /\b(?:in|of|since|after|during|to|last|this|past|early|late|mid)[\s-]+$/i;
 
-/** Nobody can tell whether the month comes first. */
+/** Numeric dates in which either number can be the month. */
 const AMBIGUOUS = /^(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-][0-9]{2,4}$/;
 
-// Some months are verbs and names, an hour is of any day, and what a shop does "on Sunday" it does every week.
+// Some months are also verbs or names; an hour without a day is not a date; "on Sunday" about opening hours means every
+// week.
 function isDate({ start, text, index }: ParsedResult, query: string): boolean {
-  const isOfAnyDay = start.isCertain('hour') && !start.isCertain('day') && !start.isCertain('weekday');
-  if (isOfAnyDay || start.tags().has('casualReference/now')) return false;
+  const isHourOnly = start.isCertain('hour') && !start.isCertain('day') && !start.isCertain('weekday');
+  if (isHourOnly || start.tags().has('casualReference/now')) return false;
   if (AMBIGUOUS.test(text) || /\bquarter/i.test(text)) return false;
   if (start.isCertain('year')) return true;
   if (DAY_OR_YEAR.test(text)) return start.isCertain('month') || start.isCertain('day');
   if (start.isCertain('month')) return BEFORE_MONTH.test(query.slice(0, index));
   const isBareWeekday = start.isCertain('weekday') && (getWords(text).length === 1 || /^on\b/i.test(text));
-  return isBareWeekday ? isOfLastWeekday(text, query.slice(0, index), query) : getWords(text).length > 1;
+  return isBareWeekday ? meansLastWeekday(text, query.slice(0, index), query) : getWords(text).length > 1;
 }
 
-/** In English alone: verbs in the past, and what tells that a sentence is of every week. */
+/** English only: verbs in the past, and words that make a sentence about every week. */
 const HAPPENED =
   /\b(?:\w{2,}ed|went|saw|met|ate|got|came|made|took|bought|gave|wrote|found|left|ran|sent|lost|paid|built|broke|told|said|did|was|were)\b/i;
 const HABITUAL = /\b(?:is|are|does|can|will|every|each|always|usually|do\s+(?:I|you|we|they))\b/i;
 
-// "On Sunday" is the last one where the query asks what happened, and any where it asks what a shop does.
-function isOfLastWeekday(text: string, before: string, query: string): boolean {
+// "On Sunday" means the last one if the query asks what happened, and any Sunday if it asks what a shop does.
+function meansLastWeekday(text: string, before: string, query: string): boolean {
   if (BEFORE_DATE.test(before)) return true;
   return /^on\b/i.test(text) && HAPPENED.test(query) && !HABITUAL.test(query);
 }
@@ -138,24 +145,24 @@ function countsFromNow({ start }: ParsedResult): boolean {
 
 const DAY_MS = 86_400_000;
 
-/** How much earlier, and later, a day begins elsewhere on Earth than in UTC. */
+/** Maximum time by which a day begins earlier, or later, on Earth than in UTC. */
 const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
 function toNamedTime({ start, end, text, index }: ParsedResult, query: string, now: number): NamedTime {
-  // Around a date word the parser has read a part of the query.
+  // With `aroundDateWord`, the parser has read only a part of the query.
   const at = Math.max(index, query.indexOf(text));
   const span = getSpan(text, query.slice(0, at));
   const from = getStart(start, span);
-  const back = from > now ? toLastOne(start) : unchanged;
+  const back = from > now ? getShiftToPrevious(start) : unchanged;
   const until = UP_TO_NOW.test(text) ? now : back(getEnd(end ?? start, span));
   return { from: back(from), until, text, index: at };
 }
 
-/** The first instant that a memory may be of. */
+/** The earliest creation time of a memory. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
 
-/** Returns the time that a named one and the word before it mean. "Until" a day includes it. */
+/** Returns the time that a named time and its preposition mean. "Until" a day includes the day. */
 function withPreposition(
   { from, until, index }: NamedTime,
   query: string,
@@ -182,11 +189,11 @@ const BEFORE_DATE = /\b(before|until|till|after|since)\s+(?:(?:in|on|the)\s+)*$/
 /** "last 3 days", "past few weeks" */
 const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
 
-/** Not the first of two. */
+/** Excludes the first year of a range or of two alternatives. */
 const YEAR_ALONE =
   /\b(?:in|of|since|during|before|after|until)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9]|\s*(?:to|and|or|until|till|through|[-–—])\s*(?:19|20)[0-9]{2}\b)/i;
 
-function yearAlone(query: string): NamedTime | undefined {
+function findYear(query: string): NamedTime | undefined {
   const match = YEAR_ALONE.exec(query);
   if (!match) return undefined;
   const [text, year = ''] = match;
@@ -197,12 +204,12 @@ function yearAlone(query: string): NamedTime | undefined {
 const LATELY = /\b(?:recently|lately)\b/i;
 const LATELY_MS = 14 * DAY_MS;
 
-function lately(query: string, now: number): NamedTime | undefined {
+function findRecently(query: string, now: number): NamedTime | undefined {
   const match = LATELY.exec(query);
   return match ? { from: now - LATELY_MS, until: now + 1, text: match[0], index: match.index } : undefined;
 }
 
-function relative(query: string, now: number): NamedTime | undefined {
+function findRelative(query: string, now: number): NamedTime | undefined {
   const found = findRelativeTime(query);
   if (!found) return undefined;
   const { unit, count, text, index } = found;
@@ -215,18 +222,20 @@ function relative(query: string, now: number): NamedTime | undefined {
 const YEAR = '((?:19|20)[0-9]{2})';
 const ORDINALS = ['first', 'second', 'third', 'fourth'];
 
-/** "Q4 2026", "the third quarter of 2026", "last quarter"; without a year, the last one that has begun. */
+/**
+ * Matches "Q4 2026", "the third quarter of 2026", "last quarter". Without a year, the last one that has begun is meant.
+ */
 const QUARTER = new RegExp(
   `\\b(?:Q([1-4])|(${ORDINALS.join('|')}|[1-4](?:st|nd|rd|th)|last|this) quarter)(?:(?:,|\\s+of)?[\\s/-]${YEAR})?\\b(?!\\s+of\\b)`,
   'gi',
 );
 
-function* quarters(query: string, now: number): Iterable<NamedTime> {
+function* findQuarters(query: string, now: number): Iterable<NamedTime> {
   for (const { 0: text, 1: number, 2: named = '', 3: year, index } of query.matchAll(QUARTER)) {
     const present = Math.floor(new Date(now).getUTCMonth() / 3);
     const ordinal = ORDINALS.indexOf(named.toLowerCase());
-    const counted = number === undefined && ordinal < 0 ? Number.parseInt(named, 10) - 1 : ordinal;
-    const quarter = number === undefined ? counted : Number(number) - 1;
+    const fromName = number === undefined && ordinal < 0 ? Number.parseInt(named, 10) - 1 : ordinal;
+    const quarter = number === undefined ? fromName : Number(number) - 1;
     const thisYear = new Date(now).getUTCFullYear();
     if (/^(?:last|this)$/i.test(named)) {
       const month = 3 * (present - Number(/^last$/i.test(named)));
@@ -238,7 +247,7 @@ function* quarters(query: string, now: number): Iterable<NamedTime> {
   }
 }
 
-/** The first month of each season, as meteorologists count them in the north; of winter, in the year before. */
+/** The first month of each meteorological season of the northern hemisphere. Winter begins in the year before. */
 const SEASONS = new Map([
   ['winter', -1],
   ['spring', 2],
@@ -251,12 +260,12 @@ const SEASON = new RegExp(
   'gi',
 );
 
-/** "In spring 2026", "last summer"; the last one that has begun and, of "last", is over. */
-function* seasons(query: string, now: number): Iterable<NamedTime> {
+/** Finds "in spring 2026" or "last summer": the last one that has begun or, after "last", has ended. */
+function* findSeasons(query: string, now: number): Iterable<NamedTime> {
   for (const { 0: whole, 1: name = '', 2: year, index } of query.matchAll(SEASON)) {
     const month = SEASONS.get(name.toLowerCase()) as number;
     const isOver = /^last/i.test(whole);
-    // A winter is of two years, and may be called by either.
+    // A winter spans two years, and may be named by either.
     const latest = year === undefined ? new Date(now).getUTCFullYear() + 1 : Number(year) + Number(month < 0);
     const earliest = year === undefined ? latest - 2 : Number(year);
     for (let of = latest; of >= earliest; of--) {
@@ -269,14 +278,14 @@ function* seasons(query: string, now: number): Iterable<NamedTime> {
   }
 }
 
-/** "On the 23rd", which nothing follows that it would be the 23rd of. */
+/** Matches "on the 23rd", unless a month or a noun follows. */
 const DAY_OF_MONTH =
   /\b(?:on|since|before|after|until|by|of)\s+the\s+([1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)\b(?=\s*(?:$|[?.!,;)]|(?:did|was|were|had|at|with|by|for|to|and|or|we|i|you|he|she|they)\b))/gi;
 
-function* daysOfMonth(query: string, now: number): Iterable<NamedTime> {
+function* findDaysOfMonth(query: string, now: number): Iterable<NamedTime> {
   for (const { 0: whole, 1: number = '', index } of query.matchAll(DAY_OF_MONTH)) {
     const today = new Date(now);
-    // Some months have no such day.
+    // Skips months without such a day.
     for (let back = 0; back < 12; back++) {
       const from = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back, Number(number));
       if (from > now || new Date(from).getUTCDate() !== Number(number)) continue;
@@ -287,7 +296,7 @@ function* daysOfMonth(query: string, now: number): Iterable<NamedTime> {
   }
 }
 
-/** What a date is that chrono tells by one of its days. */
+/** A period that chrono represents by one of its days. */
 type Span = 'week' | 'weekend' | undefined;
 
 const WEEK_OF = /\bweek\s+of\s+$/i;
@@ -297,7 +306,7 @@ function getSpan(text: string, before: string): Span {
   return namesWeeks(text) || WEEK_OF.test(before) ? 'week' : undefined;
 }
 
-/** Weeks begin on Sunday or on Monday, so one is taken from the first to the last of these. */
+/** Length in days. Weeks begin on Sunday or on Monday, so a week covers both. */
 const SPAN_DAYS = { week: 8, weekend: 2 } as const;
 
 function getStart(components: ParsedComponents, span: Span): number {
@@ -319,13 +328,13 @@ function getEnd(components: ParsedComponents, span: Span): number {
   return Date.UTC(year + Number(unit === 'year'), month + Number(unit === 'month'), day + Number(unit === 'day'));
 }
 
-/** Months count from 0. */
+/** Returns the fields of a date; months count from 0. */
 function getFields(components: ParsedComponents): { year: number; month: number; day: number } {
   const field = (name: 'year' | 'month' | 'day') => components.get(name) as number;
   return { year: field('year'), month: field('month') - 1, day: field('day') };
 }
 
-/** The shortest that is named; what names none of them, as "this morning" does, is of a day. */
+/** Returns the smallest unit that is named; a day if none is named, as in "this morning". */
 function getUnit(components: ParsedComponents): 'day' | 'month' | 'year' {
   if (components.isCertain('day') || components.isCertain('weekday')) return 'day';
   if (components.isCertain('month')) return 'month';
@@ -334,8 +343,8 @@ function getUnit(components: ParsedComponents): 'day' | 'month' | 'year' {
 
 const unchanged = (time: number) => time;
 
-/** To the last time that what comes every year, or every week, was there. */
-function toLastOne(start: ParsedComponents): (time: number) => number {
+/** Returns a function that moves a yearly or weekly time back to its previous occurrence. */
+function getShiftToPrevious(start: ParsedComponents): (time: number) => number {
   if (start.isCertain('year')) return unchanged;
   if (start.isCertain('month')) return (time) => new Date(time).setUTCFullYear(new Date(time).getUTCFullYear() - 1);
   return start.isCertain('weekday') ? (time) => time - 7 * DAY_MS : unchanged;

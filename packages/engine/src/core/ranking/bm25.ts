@@ -1,22 +1,23 @@
 import type { Signals } from '../../ports/storage-search.ts';
 import { WEIGHTS } from './weights.ts';
 
-/** What is known of the words of a query. */
+/** Statistics of the words of a query. */
 export type QueryWords = Pick<Signals, 'memoryCount' | 'documentFrequencies' | 'everyday'>;
 
-/** The columns of signals that speak of words. */
+/** The columns of signals about words. */
 export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies' | 'synonyms' | 'synonymFrequencies'>;
 
 /**
- * How well each row matches each word of the query: row r, word w is at `r * words + w`. It is the word's share (see
- * `wordShares`), of which endless repetitions of the word reach the whole, as in BM25. Words that no memory holds have
- * shares too, so that a memory scores the same before and after another one brings such a word. A synonym counts as fewer
- * occurrences of the word that it stands for. No other row takes part in a row's value.
+ * Returns the match of each row with each word of the query, at `r * words + w` for row r and word w. A match is the
+ * word's share (see `getWordShares`) times a saturation below 1 that grows with repetitions, as in BM25. Words that occur
+ * in no memory have shares too, so that a score does not change when another memory with such a word is stored. An
+ * occurrence of a synonym counts as less than one occurrence of its word. The value of a row does not depend on other
+ * rows.
  */
-export function wordMatches(signals: WordSignals): Float64Array {
+export function getWordMatches(signals: WordSignals): Float64Array {
   const { lengths } = signals;
-  const frequencies = withSynonyms(signals);
-  const shares = wordShares(signals);
+  const frequencies = getFrequenciesWithSynonyms(signals);
+  const shares = getWordShares(signals);
   const matches = new Float64Array(frequencies.length);
   for (let row = 0, at = 0; row < lengths.length; row += 1) {
     const damping = getDamping(lengths[row] as number);
@@ -28,8 +29,14 @@ export function wordMatches(signals: WordSignals): Float64Array {
   return matches;
 }
 
-/** How often each word occurs, or what the occurrences of one of its synonyms come to by its weight, whichever is most. */
-function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, synonymFrequencies }: WordSignals) {
+/** Returns the frequency of each word, or the weighted frequency of one of its synonyms, whichever is greater. */
+function getFrequenciesWithSynonyms({
+  lengths,
+  documentFrequencies,
+  frequencies,
+  synonyms,
+  synonymFrequencies,
+}: WordSignals) {
   const words = documentFrequencies.length;
   const counted = new Float64Array(frequencies);
   for (let row = 0, at = 0; row < lengths.length; row += 1) {
@@ -47,9 +54,9 @@ function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, syn
 const { k1, b, pivotLength, longest } = WEIGHTS.bm25;
 
 /**
- * What a text without words adds to a frequency of a word, what each of its words adds, and the most, by which storage chooses
- * candidates: repetitions and length count for less. Were long texts damped there as little as in ranking, these would push
- * out shorter ones.
+ * The damping of BM25, added to a frequency in its denominator: for a text without words, per word of the text, and at
+ * most. Storage uses these values to select candidates, for which repetitions and length count less than in ranking.
+ * With the damping of ranking, long texts would displace shorter candidates.
  */
 export const DAMPING = {
   least: k1 * (1 - b),
@@ -62,32 +69,32 @@ function getDamping(length: number): number {
 }
 
 /**
- * What part of a match each word of a query makes: how much it tells, divided by the mean of what all of them tell and of
- * what those of a usual query do. So all words of a query that tells little make less than 1 together, and its meaning
- * counts for more; those of a long and telling one make up to 2.
+ * Returns the share of each query word in a match: its weight divided by the mean of the total weight of this query and
+ * that of a typical query. The words of a query with little information sum to less than 1, so its vector counts more;
+ * those of a long and specific query sum to up to 2.
  */
-export function wordShares(query: QueryWords): Float64Array {
+export function getWordShares(query: QueryWords): Float64Array {
   const weights = wordWeights(query);
-  const whole = getWhole(weights);
-  return weights.map((weight) => weight / whole);
+  const normalizer = getNormalizer(weights);
+  return weights.map((weight) => weight / normalizer);
 }
 
-/** Returns how many times larger the share of each other word is without the words that are marked. */
+/** Returns the factor by which the shares of the other words grow if the marked words are left out. */
 export function getGainWithout(query: QueryWords, marked: Uint8Array): number {
   const weights = wordWeights(query);
-  return getWhole(weights) / getWhole(weights.filter((_, word) => !marked[word]));
+  return getNormalizer(weights) / getNormalizer(weights.filter((_, word) => !marked[word]));
 }
 
-/** Returns the weight that makes a whole match. */
-function getWhole(weights: Float64Array): number {
+/** Returns the divisor that turns weights into shares. */
+function getNormalizer(weights: Float64Array): number {
   return (WEIGHTS.bm25.pivotInformation + weights.reduce((sum, weight) => sum + weight, 0)) / 2;
 }
 
 /**
- * How much each word tells: ln(1 + M / (n + 3 + e)) for a word in n memories. M, which plays the number of memories, is
- * the geometric mean of that number (plus a pivot) and the pivot, since the full number would let memories that have
- * nothing to do with a query move its scores, and none at all would take common words of a large store for rare. In how
- * many notes a word would be were the pivot filled with everyday English is e: a small store tells too little of that.
+ * Returns the weight of each word: ln(1 + M / (n + 3 + e)) for a word in n memories. M stands for the number of
+ * memories: it is the geometric mean of that number plus a pivot, and the pivot. With the actual number, unrelated
+ * memories would change scores; with a constant, common words of a large store would seem rare. e is the number of
+ * notes of everyday English, out of the pivot, that would contain the word; n alone is unreliable in a small store.
  */
 export function wordWeights({ memoryCount, documentFrequencies, everyday }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;

@@ -2,17 +2,18 @@ import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storag
 import { WEIGHTS } from './weights.ts';
 
 /**
- * For each row, 1 where it is said in a conversation: in a session, or, of what was given none, by somebody who is named,
- * where most of that in the pool are turns. Elsewhere a name before a colon is a title, such as that of a paper.
+ * Returns 1 for each row that is part of a conversation, else 0. A row is part of one if it has a session, or if it has
+ * a speaker and most such rows in the pool are turns. Otherwise a name before a colon is a title, such as that of a
+ * paper.
  */
-export function saidInConversation(signals: Signals): Uint8Array {
+export function getConversationRows(signals: Signals): Uint8Array {
   const { sessions, speakers } = signals;
-  const isTalk = isMostlyTurns(signals);
-  const isSaid = new Uint8Array(sessions.length);
-  for (let row = 0; row < isSaid.length; row += 1) {
-    if (sessions[row] !== NO_SESSION || (isTalk && speakers[row] !== NO_SPEAKER)) isSaid[row] = 1;
+  const hasTurns = isMostlyTurns(signals);
+  const isInConversation = new Uint8Array(sessions.length);
+  for (let row = 0; row < isInConversation.length; row += 1) {
+    if (sessions[row] !== NO_SESSION || (hasTurns && speakers[row] !== NO_SPEAKER)) isInConversation[row] = 1;
   }
-  return isSaid;
+  return isInConversation;
 }
 
 function isMostlyTurns(signals: Signals): boolean {
@@ -27,28 +28,29 @@ function isMostlyTurns(signals: Signals): boolean {
   return 2 * turns > named;
 }
 
-/** Of a turn and those beside it, two are by the same speaker and one by another. */
+/** Whether a row is a turn: of the row and its two neighbors, two have the same speaker and one has another. */
 function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
   const [before, after] = [previous[row] as number, next[row] as number];
   if (before === NO_ROW || after === NO_ROW) return false;
   return new Set([speakers[before], speakers[row], speakers[after]]).size === 2;
 }
 
-/** How near a memory is to the query by meaning, from 0 to 1, by the cosine of its nearest part; NaN is not known. */
+/**
+ * Returns the nearness of a memory to the query by its vectors, from 0 to 1, given the cosine of its nearest part. NaN
+ * means unknown.
+ */
 export function getMeaning(cosine: number): number {
   return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
 }
 
-/**
- * How much nearer the tokens of a memory are to those of the query than is usual, which is 0 where that is not known (NaN).
- */
+/** Returns how much nearer than usual the tokens of a memory are to those of the query; 0 if unknown (NaN). */
 export function getTokens(nearness: number | undefined): number {
   return nearness === undefined || Number.isNaN(nearness) ? 0 : nearness - WEIGHTS.usualNearness;
 }
 
 /**
- * How well rows match: `words` at r * wordCount + w (see `wordMatches`); `likenesses` by row: its meaning and its tokens, each by
- * its weight.
+ * The matches of rows: `words` at r * wordCount + w (see `getWordMatches`), and `likenesses` by row, the weighted sum of
+ * vector and token nearness.
  */
 export interface Matches {
   wordCount: number;
@@ -56,8 +58,8 @@ export interface Matches {
   likenesses: Float64Array;
 }
 
-/** How relevant each row is by itself: its words, its meaning and its tokens. */
-export function relevances({ wordCount, words, likenesses }: Matches): Float64Array {
+/** Returns the relevance of each row without its context: the sum of its words and its likeness. */
+export function getRelevances({ wordCount, words, likenesses }: Matches): Float64Array {
   const own = new Float64Array(likenesses.length);
   for (let row = 0, at = 0; row < likenesses.length; row += 1) {
     let relevance = likenesses[row] as number;
@@ -68,8 +70,8 @@ export function relevances({ wordCount, words, likenesses }: Matches): Float64Ar
 }
 
 /**
- * What memories say together: each word counts as the one of them matches that matches it best, and so does the likeness.
- * An answer in a conversation is often told over several turns, none of which holds all that was asked.
+ * The combined match of several memories: each word counts with its best match among them, and so does the likeness. An
+ * answer in a conversation is often spread over several turns, none of which contains all words of the question.
  */
 export class Passage {
   readonly #matches: Matches;
@@ -89,14 +91,13 @@ export class Passage {
     this.#likeness = Math.max(this.#likeness, likenesses[row] as number);
   }
 
-  /** Its relevance. */
   relevance(): number {
     let relevance = this.#likeness;
     for (const match of this.#words) relevance += match;
     return relevance;
   }
 
-  /** Its relevance, were a row added to it. */
+  /** Returns the relevance with one more row. */
   relevanceWith(row: number): number {
     const { wordCount, words, likenesses } = this.#matches;
     let relevance = Math.max(this.#likeness, likenesses[row] as number);
@@ -106,39 +107,39 @@ export class Passage {
     return relevance;
   }
 
-  /** Leaves it without memories. */
+  /** Removes all memories. */
   clear(): void {
     this.#words.fill(0);
     this.#likeness = 0;
   }
 }
 
-/** How far from a memory, in its session, what stands around it may be told. */
-export const PASSAGE_DISTANCE = 4;
+/** Maximum distance, in turns of the session, of the context that counts for a memory. */
+export const MAX_PASSAGE_DISTANCE = 4;
 
 /**
- * How relevant a row is together with those around it that were found, or stand beside one that was: what a search has
- * passed over is left out, since over so many rows some word of a query always matches.
+ * Returns the relevance of a row together with the surrounding rows that were found, or are neighbors of a found row.
+ * Other rows are left out, since among so many rows some word of a query always matches.
  *
- * @param passage becomes theirs, whatever it was before, so that many rows in turn need only one
+ * @param passage is cleared and reused, which saves an allocation per row
  */
-export function relevanceAround(passage: Passage, signals: Signals, row: number): number {
+export function getPassageRelevance(passage: Passage, signals: Signals, row: number): number {
   passage.clear();
   passage.add(row);
-  addAlong(passage, signals, signals.previous, row);
-  addAlong(passage, signals, signals.next, row);
+  addDirection(passage, signals, signals.previous, row);
+  addDirection(passage, signals, signals.next, row);
   return passage.relevance();
 }
 
-function addAlong(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
+function addDirection(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
   let at = step[row] as number;
-  for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NO_ROW; distance += 1) {
-    if (isFoundOrBeside(signals, at)) passage.add(at);
+  for (let distance = 1; distance <= MAX_PASSAGE_DISTANCE && at !== NO_ROW; distance += 1) {
+    if (isFoundOrNeighbor(signals, at)) passage.add(at);
     at = step[at] as number;
   }
 }
 
-function isFoundOrBeside(signals: Signals, row: number): boolean {
+function isFoundOrNeighbor(signals: Signals, row: number): boolean {
   return isFound(signals, row) || isFound(signals, signals.previous[row]) || isFound(signals, signals.next[row]);
 }
 
@@ -146,8 +147,11 @@ function isFound({ found }: Signals, row = NO_ROW): boolean {
   return row !== NO_ROW && row < found;
 }
 
-/** The rows of each session that are in the pool, by the session's number; nothing of sessions that only the tail has. */
-export function pooledSessions(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
+/**
+ * Returns the combined match of the pool rows of each session, by session number. Sessions that only the tail contains
+ * are left out.
+ */
+export function getSessionPassages(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
   const passages = new Map<number, Passage>();
   for (let row = 0; row < pool; row += 1) {
     const session = sessions[row] as number;

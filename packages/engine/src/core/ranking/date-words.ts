@@ -21,45 +21,44 @@ const LOCALES = {
 /** A language in which dates can be read, by its code in ISO 639-1. */
 export type DateLanguage = keyof typeof LOCALES;
 
-/** What reads dates in a language. It is loaded with the first of them: a start would take longer by all of them together. */
+/** Loads the date parser of a language on first use; loading all of them would delay the start. */
 export async function loadDateParser(language: DateLanguage): Promise<Chrono> {
   return (await LOCALES[language]()).casual;
 }
 
-/** Those whose words say that a text names a date; others have signs for it. */
-const WORDED: readonly DateLanguage[] = ['en', 'de', 'fr', 'es', 'pt', 'nl', 'it', 'sv', 'fi', 'ru', 'uk'];
+/** Languages in which words show that a text names a date. The others are recognized by signs. */
+const WORD_BASED: readonly DateLanguage[] = ['en', 'de', 'fr', 'es', 'pt', 'nl', 'it', 'sv', 'fi', 'ru', 'uk'];
 
-/** The words by which languages name dates. */
 interface DateWords {
-  /** In which languages a date may have such a word; parsing takes long, and few queries name a date. */
+  /** The languages whose dates may contain a word. Parsing is slow, and few queries name a date. */
   languages: Map<string, Set<DateLanguage>>;
   weeks: Set<string>;
 }
 
-let read: DateWords | undefined;
+let loadedWords: DateWords | undefined;
 
-// To know the words of so many languages takes a good part of a start, so it waits for the first query that may need them.
-function dateWords(): DateWords {
-  read ??= readDateWords();
-  return read;
+// Computed for the first query that needs the words, since it takes a good part of a start.
+function getDateWords(): DateWords {
+  loadedWords ??= readDateWords();
+  return loadedWords;
 }
 
 function readDateWords(): DateWords {
   const languages = new Map<string, Set<DateLanguage>>();
   const weeks = new Set<string>();
-  for (const language of WORDED) {
-    const ofWeeks = relativeWords(language, 'week');
-    const others = RELATIVE_UNITS.flatMap((unit) => relativeWords(language, unit));
-    for (const word of [...monthNames(language), ...weekdayNames(language), ...ofWeeks, ...others]) {
+  for (const language of WORD_BASED) {
+    const weekWords = getRelativeWords(language, 'week');
+    const others = RELATIVE_UNITS.flatMap((unit) => getRelativeWords(language, unit));
+    for (const word of [...getMonthNames(language), ...getWeekdayNames(language), ...weekWords, ...others]) {
       languages.set(word, (languages.get(word) ?? new Set()).add(language));
     }
-    for (const word of ofWeeks) if (!others.includes(word)) weeks.add(word);
+    for (const word of weekWords) if (!others.includes(word)) weeks.add(word);
   }
   return { languages, weeks };
 }
 
-/** Full and short, alone and beside a day, which some languages tell apart. */
-function monthNames(language: string): string[] {
+/** Returns full and short names, alone and beside a day, since some languages inflect them. */
+function getMonthNames(language: string): string[] {
   const formats: Intl.DateTimeFormatOptions[] = [
     { month: 'long' },
     { month: 'short' },
@@ -70,7 +69,7 @@ function monthNames(language: string): string[] {
   return formats.flatMap((format) => getParts(language, format, 'month', months));
 }
 
-function weekdayNames(language: string): string[] {
+function getWeekdayNames(language: string): string[] {
   const days = Array.from({ length: 7 }, (_, day) => Date.UTC(2026, 0, day + 1));
   return getParts(language, { weekday: 'long' }, 'weekday', days);
 }
@@ -88,18 +87,18 @@ const RELATIVE_UNITS = ['day', 'month', 'year'] as const;
 /** Units ago: this one, the last, and plurals, of which Slavic languages have two. */
 const AGO = [0, 1, 2, 5];
 
-/** Shorter words are those of many a query, but for those that say it all. */
-const MIN_SHARED_CHARS = 4;
+/** Minimum characters of a word in a phrase of several words; shorter words occur in many queries. */
+const MIN_PHRASE_WORD_CHARS = 4;
 
-/** Those of "yesterday", "this week", "two months ago" and the like. */
-function relativeWords(language: string, unit: Intl.RelativeTimeFormatUnit): string[] {
+/** Returns the words of phrases such as "yesterday", "this week" and "two months ago". */
+function getRelativeWords(language: string, unit: Intl.RelativeTimeFormatUnit): string[] {
   const formatter = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return AGO.map((count) => getWords(formatter.format(-count, unit))).flatMap((words) =>
-    words.filter((word) => words.length === 1 || word.length >= MIN_SHARED_CHARS),
+    words.filter((word) => words.length === 1 || word.length >= MIN_PHRASE_WORD_CHARS),
   );
 }
 
-/** In small letters. */
+/** Returns the words of a text in lower case. */
 export function getWords(text: string): string[] {
   return text.toLowerCase().match(/\p{L}+/gu) ?? [];
 }
@@ -108,14 +107,14 @@ const NUMERIC_DATE = /[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}/;
 const DOTTED_DATE = /[0-9]{1,2}\.\s?[0-9]{1,2}\.\s?[0-9]{2,4}/;
 const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
 
-/** The languages in which there may be a date in a text. */
+/** Returns the languages in which a text may contain a date. */
 export function getDateLanguages(text: string): Set<DateLanguage> {
   const languages = new Set<DateLanguage>();
-  // Where dots part a date, the day comes first.
+  // In a date with dots, the day comes first.
   if (DOTTED_DATE.test(text)) languages.add('de');
   if (NUMERIC_DATE.test(text)) languages.add('en');
   if (EAST_ASIAN_DATE.test(text)) languages.add('ja').add('zh');
-  for (const word of getWords(text)) for (const each of dateWords().languages.get(word) ?? []) languages.add(each);
+  for (const word of getWords(text)) for (const each of getDateWords().languages.get(word) ?? []) languages.add(each);
   return languages;
 }
 
@@ -123,10 +122,12 @@ const WORDS_BEFORE = 4;
 const WORDS_AFTER = 3;
 const WORD_OR_NUMBER = /[\p{L}\p{N}]+/gu;
 
-/** The first word by which a language names dates, and the few before and after it: about what the name of a date takes. */
+/**
+ * Returns the first date word of a language with a few words before and after it, which is about the length of a date.
+ */
 export function aroundDateWord(text: string, language: DateLanguage): string {
   const words = [...text.matchAll(WORD_OR_NUMBER)];
-  const at = words.findIndex(([word]) => dateWords().languages.get(word.toLowerCase())?.has(language));
+  const at = words.findIndex(([word]) => getDateWords().languages.get(word.toLowerCase())?.has(language));
   const from = words[Math.max(0, at - WORDS_BEFORE)];
   const last = words[Math.min(words.length - 1, at + WORDS_AFTER)];
   return from && last ? text.slice(from.index, last.index + last[0].length) : '';
@@ -134,5 +135,5 @@ export function aroundDateWord(text: string, language: DateLanguage): string {
 
 /** Whether a text names weeks. */
 export function namesWeeks(text: string): boolean {
-  return getWords(text).some((word) => dateWords().weeks.has(word));
+  return getWords(text).some((word) => getDateWords().weeks.has(word));
 }

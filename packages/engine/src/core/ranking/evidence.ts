@@ -1,52 +1,53 @@
-import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
+import type { QueryIntent, QueryPeriod } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
 import { RETENTION_STEPS } from '../retention.ts';
 import { MARKS } from '../text/traits.ts';
-import { getGainWithout, wordMatches, wordShares } from './bm25.ts';
+import { getGainWithout, getWordMatches, getWordShares } from './bm25.ts';
 import {
+  getConversationRows,
   getMeaning,
+  getPassageRelevance,
+  getRelevances,
+  getSessionPassages,
   getTokens,
   type Matches,
   Passage,
-  pooledSessions,
-  relevanceAround,
-  relevances,
-  saidInConversation,
 } from './conversation.ts';
-import { shareOfDate, shareToldAbout } from './query-terms.ts';
-import { distilledAmong, type EvidenceColumns, emptyColumns, getCrowd, getRepeats, getSums } from './standing.ts';
+import { getDateMatch, getMentionMatch } from './query-terms.ts';
+import { createColumns, type EvidenceColumns, getCrowd, getDistilledRows, getRepeats, getSums } from './scores.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
- * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even
- * with one in a session that nothing else speaks for; without a session, the passage stands for it.
+ * Returns the evidence for each admitted row. For a memory outside conversations, `neighbour` and `passage` are its own
+ * relevance, so that it ranks like a memory of a session without other relevant memories. Without a session, the
+ * passage replaces the session.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
-  const isSaid = saidInConversation(signals);
-  const shares = wordShares(signals);
+  const isInConversation = getConversationRows(signals);
+  const shares = getWordShares(signals);
   const factors = getFactors(intent);
-  const matches = getMatches(signals, { shares, factors, date: intent.date }, isSaid);
-  const own = relevances(matches);
-  const sessions = pooledSessions(matches, signals);
-  const wishes = wishesFor(intent);
-  const distilled = distilledAmong(signals);
+  const matches = getMatches(signals, { shares, factors, date: intent.date }, isInConversation);
+  const own = getRelevances(matches);
+  const sessions = getSessionPassages(matches, signals);
+  const wishes = getRelevantMarks(intent);
+  const distilled = getDistilledRows(signals);
   const rarity = getRarity(signals, wishes, distilled);
   const around = new Passage(matches);
-  const evidence = emptyColumns(signals.admitted);
+  const evidence = createColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
     const relevance = own[row] as number;
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
     evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
-    evidence.neighbour[row] = isSaid[row] ? betterNeighbour(signals, own, row) : relevance;
-    evidence.passage[row] = isSaid[row] ? relevanceAround(around, signals, row) : relevance;
+    evidence.neighbour[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
+    evidence.passage[row] = isInConversation[row] ? getPassageRelevance(around, signals, row) : relevance;
     evidence.session[row] =
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
-    evidence.reply[row] = isSaid[row] ? reply(signals, own, row) : 0;
-    evidence.date[row] = intent.date ? shareToldAbout(intent.date, signals.createdAts[row] as number) : 0;
-    evidence.wish[row] = has(signals, row, wishes) ? rarity * relevance : 0;
-    evidence.question[row] = asking(signals, row);
-    evidence.brevity[row] = brevity(signals.lengths[row] as number);
+    evidence.reply[row] = isInConversation[row] ? getReply(signals, own, row) : 0;
+    evidence.date[row] = intent.date ? getMentionMatch(intent.date, signals.createdAts[row] as number) : 0;
+    evidence.wish[row] = hasMark(signals, row, wishes) ? rarity * relevance : 0;
+    evidence.question[row] = getQuestion(signals, row);
+    evidence.brevity[row] = getBrevity(signals.lengths[row] as number);
     evidence.length[row] = getLength(signals.lengths[row] as number);
     evidence.age[row] = getAge(signals, row);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
@@ -58,15 +59,16 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
   return evidence;
 }
 
-// An instruction governs whatever is asked, a preference what is advised, and neither tells what was.
-function wishesFor({ looksBack, asksAdvice }: QueryIntent): number {
+// An instruction applies to any question, a preference only to a question for advice; neither applies to a question
+// about the past.
+function getRelevantMarks({ looksBack, asksAdvice }: QueryIntent): number {
   if (looksBack) return 0;
   return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
 /**
- * Returns 1 where at most one row of the pool has any of these marks, and less the more have, down to 0. Semantic memories
- * repeat what their sources say.
+ * Returns 1 if at most one row of the pool has any of these marks, and less the more rows have one, down to 0. Semantic
+ * memories are not counted, since they repeat their sources.
  */
 function getRarity(signals: Signals, marks: number, distilled: ReadonlySet<number>): number {
   let marked = 0;
@@ -74,12 +76,15 @@ function getRarity(signals: Signals, marks: number, distilled: ReadonlySet<numbe
   for (let row = 0; row < signals.pool; row += 1) {
     if (distilled.has(row)) continue;
     rows += 1;
-    if (has(signals, row, marks)) marked += 1;
+    if (hasMark(signals, row, marks)) marked += 1;
   }
   return marked <= 1 ? 1 : Math.max(0, 1 - (WEIGHTS.wish.rare * (marked - 1)) / rows);
 }
 
-/** Returns the share of the query's names and numbers that no memory holds, and by which none of the pool is said. */
+/**
+ * Returns the total share of the query's names and numbers that occur in no memory and are not the speaker of any row
+ * in the pool.
+ */
 function getMissing({ pool, named, documentFrequencies, speaks }: Signals, shares: Float64Array): number {
   let missing = 0;
   for (const [word, share] of shares.entries()) {
@@ -91,7 +96,7 @@ function getMissing({ pool, named, documentFrequencies, speaks }: Signals, share
   return missing;
 }
 
-/** As how much words, meaning and tokens count for a query. */
+/** Factors for words, vectors and tokens of a query. */
 interface Factors {
   words: number;
   meaning: number;
@@ -104,38 +109,43 @@ function getFactors({ asksAdvice, looksBack }: QueryIntent): Factors {
 
 function getMatches(
   signals: Signals,
-  { shares, factors, date }: { shares: Float64Array; factors: Factors; date: AskedDate | undefined },
-  isSaid: Uint8Array,
+  { shares, factors, date }: { shares: Float64Array; factors: Factors; date: QueryPeriod | undefined },
+  isInConversation: Uint8Array,
 ): Matches {
-  const words = wordMatches(signals).map((match) => factors.words * match);
-  addSpeakers(signals, shares, words, isSaid);
+  const words = getWordMatches(signals).map((match) => factors.words * match);
+  addSpeakers(signals, shares, words, isInConversation);
   if (date) addDate(signals, shares, words, date);
-  takePersons(signals, words, date ? new Uint8Array(isSaid.length) : isSaid);
+  removePersons(signals, words, date ? new Uint8Array(isInConversation.length) : isInConversation);
   return {
     wordCount: shares.length,
     words,
     likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
       const { meaning, tokens } = WEIGHTS.evidence;
-      // Only of the pool, as nearnesses of what stands around are known just where a longer answer has it too.
+      // For the pool only: the nearness of a surrounding row is known only if a longer answer admits the row.
       const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
       return meaning * factors.meaning * getMeaning(cosine) + tokens * factors.tokens * getTokens(nearness);
     }),
   };
 }
 
-// Who speaks is a field of its own: the name stands once before the text, however long that is. Outside of a conversation
-// nobody speaks: what stands before a colon there is the beginning of a title.
-function addSpeakers({ speaks }: Signals, shares: Float64Array, words: Float64Array, isSaid: Uint8Array): void {
+// The speaker is a separate field: the name occurs once before the text, whatever the length of the text. Outside
+// conversations, the text before a colon is the beginning of a title.
+function addSpeakers(
+  { speaks }: Signals,
+  shares: Float64Array,
+  words: Float64Array,
+  isInConversation: Uint8Array,
+): void {
   for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
-    if (!isSaid[Math.floor(at / shares.length)]) continue;
+    if (!isInConversation[Math.floor(at / shares.length)]) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
 }
 
-// A memory of the date that is asked about answers to the words that name it, whatever it says.
-function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): void {
+// A memory of the requested date matches the words that name the date, whatever its text.
+function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: QueryPeriod): void {
   for (let row = 0; row < createdAts.length; row += 1) {
-    const share = shareOfDate(date, createdAts[row] as number);
+    const share = getDateMatch(date, createdAts[row] as number);
     if (share === 0) continue;
     for (let word = 0, at = row * shares.length; word < shares.length; word += 1, at += 1) {
       if (dated[word]) words[at] = Math.max(words[at] as number, share * WEIGHTS.dated * (shares[word] as number));
@@ -143,39 +153,41 @@ function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Fl
   }
 }
 
-// Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it, nor
-// does it in "What did I do yesterday?": the other words of the query then make all of a match.
-function takePersons(signals: Signals, words: Float64Array, isKept: Uint8Array): void {
+// Outside conversations, "my" says nothing about the question, even if few notes of one person contain it. The same
+// applies to a question such as "What did I do yesterday?". The other query words then make up the whole match.
+function removePersons(signals: Signals, words: Float64Array, keepsPersons: Uint8Array): void {
   const { persons } = signals;
   if (!persons.includes(1)) return;
-  const more = getGainWithout(signals, persons);
-  for (let row = 0, at = 0; row < isKept.length; row += 1) {
+  const gain = getGainWithout(signals, persons);
+  for (let row = 0, at = 0; row < keepsPersons.length; row += 1) {
     for (let word = 0; word < persons.length; word += 1, at += 1) {
-      if (!isKept[row]) words[at] = persons[word] ? 0 : (words[at] as number) * more;
+      if (!keepsPersons[row]) words[at] = persons[word] ? 0 : (words[at] as number) * gain;
     }
   }
 }
 
-function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: number): number {
-  return Math.max(valueAt(own, previous[row]), valueAt(own, next[row]));
+function getBetterNeighbor({ previous, next }: Signals, own: Float64Array, row: number): number {
+  return Math.max(getValue(own, previous[row]), getValue(own, next[row]));
 }
 
-function reply(signals: Signals, own: Float64Array, row: number): number {
+function getReply(signals: Signals, own: Float64Array, row: number): number {
   const { previous, speakers, lengths } = signals;
   const before = previous[row] as number;
-  if (before === NO_ROW || !has(signals, before, MARKS.question)) return 0;
-  // Where nobody is named, another may well have answered.
+  if (before === NO_ROW || !hasMark(signals, before, MARKS.question)) return 0;
+  // If speakers are unknown, another person may have answered.
   if (speakers[before] === speakers[row] && speakers[row] !== NO_SPEAKER) return 0;
   const { longestQuestion, longReply } = WEIGHTS.reply;
-  const asked = (own[before] as number) * falling(lengths[before] as number, longestQuestion);
-  return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));
+  const questionRelevance = (own[before] as number) * getDecreasing(lengths[before] as number, longestQuestion);
+  return questionRelevance * Math.min(1, longReply / ((lengths[row] as number) + 1));
 }
 
-function asking(signals: Signals, row: number): number {
-  return has(signals, row, MARKS.question) ? falling(signals.lengths[row] as number, WEIGHTS.question.longest) : 0;
+function getQuestion(signals: Signals, row: number): number {
+  return hasMark(signals, row, MARKS.question)
+    ? getDecreasing(signals.lengths[row] as number, WEIGHTS.question.longest)
+    : 0;
 }
 
-function has({ marks }: Signals, row: number, any: number): boolean {
+function hasMark({ marks }: Signals, row: number, any: number): boolean {
   return ((marks[row] as number) & any) !== 0;
 }
 
@@ -187,21 +199,21 @@ function getLength(length: number): number {
 const DAY_MS = 86_400_000;
 const YEAR_DAYS = 365.25;
 
-// By whole days, so that no score hangs on the moment of a recall.
+// In whole days, so that scores do not depend on the time of day.
 function getAge({ now, createdAts }: Signals, row: number): number {
   const days = Math.floor((now - (createdAts[row] as number)) / DAY_MS);
   return Math.log1p(Math.max(0, days) / YEAR_DAYS);
 }
 
-function brevity(length: number): number {
+function getBrevity(length: number): number {
   return Math.max(0, Math.log(WEIGHTS.brevity.below / (length + 1)));
 }
 
-/** From 1 down to 0 at `end`. */
-function falling(value: number, end: number): number {
+/** Decreases linearly from 1 at 0 to 0 at `end`. */
+function getDecreasing(value: number, end: number): number {
   return Math.max(0, 1 - value / end);
 }
 
-function valueAt(values: Float64Array, row: number | undefined): number {
+function getValue(values: Float64Array, row: number | undefined): number {
   return row === undefined || row === NO_ROW ? 0 : (values[row] as number);
 }

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AskedDate } from '../../ports/ranking.ts';
+import type { QueryPeriod } from '../../ports/ranking.ts';
 import { english } from '../../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
 import {
   dateMatch,
+  getDateMatch,
+  getMentionMatch,
+  getSpeakerTerms,
   getSynonyms,
   getWordKinds,
-  shareOfDate,
-  shareToldAbout,
-  speakerTerms,
   weighed,
   withoutAsides,
 } from './query-terms.ts';
@@ -18,19 +18,19 @@ import { WEIGHTS } from './weights.ts';
 const WORDS = [['you'], ['recommend']];
 const NAMES = ['you', 'assist', 'ai'];
 
-describe('by "you" a query names', () => {
+describe('getSpeakerTerms for "you"', () => {
   it.each(['What did you recommend?', 'which way YOU recommended', 'Can you tell me what you recommended?'])(
-    'an assistant: %s',
-    (query) => expect(speakerTerms(query, WORDS)).toEqual([NAMES, ['recommend']]),
+    'include an assistant: %s',
+    (query) => expect(getSpeakerTerms(query, WORDS)).toEqual([NAMES, ['recommend']]),
   );
 
   it.each(['Can you recommend one?', 'What would you recommend', 'Could  you recommend youth work?'])(
-    'nobody who spoke before: %s',
-    (query) => expect(speakerTerms(query, WORDS)).toEqual(WORDS),
+    'do not include an assistant in a request: %s',
+    (query) => expect(getSpeakerTerms(query, WORDS)).toEqual(WORDS),
   );
 
-  it.each(['your', 'yours'])('an assistant by %s', (word) => {
-    expect(speakerTerms(`Was that ${word}?`, [[word]])).toEqual([[word, 'assist', 'ai']]);
+  it.each(['your', 'yours'])('include an assistant for %s', (word) => {
+    expect(getSpeakerTerms(`Was that ${word}?`, [[word]])).toEqual([[word, 'assist', 'ai']]);
   });
 });
 
@@ -43,12 +43,12 @@ const date = {
   text: 'on 7 May 2023',
 };
 
-/** The kinds of a query's words. */
-function kinds(text: string, options: { date?: AskedDate; isForeign?: boolean } = {}) {
+/** Returns the kinds of a query's words. */
+function kinds(text: string, options: { date?: QueryPeriod; isForeign?: boolean } = {}) {
   return getWordKinds({ text, words: queryWords(text), isForeign: false, ...options }, english);
 }
 
-describe('a memory', () => {
+describe('a memory and a date', () => {
   it.each([
     ['2023-05-06T09', 0, 0],
     ['2023-05-06T10', 0.5, 0.5],
@@ -59,24 +59,27 @@ describe('a memory', () => {
     ['2023-05-15T11', 0, 1],
     ['2023-05-15T12', 0, 0],
     ['2024-05-07T12', 0, 0],
-  ])('that was created at %s is of a day by %s, and may speak of it by %s', (created, ofIt, toldOfIt) => {
-    expect(shareOfDate(date, at(created))).toBe(ofIt);
-    expect(shareToldAbout(date, at(created))).toBe(toldOfIt);
-  });
+  ])(
+    'created at %s match the day by %s as its date and by %s as a mention',
+    (created, expectedDate, expectedMention) => {
+      expect(getDateMatch(date, at(created))).toBe(expectedDate);
+      expect(getMentionMatch(date, at(created))).toBe(expectedMention);
+    },
+  );
 
-  it('of a date matches as the words do that name it, or nearly', () => {
+  it('match by the share of the words that name the date', () => {
     const { dated } = kinds('Ann on 7 May 2023', { date });
     expect([...dated]).toEqual([0, 1, 1]);
     expect(dateMatch(Float64Array.of(0.5, 0.2, 0.3), dated)).toBeCloseTo(WEIGHTS.dated * 0.5);
   });
 
-  it('of a date matches a little where no word that counts names it', () => {
+  it('match a little if no word that counts names the date', () => {
     expect(dateMatch(Float64Array.of(1), kinds('Ann', { date }).dated)).toBe(0.1);
     expect([...kinds('Ann on 7 May 2023').dated]).toEqual([0, 0, 0]);
   });
 });
 
-/** The words of a query that are of a kind, by their first terms. */
+/** Returns the words of a query of a kind, by their first terms. */
 function marked(text: string, kind: 'persons' | 'named', isForeign = false) {
   const { [kind]: column } = kinds(text, { isForeign });
   return queryWords(text)
@@ -84,29 +87,31 @@ function marked(text: string, kind: 'persons' | 'named', isForeign = false) {
     .map(([term]) => term);
 }
 
-describe('of the words of a query', () => {
+describe('getWordKinds', () => {
   it.each([
     ['Where does my cat sleep?', ['my']],
     ['What does the user eat?', ['user']],
     ['How many users pay?', []],
-  ])('%s names persons by %j', (query, persons) => expect(marked(query, 'persons')).toEqual(persons));
+  ])('finds in "%s" the person words %j', (query, persons) => expect(marked(query, 'persons')).toEqual(persons));
 
   it.each([
     ['error plt-5120 again', ['plt', '5120']],
     ['When did Mira go to Lisbon? Was it warm?', ['mira', 'lisbon']],
     ['What did I pay? Rent', []],
     ['WHERE IS LISBON', []],
-  ])('%s has the names %j', (query, names) => expect(marked(query, 'named')).toEqual(expect.arrayContaining(names)));
+  ])('finds in "%s" the names %j', (query, names) =>
+    expect(marked(query, 'named')).toEqual(expect.arrayContaining(names)),
+  );
 
-  it('none is a name for its capital in other languages, whose nouns have them too', () => {
+  it('does not treat capitalized words of other languages as names', () => {
     expect(marked('Wo liegt mein Schlüssel zu Haus 7', 'named', true)).toEqual(['7']);
   });
 
-  it('no word of the date that is asked about is a name', () => {
+  it('does not treat words of the date as names', () => {
     expect([...kinds('what Ann did on 7 May 2023', { date }).named].filter((isNamed) => isNamed)).toHaveLength(1);
   });
 
-  it('the commoner ones of English are expected in more notes, and those of other languages in none that is known', () => {
+  it('expects frequent English words in more notes, and words of other languages in none', () => {
     const [live, doctor, palletly] = kinds('live doctor Palletly').everyday as unknown as number[];
     expect(live).toBeGreaterThan(doctor as number);
     expect(doctor).toBeGreaterThan(0);
@@ -115,17 +120,17 @@ describe('of the words of a query', () => {
   });
 });
 
-describe('without asides', () => {
+describe('withoutAsides', () => {
   it.each([
     ['What does she do for a living?', 'What does she do  ?'],
     ['which doctor should I call?', 'which doctor should I  ?'],
     ['which doctor should I call on Monday', 'which doctor should I call on Monday'],
     ['for a living', 'for a living'],
-  ])('%j asks %j', (query, rest) => expect(withoutAsides(query)).toBe(rest));
+  ])('shortens %j to %j', (query, rest) => expect(withoutAsides(query)).toBe(rest));
 });
 
-/** Those of a query in a store where words are in as many memories as given. */
-function told(query: string, held: Record<string, number>, memoryCount = 1000) {
+/** Returns the weighted synonyms of a query in a store with the given number of memories per word. */
+function weigh(query: string, held: Record<string, number>, memoryCount = 1000) {
   const words = queryWords(query);
   const synonyms = getSynonyms(english, words);
   const documentFrequencies = words.map(([word = '']) => held[word] ?? 0);
@@ -149,32 +154,32 @@ const VOCABULARY = [
 const anyWords = fc.array(fc.constantFrom(...VOCABULARY), { minLength: 1, maxLength: 8 });
 
 describe('synonyms of a query', () => {
-  it('are those that memories hold, by the word that they stand for', () => {
-    expect(told('my doctor', { doctor: 2, physician: 1 })).toEqual([
+  it('are those that occur in memories, with the index of their word', () => {
+    expect(weigh('my doctor', { doctor: 2, physician: 1 })).toEqual([
       { word: 1, term: 'physician', weight: expect.closeTo(0.22, 1) },
     ]);
-    expect(told('my doctor', { doctor: 2 })).toEqual([]);
+    expect(weigh('my doctor', { doctor: 2 })).toEqual([]);
   });
 
-  it('stand for words in any inflexion', () => {
-    expect(told('Doctors?', { physician: 1 })).toHaveLength(1);
-    expect(told('Doctors?', { physician: 1 })).toEqual(told('doctor', { physician: 1 }));
+  it('match any inflected form of the word', () => {
+    expect(weigh('Doctors?', { physician: 1 })).toHaveLength(1);
+    expect(weigh('Doctors?', { physician: 1 })).toEqual(weigh('doctor', { physician: 1 }));
   });
 
-  it('count less the further they are from the word', () => {
-    const [physician, medicine] = told('doctor', { doctor: 5, physician: 5, medicin: 5 });
+  it('weigh less the less similar they are to the word', () => {
+    const [physician, medicine] = weigh('doctor', { doctor: 5, physician: 5, medicin: 5 });
     expect([physician?.term, medicine?.term]).toEqual(['physician', 'medicin']);
     expect(physician?.weight).toBeGreaterThan(medicine?.weight as number);
   });
 
-  it('count less the commoner they are than the word, and no more where they are rarer', () => {
-    const weight = (doctor: number, physician: number) => told('doctor', { doctor, physician })[0]?.weight;
+  it('weigh less if they are more frequent than the word, and not more if they are rarer', () => {
+    const weight = (doctor: number, physician: number) => weigh('doctor', { doctor, physician })[0]?.weight;
     expect(weight(5, 50)).toBeLessThan(weight(5, 5) as number);
     expect(weight(5, 500)).toBeLessThan(weight(5, 50) as number);
     expect(weight(500, 5)).toBe(weight(50, 5));
   });
 
-  it('never count for as much as the word itself', () => {
+  it('never weigh as much as the word itself', () => {
     const counts = fc.array(fc.nat({ max: 5000 }), { minLength: 200, maxLength: 200 });
     fc.assert(
       fc.property(anyWords, counts, counts, fc.nat({ max: 5000 }), (asked, own, held, memoryCount) => {
@@ -190,11 +195,11 @@ describe('synonyms of a query', () => {
     );
   });
 
-  it('are none of words that the table does not know', () => {
+  it('are empty for unknown words', () => {
     expect(getSynonyms(english, queryWords('Blakeney 4711 数 xyzzyx'))).toEqual([]);
   });
 
-  it('are bounded, however many words there are', () => {
+  it('are limited for any number of words', () => {
     const words = english
       .getSynonyms('doctor')
       .flatMap(({ term }) => english.getSynonyms(term).map((near) => [near.term]));

@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import type { Evidence, QueryIntent } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
 import { MARKS } from '../text/traits.ts';
-import { wordMatches } from './bm25.ts';
+import { getWordMatches } from './bm25.ts';
 import { getEvidence } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
-import type { EvidenceColumns } from './standing.ts';
-import { getScores } from './standing.ts';
+import type { EvidenceColumns } from './scores.ts';
+import { getScores } from './scores.ts';
 import { WEIGHTS } from './weights.ts';
 
 interface Row {
   ordinal: number;
-  /** Equal for equal texts; by itself where there is none. */
+  /** Equal numbers are equal texts; unique by default. */
   text?: number;
   length: number;
   frequencies: number[];
@@ -23,7 +23,7 @@ interface Row {
   distilledInto: number;
 }
 
-/** Signals of rows in the order of arrival: those before `pool` are the pool, then the tail, then neighbours. */
+/** Creates signals of rows in order of arrival: the pool, then the tail, then neighbors. */
 function makeSignals(rows: Row[], documentFrequencies: number[], options: Partial<Signals> = {}): Signals {
   const { previous, next } = neighbours(rows);
   return {
@@ -60,7 +60,7 @@ function makeSignals(rows: Row[], documentFrequencies: number[], options: Partia
   };
 }
 
-/** Evidence for one row, as columns. */
+/** Converts the evidence of one row into columns. */
 function getColumns(evidence: Evidence): EvidenceColumns {
   return mapped(evidence, (value) => Float64Array.of(value));
 }
@@ -103,7 +103,7 @@ const plain: Row = {
   distilledInto: -1,
 };
 
-/** Rows of a few memories that differ as given, with ordinals 1, 2, … */
+/** Creates rows that differ from `plain` as given, with ordinals 1, 2, … */
 function memories(...differences: Partial<Row>[]): Row[] {
   return differences.map((difference, index) => ({ ...plain, ordinal: index + 1, ...difference }));
 }
@@ -136,17 +136,17 @@ const anyRows = fc
 const anyFrequencies = fc.array(fc.nat({ max: 2000 }), { minLength: TERMS, maxLength: TERMS });
 
 describe('ranking', () => {
-  it('puts the memory first that says more of what was asked', () => {
+  it('ranks the memory with more query words first', () => {
     const rows = memories({ frequencies: [0, 1] }, { frequencies: [1, 1] }, { frequencies: [1, 0] });
     expect(getRows(rank(makeSignals(rows, [5, 300]), all))).toEqual([1, 2, 0]);
   });
 
-  it('finds by meaning what shares no word', () => {
+  it('ranks by vectors if no word matches', () => {
     const rows = memories({ frequencies: [0], cosine: 0.1 }, { frequencies: [0], cosine: 0.7 });
     expect(getRows(rank(makeSignals(rows, [0]), all))).toEqual([1, 0]);
   });
 
-  it('prefers a memory whose neighbour answers the question too', () => {
+  it('prefers a memory with a relevant neighbor', () => {
     const rows = memories(
       { session: 0 },
       { session: 0, cosine: 0.9 },
@@ -156,7 +156,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 3)).toEqual([1, 0, 3]);
   });
 
-  it('prefers a memory of the session where the best answer stands', () => {
+  it('prefers a memory in the session of the best result', () => {
     const rows = memories(
       { session: 0, cosine: 0.9 },
       { session: 1 },
@@ -166,7 +166,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
   });
 
-  it('reads a memory together with the four memories before and after it', () => {
+  it('includes the four memories before and after in the passage', () => {
     const getPassage = (distance: number) => {
       const frequencies = (row: number) => [row === 0 ? 1 : 0, row === distance ? 1 : 0];
       const rows = memories(...Array.from({ length: 6 }, (_, row) => ({ session: 0, frequencies: frequencies(row) })));
@@ -176,7 +176,7 @@ describe('ranking', () => {
     for (const distance of [1, 2, 3, 4]) expect(getPassage(distance)).toBeGreaterThan(alone);
   });
 
-  it('prefers what somebody said in a session whom the question names, and takes no title for a name', () => {
+  it('prefers turns by a speaker whom the query names, and does not treat a title as a speaker', () => {
     const said = (session: number) => {
       const rows = memories(
         { session, frequencies: [1, 1] },
@@ -195,7 +195,7 @@ describe('ranking', () => {
     ['another', [1, 2], true],
     ['the same', [1, 1], false],
     ['nobody who is named', [0, 0], true],
-  ])('lets a relevant question speak for what follows it by %s', (_, speakers, doesReply) => {
+  ])('counts a relevant question for the next turn by %s only if that can be a reply', (_, speakers, doesReply) => {
     const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
     const marks = Uint16Array.of(MARKS.question, 0, 0);
     const signals = makeSignals(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
@@ -204,7 +204,7 @@ describe('ranking', () => {
     expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
   });
 
-  it('takes what was given no session for a conversation where speakers come again', () => {
+  it('treats memories without a session as a conversation if speakers alternate', () => {
     const rows = memories({ cosine: 0.9 }, {}, {}, {}, {}, {});
     const asked = (speakers: number[]) =>
       rank(
@@ -228,7 +228,7 @@ describe('ranking', () => {
     expect(titles.filter(({ row }) => row > 0).map(({ score }) => score)).toEqual(Array(5).fill(titles[1]?.score));
   });
 
-  it('takes a memory of the date that is asked about to match what names that, and half as well as one that says it', () => {
+  it('matches the words of a date with memories of that date, at half of a literal match', () => {
     const date = { from: 1, until: 2, earliest: 1, latest: 2, text: 'on 7 May' };
     const rows = memories(
       { ordinal: 0, frequencies: [0, 0, 0] },
@@ -247,7 +247,7 @@ describe('ranking', () => {
     ).toEqual([0, 0, says?.evidence.words]);
   });
 
-  it('lets "my" count only among what is said in sessions, and where no date is asked about', () => {
+  it('counts "my" only in sessions, and only if the query names no date', () => {
     const asked = (session: number, persons: number[], intent: QueryIntent = {}) => {
       const rows = memories(
         { session, frequencies: [1, 0] },
@@ -267,16 +267,16 @@ describe('ranking', () => {
 
   it.each([
     ['an instruction', MARKS.instruction, {}, true],
-    ['no instruction where the question looks back', MARKS.instruction, { looksBack: true }, false],
-    ['a preference where the question asks for advice', MARKS.preference, { asksAdvice: true }, true],
-    ['no preference where the question asks for a fact', MARKS.preference, {}, false],
-  ])('puts before what is about as relevant %s', (_, mark, intent, goesFirst) => {
+    ['no instruction for a question about the past', MARKS.instruction, { looksBack: true }, false],
+    ['a preference for a question for advice', MARKS.preference, { asksAdvice: true }, true],
+    ['no preference for a question about a fact', MARKS.preference, {}, false],
+  ])('ranks before similarly relevant memories: %s', (_, mark, intent, goesFirst) => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
     const signals = makeSignals(rows, [5], { marks: Uint16Array.of(mark, 0) });
     expect(getRows(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
-  it('goes by meaning more than by words where a question asks for advice, and not where it asks what was advised', () => {
+  it('weights vectors above words for a question for advice, except about the past', () => {
     const rows = memories({ cosine: 0.2 }, { frequencies: [0], cosine: 0.5 });
     const ask = (intent: QueryIntent) => getRows(rank(makeSignals(rows, [5]), { ...all, intent }));
     expect(ask({})).toEqual([0, 1]);
@@ -284,7 +284,7 @@ describe('ranking', () => {
     expect(ask({ asksAdvice: true, looksBack: true })).toEqual([0, 1]);
   });
 
-  it('lets a wish go first no more where what was found is full of wishes', () => {
+  it('does not prefer a wish if most results are wishes', () => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
     const wish = (instructions: number) => {
       const marks = Uint16Array.from(rows, (_, row) => (row < instructions && row !== 1 ? MARKS.instruction : 0));
@@ -295,12 +295,12 @@ describe('ranking', () => {
     expect(wish(8).evidence.wish).toBe(0);
   });
 
-  it('buries no answer under a wish that has nothing to do with it', () => {
+  it('does not rank an unrelated wish above an answer', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
     expect(getRows(rank(makeSignals(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
   });
 
-  it('takes off a little where a text is long', () => {
+  it('lowers the score of a long text', () => {
     const rows = memories({ length: 99, frequencies: [0] }, { length: 199, frequencies: [0] });
     const [short, long] = rank(makeSignals(rows, [5]), all);
     expect([short?.row, short?.evidence.length]).toEqual([0, 0]);
@@ -310,12 +310,12 @@ describe('ranking', () => {
     expect(longest?.evidence.length).toBe(longer?.evidence.length);
   });
 
-  it('counts a text as no longer than one of its parts, so that a word in it is found', () => {
+  it('limits the counted length, so that a word in a very long text still matches', () => {
     const rows = memories({ length: 17_000 }, { length: 20, frequencies: [0] });
     expect(getRows(rank(makeSignals(rows, [1]), all))).toEqual([0, 1]);
   });
 
-  it('puts what was created later before what is as relevant, whenever it was stored', () => {
+  it('ranks the memory with the later creation time first if relevance ties', () => {
     const now = Date.UTC(2026, 10, 27);
     const years = [2026, 2024, 2025];
     const createdAts = Float64Array.from(years, (year) => Date.UTC(year, 3, 1));
@@ -325,12 +325,12 @@ describe('ranking', () => {
     expect(ranked[0]?.evidence.age).toBeCloseTo(Math.log1p(240 / 365.25), 5);
   });
 
-  it('takes a memory that was created ahead of now for new', () => {
+  it('treats a memory created in the future as new', () => {
     const [first] = rank(makeSignals(memories({}), [5], { now: 0, createdAts: Float64Array.of(1e12) }), all);
     expect(first?.evidence.age).toBe(0);
   });
 
-  it('scores all lower where twenty memories are about as relevant, and orders them as before', () => {
+  it('lowers all scores if 20 memories are similarly relevant, without changing the order', () => {
     const several = (count: number) =>
       rank(
         makeSignals(memories(...Array.from({ length: count }, (_, row) => ({ cosine: 0.9 - row / 100 }))), [5]),
@@ -342,7 +342,7 @@ describe('ranking', () => {
     expect(new Set(many.map(({ evidence }) => evidence.crowd)).size).toBe(1);
   });
 
-  it('scores all lower where no memory holds a name of the query', () => {
+  it('lowers all scores if a name in the query occurs in no memory', () => {
     const best = (frequency: number, options: Partial<Signals> = {}) =>
       rank(makeSignals(memories({ frequencies: [1, 0] }), [5, frequency], options), all)[0] as RankedRow;
     const named = Uint8Array.of(0, 1);
@@ -351,12 +351,12 @@ describe('ranking', () => {
     expect(best(0, { named, speaks: Uint8Array.of(0, 1) }).evidence.missing).toBe(0);
   });
 
-  it('puts a memory that waits for its vector neither first nor last for that', () => {
+  it('ranks a memory without a vector between near and far ones', () => {
     const rows = memories({ cosine: 0.8 }, { cosine: Number.NaN }, { cosine: 0.05 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 1, 2]);
   });
 
-  it('ranks by words alone where nothing has a vector', () => {
+  it('ranks by words if no memory has a vector', () => {
     const cosine = Number.NaN;
     const rows = memories({ cosine, frequencies: [0, 1] }, { cosine, frequencies: [1, 1] });
     const ranked = rank(makeSignals(rows, [5, 300]), all);
@@ -364,11 +364,11 @@ describe('ranking', () => {
     expect(rowAt(ranked, 0).score).toBeGreaterThan(WEIGHTS.relevantScore);
   });
 
-  it('puts the newer first where scores are equal', () => {
+  it('ranks the newer memory first if scores are equal', () => {
     expect(getRows(rank(makeSignals(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
   });
 
-  it('leaves out what scores less than asked, and nothing that is told to score as much', () => {
+  it('leaves out results below the minimum score, and includes those equal to it after rounding', () => {
     const cosines = Array.from({ length: 20 }, (_, i) => ({ cosine: i / 21 }));
     const signals = makeSignals(memories(...cosines), [5]);
     const ranked = rank(signals, all);
@@ -378,20 +378,20 @@ describe('ranking', () => {
     }
   });
 
-  it('answers nothing where nothing was found', () => {
+  it('returns nothing without candidates', () => {
     expect(rank(makeSignals([], [5]), all)).toEqual([]);
   });
 
-  it('does not rank the neighbours of what was found', () => {
+  it('does not rank neighbors of candidates', () => {
     const rows = memories({ session: 0 }, { session: 0, cosine: 0.9 });
     expect(getRows(rank(makeSignals(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
   });
 
-  it('scores the pool the same with and without a tail', () => {
+  it('gives the pool the same scores with and without a tail', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 19 }), (rows, frequencies, tail) => {
         const pool = Math.max(0, rows.length - tail);
-        // A successor that only the tail admits is unknown to the pool.
+        // The pool does not know a successor that only the tail admits.
         const known = rows.map((row, index) =>
           index < pool && row.supersededBy >= pool ? { ...row, supersededBy: -1 } : row,
         );
@@ -402,7 +402,7 @@ describe('ranking', () => {
     );
   });
 
-  it('gives scores from 0 to 1, best first', () => {
+  it('returns scores from 0 to 1, best first', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
         const scores = rank(makeSignals(rows, frequencies), all).map(({ score }) => score);
@@ -413,20 +413,20 @@ describe('ranking', () => {
     );
   });
 
-  it('tells of each row the evidence that makes its score, and whether it is its own', () => {
+  it('returns for each row the evidence of its score, and whether it belongs to another row', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
         const signals = makeSignals(rows, frequencies, { pool: Math.min(pool, rows.length) });
         const own = getEvidence(signals);
-        for (const { row, score, evidence, isOfAnother } of rank(signals, all)) {
+        for (const { row, score, evidence, isInherited } of rank(signals, all)) {
           expect(getScores(getColumns(evidence))[0]).toBeCloseTo(score, 5);
-          if (!isOfAnother) expect(getColumns(evidence)).toEqual(mapped(own, (values) => values.slice(row, row + 1)));
+          if (!isInherited) expect(getColumns(evidence)).toEqual(mapped(own, (values) => values.slice(row, row + 1)));
         }
       }),
     );
   });
 
-  it('does not hang on the order in which rows were found', () => {
+  it('does not depend on the order of candidates', () => {
     const shuffled = anyRows.chain((rows) =>
       fc.tuple(fc.constant(rows), fc.shuffledSubarray([...rows.keys()], { minLength: rows.length })),
     );
@@ -443,7 +443,7 @@ describe('ranking', () => {
     );
   });
 
-  it('answers the same beginning however many are asked for', () => {
+  it('returns the same first results for any limit', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, limit) => {
         const signals = makeSignals(rows, frequencies);
@@ -453,8 +453,8 @@ describe('ranking', () => {
   });
 });
 
-describe('a text that a better memory says, too', () => {
-  it('stands below what says something else, and keeps a score of its own', () => {
+describe('a text that a better memory has too', () => {
+  it('ranks below other texts, with its own score', () => {
     const rows = memories(
       { text: 1, cosine: 0.8 },
       { text: 1, cosine: 0.9 },
@@ -468,21 +468,21 @@ describe('a text that a better memory says, too', () => {
   });
 
   it.each([
-    ['the older where both are retained alike', 0.5, [1, 0]],
-    ['that which is retained less', 0.6, [0, 1]],
-  ])('is, of two that answer equally well, %s', (_, retention, order) => {
+    ['the older if both have the same retention', 0.5, [1, 0]],
+    ['the one with less retention', 0.6, [0, 1]],
+  ])('is, of two equally relevant memories, %s', (_, retention, order) => {
     const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual(order);
   });
 
-  it('counts for nothing where a longer answer alone has the better', () => {
+  it('is not lowered if the better memory is in the tail', () => {
     const rows = memories({ text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 });
     const ranked = rank(makeSignals(rows, [5], { pool: 1 }), all);
     expect(ranked.find(({ row }) => row === 0)?.evidence.repeat).toBe(0);
     expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
   });
 
-  it('is told of all but one of each text', () => {
+  it('is marked as a repeat for all memories but one per text', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
         const { repeat } = getEvidence(makeSignals(rows, frequencies));
@@ -493,20 +493,20 @@ describe('a text that a better memory says, too', () => {
   });
 });
 
-describe('how far a memory is retained', () => {
+describe('retention', () => {
   const getPlaces = (ranked: RankedRow[]) => new Map(ranked.map(({ row }, place) => [row, place]));
 
-  it('orders memories that answer equally well', () => {
+  it('orders equally relevant memories', () => {
     const rows = memories({ retention: 0.2 }, { retention: 0.9 }, { retention: 0.4 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('does not bury the better answer', () => {
+  it('does not rank a worse answer above a better one', () => {
     const rows = memories({ retention: 0, frequencies: [1, 1] }, { retention: 1, frequencies: [1, 0] });
     expect(getRows(rank(makeSignals(rows, [300, 300]), all))).toEqual([0, 1]);
   });
 
-  it('moves a score by .03 at most, and reverses no two that are further apart, where each says something else', () => {
+  it('changes a score by at most .03, and does not swap distinct texts with a larger difference', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (drawn, frequencies) => {
         const rows = drawn.map((row, index) => ({ ...row, text: index, supersededBy: -1 }));
@@ -530,7 +530,7 @@ describe('how far a memory is retained', () => {
     );
   });
 
-  it('changes nothing between memories that are retained alike', () => {
+  it('does not change the order of memories with the same retention', () => {
     const inOrder = (retention: number) => {
       const rows = memories({ retention }, { retention, cosine: 0.31 }, { retention, cosine: 0.9 }, { retention });
       return getRows(rank(makeSignals(rows, [5]), all));
@@ -539,26 +539,26 @@ describe('how far a memory is retained', () => {
   });
 });
 
-describe('a memory that another supersedes', () => {
-  it('stands below its successor, whichever answers better', () => {
+describe('a superseded memory', () => {
+  it('ranks below its successor, whichever is more relevant', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { cosine: 0.1 }, { cosine: 0.5 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 0, 2]);
   });
 
-  it('stands below every later correction', () => {
+  it('ranks below all later successors', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 }, { cosine: 0.5, supersededBy: 1 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('is ranked all the same where memories supersede each other', () => {
+  it('is ranked if memories supersede each other in a circle', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { supersededBy: 0 }, { cosine: 0.5, supersededBy: 0 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
-  it('never stands above its successor', () => {
+  it('never ranks above its successor', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
-        // Only newer memories supersede here, so that there are no circles.
+        // Only newer memories supersede older ones here, so that there are no circles.
         const chained = rows.map((row, index) => (row.supersededBy > index ? row : { ...row, supersededBy: -1 }));
         const ranked = rank(makeSignals(chained, frequencies, { pool: Math.min(pool, rows.length) }), all);
         const places = new Map(ranked.map(({ row }, place) => [row, place]));
@@ -572,8 +572,8 @@ describe('a memory that another supersedes', () => {
 
 describe('a semantic memory', () => {
   /**
-   * Memories, and at the end some that were distilled from them; these may be corrected, and correct nothing. One that has
-   * no source here says nothing that another says, as it could else be the better one of the two.
+   * Memories, followed by semantic memories distilled from them. The latter may be superseded and supersede nothing. A
+   * semantic memory without a source here has a unique text, as it could otherwise be the better of two equal texts.
    */
   const anyDistilled = fc
     .tuple(anyRows, anyRows, fc.array(fc.integer({ min: -5, max: 19 }), { minLength: 20, maxLength: 20 }))
@@ -593,19 +593,19 @@ describe('a semantic memory', () => {
       return { sources, all: [...sources, ...distilled] };
     });
 
-  it('stands below its sources, however well it answers', () => {
+  it('ranks below its sources, even if it is more relevant', () => {
     const rows = memories({ cosine: 0.5, distilledInto: 3 }, { cosine: 0.1, distilledInto: 3 }, {}, { cosine: 0.9 });
     const ranked = rank(makeSignals(rows, [5]), all);
     expect(getRows(ranked)).toEqual([0, 2, 1, 3]);
     expect(rowAt(ranked, 3).score).toBe(rowAt(ranked, 2).score);
   });
 
-  it('does not lift what corrects it past its sources', () => {
+  it('does not raise its successor above its sources', () => {
     const rows = memories({ cosine: 0.5, distilledInto: 1 }, { cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
-  it('leaves among the first k, for every k, the sources that would be there without it', () => {
+  it('does not remove a source from the first k results, for any k', () => {
     fc.assert(
       fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
         const ranked = rank(makeSignals(rows, frequencies), all);
@@ -625,16 +625,16 @@ describe('a semantic memory', () => {
   });
 });
 
-describe('matching words', () => {
+describe('a match of words', () => {
   const match = (frequencies: number[], length: number, documentFrequencies: number[]) =>
-    wordMatches(makeSignals([{ ...plain, frequencies, length }], documentFrequencies)).reduce(
+    getWordMatches(makeSignals([{ ...plain, frequencies, length }], documentFrequencies)).reduce(
       (sum, word) => sum + word,
       0,
     );
   const frequencies = fc.array(fc.nat({ max: 60_000 }), { minLength: TERMS, maxLength: TERMS });
   const length = fc.nat({ max: 100_000 });
 
-  it('never falls when a term of the query occurs once more', () => {
+  it('never decreases with one more occurrence of a query term', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: TERMS - 1 }), (before, size, documents, term) => {
         const after = before.map((frequency, index) => frequency + (index === term ? 1 : 0));
@@ -643,7 +643,7 @@ describe('matching words', () => {
     );
   });
 
-  it('never falls when the text is shorter', () => {
+  it('never decreases for a shorter text', () => {
     fc.assert(
       fc.property(frequencies, length, length, anyFrequencies, (any, a, b, documents) => {
         expect(match(any, Math.min(a, b), documents)).toBeGreaterThanOrEqual(match(any, Math.max(a, b), documents));
@@ -651,18 +651,21 @@ describe('matching words', () => {
     );
   });
 
-  it('lies between 0 and 2, whatever the index counted', () => {
+  it('is between 0 and 2 for any counts', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: 10 }), (any, size, documents, memoryCount) => {
         const row = { ...plain, frequencies: any, length: size };
-        const value = wordMatches(makeSignals([row], documents, { memoryCount })).reduce((sum, word) => sum + word, 0);
+        const value = getWordMatches(makeSignals([row], documents, { memoryCount })).reduce(
+          (sum, word) => sum + word,
+          0,
+        );
         expect(value).toBeGreaterThanOrEqual(0);
         expect(value).toBeLessThan(2);
       }),
     );
   });
 
-  it('weighs a rare term above a common one', () => {
+  it('is higher for a rare term than for a common one', () => {
     expect(match([1, 0], 20, [3, 300])).toBeGreaterThan(match([0, 1], 20, [3, 300]));
   });
 
@@ -671,17 +674,17 @@ describe('matching words', () => {
   });
 });
 
-describe('a synonym in place of a word of the query', () => {
+describe('a synonym of a query word', () => {
   const weights = fc.double({ min: 0.02, max: 0.3, noNaN: true });
   const frequency = fc.integer({ min: 1, max: 65_535 });
 
-  /** One synonym of the first word, and how often it occurs in each row. */
+  /** One synonym of the first word, with its occurrences in each row. */
   const synonym = (weight: number, ...occurrences: number[]): Partial<Signals> => ({
     synonyms: [{ word: 0, weight }],
     synonymFrequencies: Uint16Array.from(occurrences),
   });
 
-  it('counts, but never for more than the word itself would', () => {
+  it('counts, but less than the word itself', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
         const [first = plain, ...others] = rows;
@@ -691,7 +694,7 @@ describe('a synonym in place of a word of the query', () => {
           const told = makeSignals([{ ...first, frequencies: [own, ...rest] }, ...others], documents, {
             ...synonym(weight, said, ...none.slice(1)),
           });
-          return wordMatches(told)[0] as number;
+          return getWordMatches(told)[0] as number;
         };
         expect(ranked(0, often)).toBeGreaterThan(0);
         expect(ranked(0, often)).toBeLessThan(ranked(often, 0));
@@ -701,7 +704,7 @@ describe('a synonym in place of a word of the query', () => {
     );
   });
 
-  it('never lifts a memory past the same one with the word itself', () => {
+  it('never raises a memory above the same memory with the word itself', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
         const alone = rows.map((row) => ({ ...row, session: -1, supersededBy: -1 }));
@@ -717,17 +720,17 @@ describe('a synonym in place of a word of the query', () => {
     );
   });
 
-  it('lifts a memory past the same one without it', () => {
+  it('raises a memory above the same memory without the synonym', () => {
     const rows = memories({ frequencies: [0, 1] }, { frequencies: [0, 1] });
     expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 1, 0)), all))).toEqual([0, 1]);
     expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 0, 1)), all))).toEqual([1, 0]);
   });
 
-  it('stands for its own word, the one of several that says most', () => {
+  it('counts for its own word only, and only the best of several counts', () => {
     const match = (...said: number[]) => {
       const synonyms = [0.1, 0.3].map((weight) => ({ word: 1, weight }));
       const options = { synonyms, synonymFrequencies: Uint16Array.from(said) };
-      return [...wordMatches(makeSignals([{ ...plain, frequencies: [0, 0] }], [5, 5], options))];
+      return [...getWordMatches(makeSignals([{ ...plain, frequencies: [0, 0] }], [5, 5], options))];
     };
     expect(match(1, 1)).toEqual(match(0, 1));
     expect(match(4, 1)).toEqual(match(4, 0));
@@ -735,7 +738,7 @@ describe('a synonym in place of a word of the query', () => {
     expect(match(1, 1)[1]).toBeGreaterThan(match(1, 0)[1] as number);
   });
 
-  it('changes nothing where no memory holds it', () => {
+  it('changes nothing if no memory contains it', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, (rows, documents, weight) => {
         const without = rank(makeSignals(rows, documents), all);
@@ -745,8 +748,8 @@ describe('a synonym in place of a word of the query', () => {
   });
 });
 
-describe('a store that grows', () => {
-  it('moves a score by less than .05 when ten times as many memories share no word with the query', () => {
+describe('a growing store', () => {
+  it('changes a score by less than .05 after growing tenfold with memories that share no query word', () => {
     const rows = memories({ frequencies: [1, 1, 0] }, { frequencies: [0, 0, 1] }, { frequencies: [0, 1, 0] });
     fc.assert(
       fc.property(
@@ -762,7 +765,7 @@ describe('a store that grows', () => {
     );
   });
 
-  it('moves a score by less than .05 when an unknown word of the query becomes known', () => {
+  it('changes a score by less than .05 when an unknown query word becomes known', () => {
     const rows = memories({ frequencies: [1, 1, 0] });
     const [before] = rank(makeSignals(rows, [2, 40, 0], { memoryCount: 100 }), all);
     const [after] = rank(makeSignals(rows, [2, 40, 3], { memoryCount: 1000 }), all);

@@ -1,7 +1,7 @@
-/** The languages whose word forms are known, by their codes in ISO 639-1 (and `nb`, written Norwegian). */
+/** The languages with a stemmer, by their ISO 639-1 codes (`nb` is written Norwegian). */
 const LANGUAGES = 'en de fr es pt it nl sv da nb fi hu ro tr id ga lt ru el ar hi ta'.split(' ');
 
-/** A day or a week, counted from the present one, which is 0. */
+/** A day or a week relative to the current one, which is 0. */
 export interface RelativeTime {
   unit: 'day' | 'week';
   count: number;
@@ -14,8 +14,8 @@ const TIMES: readonly RelativeTime[] = [
   { unit: 'week', count: -1 },
 ];
 
-/** Further forms of what people say for the last week, yesterday and today. */
-const FURTHER: readonly [phrases: string, time: RelativeTime][] = [
+/** Other common phrases for last week, yesterday and today. */
+const OTHER_PHRASES: readonly [phrases: string, time: RelativeTime][] = [
   [
     `semaine passée|semaine dernière|semana passada|semana pasada|settimana scorsa|settimana passata|letzter Woche|
     vergangene Woche|afgelopen week|sist uke|i forrige uke|i sidste uge|forrige uge|múlt héten|előző héten|minggu kemarin|
@@ -27,7 +27,10 @@ const FURTHER: readonly [phrases: string, time: RelativeTime][] = [
   ['idag|astăzi|de hoy', { unit: 'day', count: 0 }],
 ];
 
-/** A word of another language too: `ma` is "today" in Hungarian and "but" in Italian. */
+/**
+ * Phrases that are also words of another language, with the pattern that the text must match: `ma` is "today" in
+ * Hungarian and "but" in Italian.
+ */
 const AMBIGUOUS = new Map([['ma', /[őűö]|(?<!\p{L})(?:mi|mit|hol|kivel|mikor)(?!\p{L})/u]]);
 
 interface Phrase {
@@ -37,8 +40,8 @@ interface Phrase {
 
 let phrases: ReadonlyMap<string, readonly Phrase[]> | undefined;
 
-// To know the words of so many languages takes some milliseconds, so it waits for the first query that may need them.
-function phrasesByFirstWord(): ReadonlyMap<string, readonly Phrase[]> {
+// Computed for the first query that needs the phrases, since it takes some milliseconds.
+function getPhrasesByFirstWord(): ReadonlyMap<string, readonly Phrase[]> {
   phrases ??= readPhrases();
   return phrases;
 }
@@ -46,7 +49,7 @@ function phrasesByFirstWord(): ReadonlyMap<string, readonly Phrase[]> {
 function readPhrases(): ReadonlyMap<string, readonly Phrase[]> {
   const byFirstWord = new Map<string, Phrase[]>();
   const add = (text: string, time: RelativeTime) => {
-    const words = wordsIn(text).map(({ word }) => word);
+    const words = findWords(text).map(({ word }) => word);
     const [first = ''] = words;
     byFirstWord.set(first, [...(byFirstWord.get(first) ?? []), { words, time }]);
   };
@@ -54,30 +57,30 @@ function readPhrases(): ReadonlyMap<string, readonly Phrase[]> {
     const formatter = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
     for (const time of TIMES) add(formatter.format(time.count, time.unit), time);
   }
-  for (const [texts, time] of FURTHER) for (const text of texts.split('|')) add(text, time);
+  for (const [texts, time] of OTHER_PHRASES) for (const text of texts.split('|')) add(text, time);
   return byFirstWord;
 }
 
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
-function wordsIn(text: string): { word: string; index: number; end: number }[] {
+function findWords(text: string): { word: string; index: number; end: number }[] {
   return Array.from(text.matchAll(WORD), ({ 0: word, index }) => {
     return { word: word.normalize().toLowerCase(), index, end: index + word.length };
   });
 }
 
 /**
- * Returns the first day or week that a text names by its distance from the present one ("yesterday", "la semaine
- * dernière"), with the place of its name; of two names that begin there, the longer one. The phrases are those of CLDR, which the language
- * has as `Intl.RelativeTimeFormat`, and some that people say instead.
+ * Finds the first day or week that a text names relative to the current one ("yesterday", "la semaine dernière"), with
+ * the position of the phrase; of two phrases that start there, the longer one. The phrases are those of CLDR, which
+ * `Intl.RelativeTimeFormat` provides, and some other common ones.
  */
 export function findRelativeTime(text: string): (RelativeTime & { index: number; text: string }) | undefined {
-  const words = wordsIn(text);
+  const words = findWords(text);
   for (const [at, { word, index }] of words.entries()) {
-    const fitting = (phrasesByFirstWord().get(word) ?? []).filter((phrase) =>
+    const matching = (getPhrasesByFirstWord().get(word) ?? []).filter((phrase) =>
       phrase.words.every((expected, i) => words[at + i]?.word === expected),
     );
-    const [longest] = fitting.sort((a, b) => b.words.length - a.words.length);
+    const [longest] = matching.sort((a, b) => b.words.length - a.words.length);
     const last = longest && words[at + longest.words.length - 1];
     if (!longest || !last || AMBIGUOUS.get(longest.words.join(' '))?.test(text.toLowerCase()) === false) continue;
     return { ...longest.time, index, text: text.slice(index, last.end) };

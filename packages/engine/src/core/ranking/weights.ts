@@ -1,10 +1,10 @@
 /**
- * The constants of recall ranking, measured by us: nDCG@10 over questions to LoCoMo conversations, BEAM chats, QMSum
- * meetings, SciFact abstracts and notes, with all-MiniLM-L6-v2 vectors. docs/decisions/0005-ranking.md and
- * 0029-late-interaction.md have the figures.
+ * The constants of recall ranking. They were measured: nDCG@10 over questions to LoCoMo conversations, BEAM chats,
+ * QMSum meetings, SciFact abstracts and notes, with all-MiniLM-L6-v2 vectors. See docs/decisions/0005-ranking.md and
+ * 0029-late-interaction.md.
  */
 export const WEIGHTS = {
-  /** What each piece of evidence adds to the sum that a score is made of; see `Evidence`. */
+  /** Weight of each kind of evidence in the sum from which a score is computed; see `Evidence`. */
   evidence: {
     words: 1,
     meaning: 0.8,
@@ -20,71 +20,74 @@ export const WEIGHTS = {
     length: -0.15,
     age: -0.08,
     repeat: -1,
-    /** Set, not measured: so little that it orders what is nearly equal and buries no answer (.027 of a score at most). */
+    /** Chosen, not measured: small enough to order only nearly equal results (at most .027 of a score). */
     retention: 0.07,
-    /* The next two are the same for all that is found: they order nothing, and tell one question's scores from another's. */
+    /*
+     * The next two are the same for all results of a query. They do not change the order, but make scores of different
+     * queries comparable.
+     */
     crowd: -0.5,
     missing: -2,
   },
   /** BM25 (Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework"). */
   bm25: {
-    /** How slowly repetitions of a word saturate. */
+    /** Saturation of repetitions of a word; lower is faster. */
     k1: 0.5,
-    /** How much of a text's length beyond the pivot divides its frequencies, from 0 to 1. */
+    /** Strength of the normalization by text length, from 0 to 1. */
     b: 0.85,
-    /** Words in a text that is neither long nor short. Fixed, where BM25 takes the average of the collection. */
+    /** Words in a text of medium length. Fixed, unlike in BM25, which uses the average of the collection. */
     pivotLength: 40,
-    /** Words beyond which a text counts as no longer: it may answer by one of its parts. */
+    /** Maximum length of a text in the normalization, in words: one part of a longer text may be the answer. */
     longest: 150,
-    /** Memories in a store that is neither large nor small; dampens how the size of a store moves its scores. */
+    /** Memories in a store of medium size. Reduces the influence of the store's size on scores. */
     pivotMemories: 2000,
-    /** Added to the number of memories that hold a word: below it, chance decides how many do. BM25 has .5. */
+    /** Added to the number of memories with a word, since small numbers are random. BM25 uses .5. */
     frequencyOffset: 3,
-    /** How much the words of a query tell that asks neither for little nor for much, as the sum of their weights. */
+    /** Sum of the word weights of a typical query. */
     pivotInformation: 20,
   },
   /**
-   * In which part of short notes an English word is expected that is the nth most frequent: most / (1 + n / half), after
-   * Zipf's law as Mandelbrot (1953) has it.
+   * Expected share of short notes with the nth most frequent English word: most / (1 + n / half), after Zipf's law in
+   * Mandelbrot's form (1953).
    */
   everyday: { most: 0.07, half: 100 },
-  /** Synonyms, which count as fewer occurrences of the word that they stand for; see query-terms.ts beside this. */
+  /** Synonyms count as fewer occurrences of their word; see query-terms.ts. */
   synonym: {
-    /** What one of the closest counts for, where it is no commoner than that word. */
+    /** Maximum weight: of a very close synonym that is not more frequent than its word. */
     most: 0.3,
-    /** What one counts for at least; others would move no order, and are left out. */
+    /** Minimum weight. Synonyms below it would not change the order and are left out. */
     least: 0.02,
   },
-  /** How well a word of the query that names the speaker of a memory matches it at least, of 1. */
+  /** Minimum match of a query word that names the speaker of a memory, out of 1. */
   speaker: 0.9,
-  /** How well the words that name a date match a memory of that date at least, of 1. */
+  /** Minimum match of the date's words with a memory of that date, out of 1. */
   dated: 0.5,
-  /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */
+  /** Cosine assumed for a memory without vectors: the mean of the candidates. */
   unknownCosine: 0.3,
-  /** Nearness that the tokens of a memory have to a query's that it has nothing to do with: about the mean. */
+  /** Nearness of the tokens of unrelated memories to those of a query, approximately the mean. */
   usualNearness: 0.3,
-  /** Words beyond which a question asks for no reply, and a reply speaks for itself. */
+  /** Words from which a question no longer expects a reply, and above which a reply is self-contained. */
   reply: { longestQuestion: 40, longReply: 30 },
-  /** Words beyond which a text that ends in a question is more than that. */
+  /** Words from which a text that ends with a question is not just a question. */
   question: { longest: 25 },
-  /** Words below which a text leans on what stands around it. */
+  /** Words below which a text depends on its context. */
   brevity: { below: 12 },
-  /** Words from which on a text is long, and from which on it is no longer. */
+  /** Words above which a text is long, and maximum length that counts. */
   length: { above: 100, most: 500 },
-  /** Which of the best counts as one of the crowd, by rank, and how relevant it is taken to be at least. */
+  /** Rank of the result that represents the crowd, and its minimum sum of evidence. */
   crowd: { rank: 20, least: 0.6 },
   /**
-   * As how much of each counts where a question asks for advice: it speaks of what is wanted, and the memory of somebody
-   * who wants it, so that they share a subject and few words.
+   * Factors for questions that ask for advice. The question describes a situation, and the memory a preference, so that
+   * they share a topic but few words.
    */
   advice: { words: 0.5, meaning: 2, tokens: 0 },
-  /** As many times the part of the pool that says what somebody wants, and no wish counts any more. */
+  /** Wishes no longer count if their share of the pool times this is 1 or more. */
   wish: { rare: 8 },
   /**
-   * The score is .5 where the sum is `even`, and rises by a quarter of `slope` for each 1 there. Fitted to whether first
-   * results are right: LoCoMo as turns and as notes, MADial, BEAM, QMSum and SciFact, each set for as much.
+   * The score is .5 at the sum `even`, and its slope there is a quarter of `slope`. Fitted to the relevance of first
+   * results, with equal weight for each set: LoCoMo as turns and as notes, MADial, BEAM, QMSum and SciFact.
    */
   calibration: { even: 1.78, slope: 1.47 },
-  /** Score of a result that is likely to answer the query, at least; measured, see bench/README.md. */
+  /** Minimum score of a result that probably answers the query; measured, see bench/README.md. */
   relevantScore: 0.25,
 } as const;

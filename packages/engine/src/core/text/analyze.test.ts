@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { propertyRuns } from '../../property-runs.fixture.ts';
 import { queryWords, termFrequencies, wordMatcher } from './analyze.ts';
 
-/** The distinct terms of a memory, in the order of the text. */
+/** Returns the distinct terms of a memory in the order of the text. */
 const terms = (text: string) => [...termFrequencies(text).frequencies.keys()];
-/** What a query looks for first, for each of its words. */
+/** Returns the first term of each query word. */
 const plain = (query: string) => queryWords(query).map(([term]) => term);
 
-/** Whether a query of `query` finds a memory of `memory`: all it looks for occurs. */
+/** Whether every word of a query matches a memory. */
 function finds(query: string, memory: string): boolean {
   const { frequencies } = termFrequencies(memory);
   const wanted = queryWords(query);
@@ -47,13 +47,13 @@ describe('words', () => {
     ['10.0.1.25', 'from 10.25.0.1 to 25.0.1.10'],
     ['1.3.2', 'release v1.2.3'],
     ['555-0142', '0142 555'],
-  ])('does not take %j for %j', (query, memory) => expect(finds(query, memory)).toBe(false));
+  ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
 
-  it('keeps the order of a text', () => {
+  it('returns terms in the order of the text', () => {
     expect(terms('Melanie painted a sunrise')).toEqual(['melani', 'paint', 'a', 'sunris']);
   });
 
-  it('stems a word that has digits in no language', () => {
+  it('does not stem words with digits', () => {
     expect(terms('running 5s-ing')).toEqual(['run', '5s', '5', 'ing']);
   });
 });
@@ -91,9 +91,9 @@ describe('identifiers, numbers and addresses', () => {
     ['C++', 'written in C#'],
     ['100200', '100,2000'],
     ['12', 'half a cup: ½'],
-  ])('does not take %j for %j', (query, memory) => expect(finds(query, memory)).toBe(false));
+  ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
 
-  it('does not take a digest apart', () => {
+  it('does not split a digest into parts', () => {
     expect(terms('3fA85f64Bc')).toEqual(['3fa85f64bc']);
   });
 });
@@ -110,16 +110,16 @@ describe('scripts without spaces', () => {
     ['កម្ពុជា', 'ប្រទេសកម្ពុជា'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('asks for pairs of letters where there are some', () => {
+  it('searches for pairs of letters, or for a single letter that stands alone', () => {
     expect(plain('東京都')).toEqual(['東京', '京都']);
     expect(plain('猫')).toEqual(['猫']);
   });
 
-  it('counts a text in pairs, not in pairs and letters', () => {
+  it('counts only pairs of letters in the length of a text', () => {
     expect(termFrequencies('東京都').length).toBe(2);
   });
 
-  it('parts scripts that meet', () => {
+  it('separates adjacent scripts', () => {
     expect(plain('iPhone手机2023年')).toEqual(['iphon', 'phone', '手机', '2023', '年']);
   });
 });
@@ -135,11 +135,11 @@ describe('symbols', () => {
     ['½', '½ cup'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('does not take one flag for another', () => {
+  it('does not match the halves of two flags as another flag', () => {
     expect(finds('🇷🇩', '🇫🇷🇩🇪')).toBe(false);
   });
 
-  it('takes a drawn line for one symbol', () => {
+  it('treats a line of symbols as one term', () => {
     expect(terms('──────')).toEqual(['─']);
   });
 
@@ -149,28 +149,28 @@ describe('symbols', () => {
 });
 
 describe('words that do not count', () => {
-  it('leaves them out of a query that says more', () => {
+  it('are left out of a query with other words', () => {
     expect(plain('What did the cat do to my shoes?')).toEqual(['cat', 'my', 'shoe']);
   });
 
-  it('looks for them where a query says nothing else', () => {
+  it('are searched for if a query has no other words', () => {
     expect(plain('to be or not to be')).toEqual(['to', 'be', 'or', 'not']);
     expect(finds('to be or not to be', 'To be, or not to be, that is the question')).toBe(true);
   });
 
-  it('indexes them without lengthening the memory', () => {
+  it('are indexed without counting in the length of the memory', () => {
     const { frequencies, length } = termFrequencies('the cat and the dog');
     expect(frequencies.get('the')).toBe(2);
     expect(length).toBe(2);
   });
 });
 
-describe('the words that a text opens with', () => {
+describe('the first words of a text', () => {
   const word = (n: number) => `${String.fromCharCode(97 + (n % 26))}um${n < 26 ? 'ba' : 'bo'}`;
   const text = (opening: string, words: number) =>
     [opening, ...Array.from({ length: words }, (_, n) => word(n)), 'ferry'].join(' ');
 
-  it('occur once more where it is long, and do not lengthen it', () => {
+  it('count once more in a long text, without changing its length', () => {
     const { frequencies, length } = termFrequencies(text('lighthouse', 40));
     expect(frequencies.get('lighthous')).toBe(2);
     expect(frequencies.get('ferri')).toBe(1);
@@ -178,12 +178,12 @@ describe('the words that a text opens with', () => {
     expect(termFrequencies(text('lighthouse lighthouse', 40)).frequencies.get('lighthous')).toBe(3);
   });
 
-  it('occur as they stand where it is short, of fewer than 30 words', () => {
+  it('are not counted again in a text of fewer than 30 words', () => {
     const opening = (words: number) => termFrequencies(text('lighthouse', words - 2)).frequencies.get('lighthous');
     expect([opening(20), opening(29), opening(30)]).toEqual([1, 1, 2]);
   });
 
-  it('are so in other languages, by their stems', () => {
+  it('count once more by their stems in other languages', () => {
     const german =
       'Die Leuchttürme stehen an der Küste und werden von den Wärtern bewacht, die dort seit Jahren wohnen. ';
     const { frequencies } = termFrequencies(german.repeat(6));
@@ -227,21 +227,21 @@ describe('languages', () => {
     ['வீடுகள்', 'பெரிய வீடு'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('leaves out what does not count in the language of a query', () => {
+  it('leaves out the stop words of the language of a query', () => {
     expect(plain('Wo wohnen die Eltern von Jonas?')).toEqual(['wohnen', 'eltern', 'jona']);
     expect(plain('Où est la voiture de Paul ?')).toEqual(['voitur', 'paul']);
     expect(plain('Где моя машина?')).toEqual(['машин']);
   });
 
-  it('looks for an English query by English stems alone', () => {
+  it('searches for an English query by English stems only', () => {
     expect(queryWords('Where did she buy the paintings?')).toEqual([['bui'], ['paint']]);
   });
 
-  it('counts the length of a text in the words that count in its language', () => {
+  it('measures the length of a text without the stop words of its language', () => {
     expect(termFrequencies('Die Katze schläft auf dem Sofa').length).toBe(3);
   });
 
-  it('finds names and borrowed words whatever the language of memory and query', () => {
+  it('finds names and loanwords across languages', () => {
     expect(finds('What is Maria doing with the Python?', 'María prefiere no usar Python en los servidores')).toBe(true);
     expect(finds('¿Dónde está Kubernetes, y quién es María?', 'Maria will use Kubernetes in Leeds')).toBe(true);
   });
@@ -255,11 +255,11 @@ describe('languages', () => {
     'Um',
     'I met Dan in a bar on the way to the Van Gogh museum.',
     'We had crème brûlée at the café',
-  ])('takes the English %j for nothing else', (text) => {
+  ])('recognizes %j as English', (text) => {
     expect(terms(text).filter((term) => term.startsWith('~'))).toEqual([]);
   });
 
-  it('leaves identifiers and numbers of a text in any language alone', () => {
+  it('does not stem identifiers and numbers in another language', () => {
     const found = terms('Die Funktion fooBar2000 liegt in der Datei main_test.py und kostet 42 Euro');
     expect(found).toEqual(expect.arrayContaining(['foobar2000', 'main', 'test', 'py', '42']));
     expect(found.some((term) => /^~.*\d/.test(term))).toBe(false);
@@ -275,7 +275,7 @@ describe('any text', () => {
     )
     .map((words) => words.join(' '));
 
-  it('gives terms of 1 to 130 units', () => {
+  it('has terms of 1 to 130 units', () => {
     fc.assert(
       fc.property(text, (any) => {
         for (const term of terms(any)) {
@@ -286,7 +286,7 @@ describe('any text', () => {
     );
   });
 
-  it('means the same in every Unicode normal form', () => {
+  it('has the same terms in every Unicode normal form', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'aéüñøß όй が한ガ हि שּׁ') });
     fc.assert(
       fc.property(letters, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), (any, form) => {
@@ -295,7 +295,7 @@ describe('any text', () => {
     );
   });
 
-  it('finds a memory by its own words', () => {
+  it('is found by its own words', () => {
     fc.assert(
       fc.property(text, (any) => {
         fc.pre(queryWords(any).length > 0);
@@ -304,7 +304,7 @@ describe('any text', () => {
     );
   });
 
-  it('has no more words that count than terms', () => {
+  it('has a length of at most the number of its terms', () => {
     fc.assert(
       fc.property(text, (any) => {
         const { frequencies, length } = termFrequencies(any);
@@ -315,7 +315,7 @@ describe('any text', () => {
     );
   });
 
-  it('looks for each word of a query by one to four terms, none of which stands for two words', () => {
+  it('becomes query words of one to four terms, each term in one word only', () => {
     fc.assert(
       fc.property(fc.oneof(text, sentences), (any) => {
         const words = queryWords(any);
@@ -328,7 +328,7 @@ describe('any text', () => {
     );
   });
 
-  it('finds a sentence by any of its own words that count', () => {
+  it('is found by any of its words that count', () => {
     fc.assert(
       fc.property(sentences, (sentence) => {
         for (const word of sentence.split(' ')) {
@@ -341,7 +341,7 @@ describe('any text', () => {
   });
 
   it.each(['a', 'aB', '1,', "n't", '漢', 'か\u3099', '\u0301', 'a\u0301\u0316', 'ﷺ', '😀', '🇫🇷', '\u200d', '\ud800'])(
-    'cuts a long text of %j alone into terms of bounded length',
+    'is cut into terms of bounded length if it consists of %j only',
     (unit) => {
       const text = unit.repeat(propertyRuns(2 ** 20) / new TextEncoder().encode(unit).length);
       const lengths = [...termFrequencies(text).frequencies.keys()].map((term) => term.length);
@@ -352,28 +352,28 @@ describe('any text', () => {
 
 const matched = (query: string, text: string) => wordMatcher(query, 1000)(text);
 
-describe('the words of a text that match a query', () => {
+describe('the matched words of a text', () => {
   it.each([
-    ['are told as they are written there', 'PEANUTS', 'No peanuts; Peanuts are out.', ['peanuts', 'Peanuts']],
+    ['are returned as written in the text', 'PEANUTS', 'No peanuts; Peanuts are out.', ['peanuts', 'Peanuts']],
     ['include other forms of a word', 'who was running', 'He runs, and ran; running helps.', ['runs', 'running']],
-    ['include what leans on them', 'caroline', 'It is Caroline’s.', ['Caroline’s']],
-    ['leave out words that say nothing', 'what is the key', 'The key is what it is.', ['key']],
-    ['are the same without accents', 'velo', 'Le vélo de Camille', ['vélo']],
+    ['include clitics', 'caroline', 'It is Caroline’s.', ['Caroline’s']],
+    ['exclude stop words', 'what is the key', 'The key is what it is.', ['key']],
+    ['match without accents', 'velo', 'Le vélo de Camille', ['vélo']],
     [
-      'include forms of the language that the text is in',
+      'include inflected forms in the language of the text',
       'mit den Kindern',
       'Die Kinder sind nicht da, sie spielen mit dem Ball.',
       ['Kinder'],
     ],
     ['are pairs of letters in scripts without spaces', '読書会', '来月の読書会です', ['読書', '書会']],
-    ['include numbers however they are grouped', '1200', 'It costs 1,200 euros', ['1,200']],
-    ['are whole compounds where a part matches', 'timeout', 'the readTimeout of C++', ['readTimeout']],
-    ['are none where none matches', 'zebra', 'a horse', []],
+    ['include numbers with digit grouping', '1200', 'It costs 1,200 euros', ['1,200']],
+    ['are whole compounds if a part matches', 'timeout', 'the readTimeout of C++', ['readTimeout']],
+    ['are empty without a match', 'zebra', 'a horse', []],
   ])('%s', (_, query, text, expected) => {
     expect(matched(query, text).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('are looked for in so much of all texts, and in no more', () => {
+  it('are searched for in at most maxUnits of all texts together', () => {
     const match = wordMatcher('key', 10);
     expect(match('a key')).toEqual(['key']);
     expect(match('12345key')).toEqual([]);

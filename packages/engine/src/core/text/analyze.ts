@@ -11,18 +11,19 @@ import {
 import { scan } from './scan.ts';
 import { type Term, Word } from './word.ts';
 
-/** Names the rules below; an index holds terms of one version only, and is rebuilt for another. */
+/** Version of the rules below. An index of another version is rebuilt. */
 export const ANALYZER_VERSION = 7;
 
-/** What an index keeps of a memory: how often each of its terms occurs, and its length in words that count. */
+/** The index data of a memory: the frequency of each term, and the length in words that count. */
 export interface TermFrequencies {
   frequencies: Map<string, number>;
   length: number;
 }
 
 /**
- * What a text is about comes first: of a text of at least so many words that count, the terms of the first ones occur
- * once more than they stand there. Measured in docs/decisions/0005; any number from 8 to 20 is about as good.
+ * A text usually states its topic first. In a text of at least `ofAtLeast` words that count, the terms of the first
+ * `words` words count once more than they occur. Measured in docs/decisions/0005; any number from 8 to 20 is about as
+ * good.
  */
 const OPENING = { words: 15, ofAtLeast: 30 } as const;
 
@@ -31,7 +32,7 @@ export function termFrequencies(text: string): TermFrequencies {
   const opening = new Set<string>();
   let length = 0;
   function add(term: string, counts: boolean): void {
-    occur(frequencies, term);
+    increment(frequencies, term);
     if (length < OPENING.words) opening.add(term);
     if (counts) length += 1;
   }
@@ -49,26 +50,26 @@ export function termFrequencies(text: string): TermFrequencies {
   });
   const { languages, lead } = evidence.best;
   if (lead > 0) {
-    const foreign = getForeign(firstLanguage(languages), words);
+    const foreign = getForeignStems(firstLanguage(languages), words);
     length += foreign.lengthChange;
     for (const { stem, place } of foreign.stems) {
-      occur(frequencies, stem);
+      increment(frequencies, stem);
       if (place < openingWords) opening.add(stem);
     }
   }
-  if (length >= OPENING.ofAtLeast) for (const term of opening) occur(frequencies, term);
+  if (length >= OPENING.ofAtLeast) for (const term of opening) increment(frequencies, term);
   return { frequencies, length };
 }
 
-function occur(frequencies: Map<string, number>, term: string): void {
+function increment(frequencies: Map<string, number>, term: string): void {
   frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
 }
 
 /**
- * What comes to the terms of a text, which are there as for English: the stems of its words in its own language, with
- * the places of the words, and by how much that language's stop words, in place of the English ones, change its length.
+ * Returns the additions to the English terms of a text in another language: the stems of its words in that language,
+ * with the indexes of the words, and the change in length from that language's stop words instead of the English ones.
  */
-function getForeign(language: number, words: readonly Word[]) {
+function getForeignStems(language: number, words: readonly Word[]) {
   const stems: { stem: string; place: number }[] = [];
   let lengthChange = 0;
   for (const [place, word] of words.entries()) {
@@ -80,28 +81,28 @@ function getForeign(language: number, words: readonly Word[]) {
   return { stems, lengthChange };
 }
 
-/** Most terms that stand for one word. */
+/** Maximum alternative terms per word. */
 const MAX_ALTERNATIVES = 4;
 
-/** Of a query whose language nothing tells, the words that are looked for by their stems in any language. */
-const MAX_GUESSED = 32;
+/** Maximum words that are stemmed in all languages if the language of a query is unknown. */
+const MAX_GUESSED_WORDS = 32;
 
-/** What a query says: its words (see `queryWords`), and whether they speak for a language other than English. */
+/** An analyzed query: its words (see `queryWords`), and whether it is probably in a language other than English. */
 export interface ReadQuery {
   words: string[][];
   isForeign: boolean;
 }
 
 /**
- * The distinct words that a query looks for: those that count, or all of them where none does. Each is 1 to 4 terms,
- * any of which may stand for it in a memory: first the one that is there whatever the memory's language, then its stems
- * in the languages that the query may be in. No term stands for two words.
+ * Returns the distinct words of a query: those that count, or all if none counts. Each word consists of 1 to 4
+ * alternative terms, any of which may match in a memory: first the term that the index has in any language, then the
+ * stems in the languages that the query may be in. No term belongs to two words.
  */
 export function queryWords(text: string): string[][] {
   return readQuery(text).words;
 }
 
-/** See `ReadQuery`. */
+/** Analyzes a query. */
 export function readQuery(text: string): ReadQuery {
   const found: (Word | Term)[] = [];
   const evidence = new LanguageEvidence();
@@ -116,8 +117,8 @@ export function readQuery(text: string): ReadQuery {
   const counting = new Alternatives();
   const all = new Alternatives();
   for (const [index, item] of found.entries()) {
-    const stemmed = languages.stems === FOREIGN && index >= MAX_GUESSED ? NO_LANGUAGE : languages.stems;
-    for (const { terms, counts } of alternatives(item, { ...languages, stems: stemmed })) {
+    const stemmed = languages.stems === FOREIGN && index >= MAX_GUESSED_WORDS ? NO_LANGUAGE : languages.stems;
+    for (const { terms, counts } of getAlternatives(item, { ...languages, stems: stemmed })) {
       all.add(terms);
       if (counts) counting.add(terms);
     }
@@ -125,7 +126,10 @@ export function readQuery(text: string): ReadQuery {
   return { words: counting.words.length > 0 ? counting.words : all.words, isForeign: evidence.best.lead > 0 };
 }
 
-/** Returns the words of a text in order, each as it is written and stemmed as for English; of other scripts, letter pairs. */
+/**
+ * Returns the words of a text in order, each as written and with its English stem; pairs of letters in scripts without
+ * spaces.
+ */
 export function wordSequence(text: string): { written: string; stem: string }[] {
   const words: { written: string; stem: string }[] = [];
   scan(text, {
@@ -139,10 +143,10 @@ export function wordSequence(text: string): { written: string; stem: string }[] 
 const LETTER = /\p{L}/gu;
 const LATIN_LETTER = /\p{sc=Latin}/gu;
 
-/** Part of a text's letters that must be Latin for it to be in English: a name may be in another script. */
+/** Minimum share of Latin letters in an English text; names may be in another script. */
 const MIN_LATIN = 0.8;
 
-/** Whether a text is in English, as far as its letters and function words tell; true for a text without letters. */
+/** Whether a text is in English, judged by its letters and function words; true for a text without letters. */
 export function isEnglish(text: string): boolean {
   const letters = text.match(LETTER)?.length ?? 0;
   if ((text.match(LATIN_LETTER)?.length ?? 0) < MIN_LATIN * letters) return false;
@@ -151,13 +155,16 @@ export function isEnglish(text: string): boolean {
   return evidence.best.lead <= 0;
 }
 
-/** In which languages a query's words are stemmed beside English, and of which its stop words are left out. */
+/**
+ * The languages, besides English, in which a query's words are stemmed, and the languages whose stop words are left
+ * out.
+ */
 interface QueryLanguages {
   stems: LanguageSet;
   stopWords: LanguageSet;
 }
 
-/** A query is short, so what it says of its language excludes others only where it says something. */
+/** A query is short, so other languages are excluded only if there is evidence of its language. */
 function getLanguages(evidence: LanguageEvidence): QueryLanguages {
   const { languages, lead } = evidence.best;
   const english = languageSet(ENGLISH);
@@ -166,7 +173,7 @@ function getLanguages(evidence: LanguageEvidence): QueryLanguages {
   return { stems: languages === NO_LANGUAGE ? FOREIGN : languages, stopWords: english };
 }
 
-function* alternatives(
+function* getAlternatives(
   item: Word | Term,
   { stems, stopWords }: QueryLanguages,
 ): Iterable<{ terms: string[]; counts: boolean }> {
@@ -176,13 +183,13 @@ function* alternatives(
   }
   for (const [index, term] of item.terms.entries()) {
     const counts = index === 0 ? item.countsIn(stopWords) : term.counts;
-    const foreign = index === 0 && counts ? likeliestStems(item, stems) : [];
+    const foreign = index === 0 && counts ? getLikeliestStems(item, stems) : [];
     yield { terms: [term.text, ...foreign], counts };
   }
 }
 
-/** The stems on which most of these languages agree. */
-function likeliestStems(word: Word, languages: LanguageSet): string[] {
+/** Returns the stems that most of these languages agree on. */
+function getLikeliestStems(word: Word, languages: LanguageSet): string[] {
   const votes = new Map<string, number>();
   for (const language of languagesIn(word.stemmedIn & languages)) {
     const stem = word.foreignStem(language);
@@ -194,11 +201,11 @@ function likeliestStems(word: Word, languages: LanguageSet): string[] {
     .slice(0, MAX_ALTERNATIVES - 1);
 }
 
-/** Words of a query by the terms that stand for them. */
+/** The words of a query by their alternative terms. */
 class Alternatives {
   readonly #byTerm = new Map<string, string[]>();
 
-  /** Adds a word, to another one that shares a term with it if there is one. */
+  /** Adds a word, or merges it into a word that shares a term. */
   add(terms: readonly string[]): void {
     const shared = terms.find((term) => this.#byTerm.has(term));
     const word = shared === undefined ? [] : (this.#byTerm.get(shared) as string[]);
@@ -215,35 +222,36 @@ class Alternatives {
 }
 
 /**
- * What tells which words of a text match words of a query, as an index of the text would find them: each once, as it is
- * written there, those without stems first. It looks at so many UTF-16 units of all texts that it is given, and at nothing
- * beyond.
+ * Creates a function that returns the words of a text that match words of a query as an index would match them: each
+ * distinct word once, as written, words that match only by a stem last.
+ *
+ * @param maxUnits maximum UTF-16 units to search, over all texts together
  */
-export function wordMatcher(query: string, mostUnits: number): (text: string) => string[] {
+export function wordMatcher(query: string, maxUnits: number): (text: string) => string[] {
   const wanted = new Set(queryWords(query).flat());
-  let left = mostUnits;
+  let left = maxUnits;
   return (text) => {
-    const looked = text.slice(0, left);
-    left -= looked.length;
-    return matchedWords(looked, wanted);
+    const searched = text.slice(0, left);
+    left -= searched.length;
+    return getMatchedWords(searched, wanted);
   };
 }
 
-function matchedWords(text: string, wanted: ReadonlySet<string>): string[] {
+function getMatchedWords(text: string, wanted: ReadonlySet<string>): string[] {
   const matched = new Set<string>();
   visitMatches(text, wanted, (_term, start, end) => matched.add(text.slice(start, end)));
   return [...matched];
 }
 
-/** Terms that are looked for, such as a set of them or a map by them. */
+/** The wanted terms, such as a set or a map by term. */
 interface WantedTerms {
   has(term: string): boolean;
 }
 
-/** Takes a term that was looked for, with where it stands in the text. */
+/** Receives a matched term and its position in the text. */
 type MatchVisitor = (term: string, start: number, end: number) => void;
 
-/** A word of a text with where it stands. */
+/** A word with its position in the text. */
 interface PlacedWord {
   word: Word;
   start: number;
@@ -251,8 +259,8 @@ interface PlacedWord {
 }
 
 /**
- * Visits each place of a text where an index of the text would find one of some terms, in time linear in its length.
- * Words that are found only by their stem in the text's own language come after all others.
+ * Visits each match of a wanted term in a text, as an index would match it, in linear time. Words that match only by
+ * the stem in the text's own language come last.
  */
 export function visitMatches(text: string, wanted: WantedTerms, found: MatchVisitor): void {
   const others: PlacedWord[] = [];
@@ -276,7 +284,7 @@ export function visitMatches(text: string, wanted: WantedTerms, found: MatchVisi
   if (lead > 0) visitForeign(firstLanguage(languages), others, wanted, found);
 }
 
-/** Visits words of a text whose stem in its own language is wanted. */
+/** Visits words whose stem in the text's own language is wanted. */
 function visitForeign(language: number, words: readonly PlacedWord[], wanted: WantedTerms, found: MatchVisitor): void {
   const own = languageSet(language);
   for (const { word, start, end } of words) {

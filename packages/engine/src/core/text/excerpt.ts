@@ -7,9 +7,9 @@ export interface Part {
 }
 
 /**
- * Returns an excerpt of a text around a part of it: an exact substring of at most `max` UTF-16 units without blanks at its
- * ends. It begins with a sentence or a line if one starts near enough before the part, else with a word. It ends with a
- * word. Words of more than 64 units may be cut, graphemes only if they are longer than `max`.
+ * Returns an excerpt around a part of a text: an exact substring of at most `max` UTF-16 units without blanks at its
+ * ends. It starts with a sentence or a line if one starts closely enough before the part, else with a word. It ends
+ * with a word. Only words longer than 64 units, and graphemes longer than `max`, may be cut.
  *
  * @param part at most `max` units, without blanks at its ends
  */
@@ -29,7 +29,7 @@ function toWholeGraphemes(text: string, { start, end }: Part): Part {
 
 function getStart(text: string, from: number, to: number, max: number): number {
   const earliest = Math.max(0, to - max);
-  // From there on, the rest of the text is shorter than the excerpt may be.
+  // From here on, the rest of the text is shorter than `max`.
   const tail = Math.max(0, text.length - max);
   const sentence = new SentenceStarts(text).findLast(earliest, from);
   const context = max - (to - from);
@@ -41,7 +41,7 @@ function getStart(text: string, from: number, to: number, max: number): number {
   return index < earliest ? Math.min(index + segment.length, from) : index;
 }
 
-/** Returns the first start of a sentence from a place on, up to one that is known. */
+/** Returns the first start of a sentence at or after `from`, or `known`, a known start. */
 function findFirstSentence(text: string, from: number, known: number): number {
   for (let at = from; at < known; at += 1) if (beginsSentence(text, at)) return at;
   return known;
@@ -56,10 +56,12 @@ function getEnd(text: string, start: number, to: number, max: number): number {
   return isWithinGrapheme ? toCodePointStart(text, limit) : end;
 }
 
-/** Longest word that is never cut, in UTF-16 units. */
+/** Maximum length of a word that is never cut, in UTF-16 units. */
 const MAX_WHOLE_WORD = 64;
 
-/** Returns the word, or the blanks or signs between words, at a place of a text; nothing if it is too long to be kept whole. */
+/**
+ * Returns the word at a position, or the blanks or signs between words; an empty part if it is too long to be whole.
+ */
 function getWordAt(text: string, at: number): Part {
   const from = Math.max(0, at - MAX_WHOLE_WORD);
   const found = getWords(text.slice(from, at + MAX_WHOLE_WORD)).containing(at - from);
@@ -81,7 +83,7 @@ function toCodePointStart(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
 
-/** Finds starts of sentences and lines. The places that it is given never decrease, so that all takes linear time. */
+/** Finds starts of sentences and lines in linear time. The positions of successive calls must not decrease. */
 export class SentenceStarts {
   readonly #text: string;
   #last = Number.NEGATIVE_INFINITY;
@@ -91,7 +93,7 @@ export class SentenceStarts {
     this.#text = text;
   }
 
-  /** Returns the last start of a sentence or line between two places, both included. */
+  /** Returns the last start of a sentence or line between two positions, both inclusive. */
   findLast(earliest: number, latest: number): number | undefined {
     for (let at = Math.max(this.#next, earliest); at <= latest; at += 1) {
       if (beginsSentence(this.#text, at)) this.#last = at;
@@ -101,22 +103,23 @@ export class SentenceStarts {
   }
 }
 
-/** Most units before a sentence that are looked at: its blanks, and the end of the sentence before it. */
-const MAX_LOOKED_BACK = 12;
+/** Maximum units that are examined before a sentence: its blanks, and the end of the previous sentence. */
+const MAX_LOOKBACK = 12;
 
-// Each ends with the first character of the sentence. Scripts with full-width signs set no blank between sentences.
+// Each pattern ends with the first character of the sentence. Scripts with full-width punctuation have no blank between
+// sentences.
 const STARTS = [
   /[\n\r\v\f\u0085\u2028\u2029]\s*\S$/u,
   /\p{Sentence_Terminal}[\p{Pe}\p{Pf}"']{0,3}\s+\S$/u,
   /[。！？｡．][\p{Pe}\p{Pf}]{0,3}[^\s\p{Pe}\p{Pf}\p{Sentence_Terminal}]$/u,
 ];
-const STANDS_BEFORE = /[\s\p{Sentence_Terminal}\p{Pe}\p{Pf}]/u;
+const PRECEDES_START = /[\s\p{Sentence_Terminal}\p{Pe}\p{Pf}]/u;
 
-/** Whether a sentence or a line starts at a place. Abbreviations may look like ends of sentences. */
+/** Whether a sentence or a line starts at a position. Abbreviations may look like ends of sentences. */
 function beginsSentence(text: string, at: number): boolean {
   if (at === 0) return true;
-  // True of few places, and quicker than the patterns.
-  if (!STANDS_BEFORE.test(text.charAt(at - 1))) return false;
-  const near = text.slice(Math.max(0, at - MAX_LOOKED_BACK), at + 1);
+  // A fast check that excludes most positions before the slower patterns.
+  if (!PRECEDES_START.test(text.charAt(at - 1))) return false;
+  const near = text.slice(Math.max(0, at - MAX_LOOKBACK), at + 1);
   return STARTS.some((start) => start.test(near));
 }

@@ -1,8 +1,8 @@
 /**
- * Letters that Unicode does not decompose, and how a keyboard without them spells them; for Arabic, forms of one letter
- * that writers and keyboards interchange, and for Hindi the two signs of a nasal vowel.
+ * Letters that Unicode does not decompose, with the spelling on a keyboard without them. For Arabic, variants of a
+ * letter that writers interchange; for Hindi, the two signs of a nasal vowel.
  */
-const SPELLED: Readonly<Record<string, string>> = {
+const SPELLINGS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',
@@ -20,16 +20,16 @@ const SPELLED: Readonly<Record<string, string>> = {
   ہ: 'ه',
   'ँ': 'ं',
 };
-const SPELLED_LETTER = new RegExp(`[${Object.keys(SPELLED).join('')}]`, 'g');
+const SPELLED_LETTER = new RegExp(`[${Object.keys(SPELLINGS).join('')}]`, 'g');
 
-// Marks that writers leave out: accents, vowel points, a mark under a keycap, the dot that Hindi sets under borrowed
-// consonants. In Cyrillic the breve and the diaeresis make other letters (й, ї), except that ё is commonly written е.
+// Marks that writers often omit: accents, vowel points, the mark of a keycap, the dot that Hindi sets under borrowed
+// consonants. In Cyrillic, the breve and the diaeresis make other letters (й, ї), except that ё is commonly written е.
 // Indic and other scripts spell vowels with marks.
 const OPTIONAL_MARKS = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}\p{N}])\p{M}+/gu;
 const CYRILLIC_MARKS = /(\p{sc=Cyrillic})(\p{M}+)/gu;
 const OPTIONAL_CYRILLIC_MARKS = /(?!\u0306|\u0308)\p{M}/gu;
 const CYRILLIC_IE = '\u0435';
-// Invisible signs, and the tatweel, which only stretches a word.
+// Invisible characters, and the tatweel, which only stretches a word.
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u0640]/gu;
 const NUKTA = /\u093c/g;
 const NOT_WORD = /[^\p{L}\p{N}\p{M}]/gu;
@@ -37,9 +37,9 @@ const PLAIN = /^[a-z0-9]*$/;
 const PLAIN_CASED = /^[A-Za-z0-9]*$/;
 
 /**
- * A word as it is compared: compatibility forms (full width, ligatures, superscripts) made plain, lower case, without
- * the marks that writers leave out. Equal for equal words in any Unicode normal form. Meant for short texts, since
- * normalisation takes quadratic time over long runs of marks.
+ * Normalizes a word for comparison: compatibility forms (full width, ligatures, superscripts) become plain, letters
+ * become lower case, and optional marks are removed. Equal words in any Unicode normal form become equal. For short
+ * texts only, since normalization takes quadratic time for long runs of marks.
  */
 export function fold(word: string): string {
   if (PLAIN_CASED.test(word)) return word.toLowerCase();
@@ -50,16 +50,16 @@ export function fold(word: string): string {
       base === CYRILLIC_IE ? base : base + marks.replace(OPTIONAL_CYRILLIC_MARKS, ''),
     )
     .replace(NUKTA, '')
-    .replace(SPELLED_LETTER, (letter) => SPELLED[letter] as string)
+    .replace(SPELLED_LETTER, (letter) => SPELLINGS[letter] as string)
     .normalize('NFC')
     .replace(NOT_WORD, '');
 }
 
 /**
- * A copy of a piece of a text, of 16,384 UTF-16 units at most, that is to be kept for longer than the text: the
- * runtime may have made the piece a view that holds on to the whole of it.
+ * Returns a copy of a substring, at most 16,384 UTF-16 units, that outlives its text. Without a copy, the runtime may
+ * represent the substring as a view that retains the whole text.
  */
-export function ownCopy(piece: string): string {
+export function copyString(piece: string): string {
   const units: number[] = [];
   for (let at = 0; at < piece.length; at += 1) units.push(piece.charCodeAt(at));
   return String.fromCharCode(...units);

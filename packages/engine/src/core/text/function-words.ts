@@ -1,7 +1,7 @@
 /**
  * The function words of languages other than English: articles, pronouns, prepositions, conjunctions, auxiliaries,
- * question words, and what an apostrophe leaves of them. They say how a sentence is built and not what it is about, and
- * so they tell its language. As written with all accents; the first and second person in the singular are here too.
+ * question words, and fragments around apostrophes. They show the structure of a sentence rather than its topic, and so
+ * its language. Written with all accents; the first and second person singular are included.
  */
 export const FUNCTION_WORDS = {
   danish: `
@@ -117,7 +117,9 @@ export const FUNCTION_WORDS = {
     ta te dan den tan ten e a ye yi ı in ın un ün nin nın nun nün la le`,
 } as const;
 
-/** Russian, by which other languages in Cyrillic letters are taken too, and what Ukrainian spells otherwise. */
+/**
+ * Russian, which is also used for other languages in Cyrillic letters, and Ukrainian words with a different spelling.
+ */
 export const CYRILLIC_FUNCTION_WORDS = `
   и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было вот от меня еще
   нет о из ему теперь когда даже ну ли если или ни быть был него до вас уж вам ведь там потом себя ничего ей может
@@ -151,10 +153,10 @@ export const HINDI_FUNCTION_WORDS = `
   अगर लेकिन मगर क्योंकि इसलिए जैसे अपना अपनी अपने सी सा`;
 
 /**
- * English words that say how a sentence is built and not what it is about, and what an apostrophe leaves of them. Two
- * groups that such lists often hold are left out. The words of the first and second person in the singular (i, my, me,
- * you, your): a memory is often about one of the two who speak. And before, after, during, about, up, down and their
- * like: they carry time and place, and many verbs mean nothing without them.
+ * English words that show the structure of a sentence rather than its topic, and fragments around apostrophes. Two
+ * groups of common stop words are left out: the first and second person singular (i, my, me, you, your), since a memory
+ * is often about one of the two speakers; and before, after, during, about, up, down and similar words, which express
+ * time and place and are part of many verbs.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   words(`
@@ -174,7 +176,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words that do not tell another language from English: its own function words, and words and names of English that
+ * Words that do not distinguish another language from English: its own function words, and English words and names that
  * are spelled like function words of other languages.
  */
 export const ENGLISH_EVIDENCE: ReadonlySet<string> = new Set([

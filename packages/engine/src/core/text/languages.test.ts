@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { wordMatches } from '../ranking/bm25.ts';
+import { getWordMatches } from '../ranking/bm25.ts';
 import { queryWords, termFrequencies } from './analyze.ts';
 
 interface LanguageSet {
@@ -15,13 +15,13 @@ const memories = languages
   .flatMap((set) => set.memories)
   .map(({ id, content }) => ({ id, ...termFrequencies(content) }));
 
-/** The ids of the memories that match a query best by its words, in one store of all languages. */
+/** Returns the ids of the best matches by words, in one store of all languages. */
 function best(query: string, count: number): string[] {
   const words = queryWords(query);
   const columns = words.map((terms) =>
     memories.map(({ frequencies }) => Math.max(...terms.map((term) => frequencies.get(term) ?? 0))),
   );
-  const matches = wordMatches({
+  const matches = getWordMatches({
     memoryCount: memories.length,
     documentFrequencies: columns.map((column) => column.filter((frequency) => frequency > 0).length),
     everyday: new Float64Array(words.length),
@@ -30,28 +30,28 @@ function best(query: string, count: number): string[] {
     synonyms: [],
     synonymFrequencies: new Uint16Array(),
   });
-  const ofRow = (row: number) => matches.subarray(row * words.length, (row + 1) * words.length);
+  const getRow = (row: number) => matches.subarray(row * words.length, (row + 1) * words.length);
   return memories
-    .map(({ id }, row) => ({ id, match: ofRow(row).reduce((sum, match) => sum + match, 0) }))
+    .map(({ id }, row) => ({ id, match: getRow(row).reduce((sum, match) => sum + match, 0) }))
     .filter(({ match }) => match > 0)
     .sort((a, b) => b.match - a.match)
     .slice(0, count)
     .map(({ id }) => id);
 }
 
-/** Languages that have no stemmer of their own, or inflect beyond what theirs takes off. */
+/** Languages without a stemmer of their own, or with inflections that theirs does not remove. */
 const HARD = new Set(['ukrainian', 'arabic', 'romanian']);
 
-describe('one store of many languages, by words alone', () => {
+describe('word search in a store of many languages', () => {
   it.each(languages)(
-    'finds what questions in $language ask for, in other forms of its words',
+    'finds the answers to questions in $language, which use other inflected forms',
     ({ language, questions }) => {
       const found = questions.filter(({ query, relevant }) => best(query, 3).some((id) => relevant.includes(id)));
       expect(found.length / questions.length).toBeGreaterThanOrEqual(HARD.has(language) ? 0.7 : 0.9);
     },
   );
 
-  it('finds nearly all of them, most at the first place', () => {
+  it('finds nearly all answers over all languages, most of them as the first result', () => {
     const questions = languages.flatMap((set) => set.questions);
     const share = (count: number) =>
       questions.filter(({ query, relevant }) => best(query, count).some((id) => relevant.includes(id))).length /

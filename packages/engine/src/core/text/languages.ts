@@ -36,7 +36,7 @@ type Stem = (word: string) => string;
 interface LatinLanguage {
   stem: Stem;
   functionWords: string;
-  /** Lower-case letters that it uses beyond a to z. */
+  /** Lower-case letters of the language beyond a to z. */
   letters: string;
 }
 
@@ -52,7 +52,7 @@ const LATIN: readonly LatinLanguage[] = [
   { stem: norwegian, functionWords: FUNCTION_WORDS.norwegian, letters: 'æøåéòôê' },
   { stem: finnish, functionWords: FUNCTION_WORDS.finnish, letters: 'äöåšž' },
   { stem: hungarian, functionWords: FUNCTION_WORDS.hungarian, letters: 'áéíóöőúüű' },
-  // The stemmer knows the letters with a cedilla that older keyboards wrote.
+  // The stemmer expects the letters with a cedilla of older keyboards.
   {
     stem: (word) => romanian(word.replaceAll('ș', 'ş').replaceAll('ț', 'ţ')),
     functionWords: FUNCTION_WORDS.romanian,
@@ -64,11 +64,11 @@ const LATIN: readonly LatinLanguage[] = [
   { stem: lithuanian, functionWords: FUNCTION_WORDS.lithuanian, letters: 'ąčęėįšųūž' },
 ];
 
-/** Languages in Latin letters by their number: English, then the others. */
+/** Number of English. The other languages in Latin letters follow from 1. */
 export const ENGLISH = 0;
 const LANGUAGE_COUNT = LATIN.length + 1;
 
-/** Languages as bits: 1 << number. */
+/** A set of languages, as bits: 1 << number. */
 export type LanguageSet = number;
 export const NO_LANGUAGE: LanguageSet = 0;
 const ANY_LANGUAGE: LanguageSet = -1;
@@ -77,20 +77,20 @@ export function languageSet(language: number): LanguageSet {
   return 1 << language;
 }
 
-/** Every language in Latin letters but English. */
+/** All languages in Latin letters except English. */
 export const FOREIGN: LanguageSet = 2 ** LANGUAGE_COUNT - 2;
 
-/** The number of the first language of a set that is not empty. */
+/** Returns the number of the first language of a set that is not empty. */
 export function firstLanguage(set: LanguageSet): number {
   return 31 - Math.clz32(set & -set);
 }
 
-/** The numbers of the languages of a set, ascending. */
+/** Returns the numbers of the languages of a set, ascending. */
 export function* languagesIn(set: LanguageSet): Iterable<number> {
   for (let rest = set; rest !== NO_LANGUAGE; rest &= rest - 1) yield firstLanguage(rest);
 }
 
-/** A word's stem in a language other than English, folded. `written` is in lower case, with its accents. */
+/** Returns the folded stem of a word in a language other than English. `written` is in lower case, with accents. */
 export function stemIn(language: number, written: string): string {
   return fold((LATIN[language - 1] as LatinLanguage).stem(written));
 }
@@ -113,7 +113,10 @@ for (const [index, { letters }] of LATIN.entries()) {
   }
 }
 
-/** In which languages a folded word does not count: for a script with one language, in a text of any. */
+/**
+ * Returns the languages in which a folded word is a stop word. A stop word of a script with one language is one in all
+ * languages.
+ */
 export function stopWordIn(folded: string): LanguageSet {
   if (!ASCII.test(folded)) return getScript(folded)?.stopWords.has(folded) ? ANY_LANGUAGE : NO_LANGUAGE;
   const foreign = functionWordIn.get(folded) ?? NO_LANGUAGE;
@@ -124,7 +127,7 @@ const LETTERS = /^\p{sc=Latin}+$/u;
 const PLAIN = /^[a-z]+$/;
 const ASCII = /^[\0-\x7f]*$/;
 
-/** The languages other than English with whose letters a word in lower case can be written. */
+/** Returns the languages other than English that have all letters of a lower-case word. */
 export function spelledIn(written: string): LanguageSet {
   if (PLAIN.test(written)) return FOREIGN;
   if (!LETTERS.test(written)) return NO_LANGUAGE;
@@ -136,8 +139,8 @@ export function spelledIn(written: string): LanguageSet {
 }
 
 /**
- * Of which languages a word is evidence: those of which it is a function word, else those whose letters it needs. A
- * single letter says nothing.
+ * Returns the languages that a word is evidence of: those in which it is a function word, else those whose letters it
+ * needs. A single letter is no evidence.
  */
 export function getEvidence(written: string, folded: string): LanguageSet {
   if (written.length === 1) return NO_LANGUAGE;
@@ -147,35 +150,35 @@ export function getEvidence(written: string, folded: string): LanguageSet {
   return foreign & spelled || spelled;
 }
 
-/** A script whose words are all taken for words of one language. */
+/** A script whose words are all treated as one language. */
 interface Script {
   letter: RegExp;
   stem: Stem;
   stopWords: ReadonlySet<string>;
 }
 
-function script(letter: RegExp, stem: Stem, functionWords: string): Script {
+function createScript(letter: RegExp, stem: Stem, functionWords: string): Script {
   return { letter, stem, stopWords: new Set(words(functionWords)) };
 }
 
 const SCRIPTS: readonly Script[] = [
-  script(/^\p{sc=Cyrillic}/u, russian, CYRILLIC_FUNCTION_WORDS),
-  script(/^\p{sc=Greek}/u, greek, GREEK_FUNCTION_WORDS),
-  script(/^\p{sc=Arabic}/u, arabic, ARABIC_FUNCTION_WORDS),
-  script(/^\p{sc=Devanagari}/u, hindi, HINDI_FUNCTION_WORDS),
-  script(/^\p{sc=Tamil}/u, tamil, ''),
+  createScript(/^\p{sc=Cyrillic}/u, russian, CYRILLIC_FUNCTION_WORDS),
+  createScript(/^\p{sc=Greek}/u, greek, GREEK_FUNCTION_WORDS),
+  createScript(/^\p{sc=Arabic}/u, arabic, ARABIC_FUNCTION_WORDS),
+  createScript(/^\p{sc=Devanagari}/u, hindi, HINDI_FUNCTION_WORDS),
+  createScript(/^\p{sc=Tamil}/u, tamil, ''),
 ];
 
-/** The script of a folded word's first letter, if its words are stemmed. */
+/** Returns the script of a folded word's first letter; undefined if words of this script are not stemmed. */
 export function getScript(folded: string): Script | undefined {
   return SCRIPTS.find(({ letter }) => letter.test(folded));
 }
 
-/** What the words of a text say about its language, among those in Latin letters. */
+/** Collects the evidence of a text's words for languages in Latin letters. */
 export class LanguageEvidence {
   readonly #words: number[] = new Array(LANGUAGE_COUNT).fill(0);
 
-  /** Counts a word for each language of which it is evidence. */
+  /** Counts a word for each language that it is evidence of. */
   add(languages: LanguageSet): void {
     for (let rest = languages; rest !== 0; rest &= rest - 1) {
       const language = 31 - Math.clz32(rest & -rest);
@@ -183,7 +186,7 @@ export class LanguageEvidence {
     }
   }
 
-  /** The languages other than English that most words speak for, and by how many words more than for English. */
+  /** The languages other than English with the most words, and their lead over English in words. */
   get best(): { languages: LanguageSet; lead: number } {
     let most = 0;
     let languages = NO_LANGUAGE;

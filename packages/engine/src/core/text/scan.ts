@@ -2,18 +2,18 @@ import { fold } from './fold.ts';
 import { MAX_WORD_CHARS, toWord, type Word } from './word.ts';
 
 /**
- * Takes one word after another, and the terms that are no words, each with where it stands in the text. `counts`: it
- * tells what the text is about.
+ * Receives the words of a text in order, and the terms that are not words, with their positions. `counts` is true for a
+ * term about the topic of the text.
  */
 export interface Visitor {
   word(word: Word, start: number, end: number): void;
   term(term: string, counts: boolean, start: number, end: number): void;
 }
 
-/** Most UTF-16 units of one letter with its marks. */
+/** Maximum UTF-16 units of one letter with its marks. */
 const MAX_LETTER_UNITS = 16;
 
-/** Visits the words and terms of a text in their order, in time linear in its length. */
+/** Visits the words and terms of a text in order, in linear time. */
 export function scan(text: string, visitor: Visitor): void {
   let at = 0;
   while (at < text.length) {
@@ -32,16 +32,16 @@ export function scan(text: string, visitor: Visitor): void {
         at = scanFlag(text, at, visitor);
         break;
       default:
-        at += width(codePoint);
+        at += getWidth(codePoint);
     }
   }
 }
 
-function width(codePoint: number): number {
+function getWidth(codePoint: number): number {
   return codePoint > 0xffff ? 2 : 1;
 }
 
-function classAt(text: string, at: number): CharacterClass {
+function getClassAt(text: string, at: number): CharacterClass {
   return at < text.length ? getClass(text.codePointAt(at) as number) : CharacterClass.separator;
 }
 
@@ -52,11 +52,11 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-// Sticky, and bounded in length: they look at one place and never far.
+// Sticky and of bounded length, so that each match takes constant time.
 const GROUPED_NUMBER = /[0-9]{1,3}(?:,[0-9]{3}){1,6}(?![0-9])/y;
 const LANGUAGE_SIGN = /(?:\+\+|#)(?![\p{L}\p{N}+#])/uy;
 
-/** Numbers that one sign joins: an address, a version, a date. */
+/** Numbers joined by one sign: an address, a version, a date. */
 const JOINED_NUMBERS = /v?([0-9]{1,16}([.:/-])[0-9]{1,16}(?:\2[0-9]{1,16}){0,8})(?!\2?\p{N})/iuy;
 const JOINTS = '.:/-';
 const SMALL_V = 0x76;
@@ -64,28 +64,28 @@ const LARGE_V = 0x56;
 
 function scanWord(text: string, start: number, visitor: Visitor): number {
   scanJoinedNumbers(text, start, visitor);
-  const grouped = isDigit(text.charCodeAt(start)) ? match(GROUPED_NUMBER, text, start) : '';
+  const grouped = isDigit(text.charCodeAt(start)) ? matchAt(GROUPED_NUMBER, text, start) : '';
   if (grouped) {
     visitor.term(grouped.replaceAll(',', ''), true, start, start + grouped.length);
     return start + grouped.length;
   }
-  const bareEnd = wordEnd(text, start);
-  const { word, end } = withoutClitics(text, text.slice(start, bareEnd), bareEnd);
+  const plainEnd = findWordEnd(text, start);
+  const { word, end } = withoutClitics(text, text.slice(start, plainEnd), plainEnd);
   visitor.word(toWord(word), start, end);
   const after = text.charCodeAt(end);
-  const sign = after === PLUS || after === HASH ? match(LANGUAGE_SIGN, text, end) : '';
+  const sign = after === PLUS || after === HASH ? matchAt(LANGUAGE_SIGN, text, end) : '';
   const signEnd = end + sign.length;
   if (sign) visitor.term(fold(word).slice(0, MAX_WORD_CHARS) + sign, true, start, signEnd);
   return signEnd;
 }
 
 /**
- * Takes joined numbers as one term beside their parts, so that 10.0.1.25 is told from 10.25.0.1; what they begin with, such
- * as 10.0.1, is there to be found and counts for nothing.
+ * Visits joined numbers as one term in addition to their parts, so that 10.0.1.25 differs from 10.25.0.1. Prefixes,
+ * such as 10.0.1, are terms that do not count.
  */
 function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void {
   const first = text.charCodeAt(start);
-  // Nearly all words begin otherwise; to ask the pattern of each takes a twelfth of the analysis of a text.
+  // A fast check that excludes most words; the pattern alone would take a twelfth of the analysis of a text.
   if (!isDigit(first) && first !== SMALL_V && first !== LARGE_V) return;
   const isWithin = isDigit(text.charCodeAt(start - 2)) && JOINTS.includes(text.charAt(start - 1));
   if (isWithin) return;
@@ -100,20 +100,20 @@ function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void 
   }
 }
 
-function match(sticky: RegExp, text: string, at: number): string {
+function matchAt(sticky: RegExp, text: string, at: number): string {
   sticky.lastIndex = at;
   return sticky.exec(text)?.[0] ?? '';
 }
 
-/** A longer word is cut into pieces of the greatest length. */
-function wordEnd(text: string, start: number): number {
+/** Returns the end of a word. A word longer than the maximum is cut into pieces. */
+function findWordEnd(text: string, start: number): number {
   const limit = Math.min(text.length, start + MAX_WORD_CHARS);
   let end = start;
   while (end < limit) {
     const codePoint = text.codePointAt(end) as number;
     const found = getClass(codePoint);
     if (found !== CharacterClass.word && found !== CharacterClass.extend) break;
-    end += width(codePoint);
+    end += getWidth(codePoint);
   }
   return end;
 }
@@ -121,12 +121,12 @@ function wordEnd(text: string, start: number): number {
 const APOSTROPHES = "'’‘ʼ＇";
 const CLITICS: ReadonlySet<string> = new Set(['s', 'm', 'd', 're', 've', 'll']);
 
-/** Drops what is only leant on a word (Caroline's, I'm), and joins n't, which negates it (don't). */
-function withoutClitics(text: string, bare: string, bareEnd: number): { word: string; end: number } {
-  let word = bare;
-  let end = bareEnd;
+/** Removes clitics (Caroline's, I'm), and appends n't, which negates the word (don't). */
+function withoutClitics(text: string, plain: string, plainEnd: number): { word: string; end: number } {
+  let word = plain;
+  let end = plainEnd;
   while (end < text.length && APOSTROPHES.includes(text.charAt(end))) {
-    const tailEnd = wordEnd(text, end + 1);
+    const tailEnd = findWordEnd(text, end + 1);
     const tail = text.slice(end + 1, tailEnd).toLowerCase();
     if (tail === 't' && /n$/i.test(word)) word += tail;
     else if (!CLITICS.has(tail)) break;
@@ -136,8 +136,8 @@ function withoutClitics(text: string, bare: string, bareEnd: number): { word: st
 }
 
 /**
- * Pairs of neighbouring letters stand for the words of a script without spaces. The single letters are there too, so
- * that a query of one letter finds its memories, but count only where a letter stands alone.
+ * Visits pairs of adjacent letters as the words of a script without spaces. Single letters are visited too, so that a
+ * query of one letter matches, but count only if a letter stands alone.
  */
 function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let before = '';
@@ -145,9 +145,9 @@ function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let at = start;
   let inside = true;
   while (inside) {
-    const end = letterEnd(text, at);
+    const end = findLetterEnd(text, at);
     const letter = foldLetter(text.slice(at, Math.min(end, at + MAX_LETTER_UNITS)));
-    inside = classAt(text, end) === CharacterClass.unspaced;
+    inside = getClassAt(text, end) === CharacterClass.unspaced;
     if (before !== '') visitor.term(before + letter, true, beforeAt, end);
     visitor.term(letter, before === '' && !inside, at, end);
     before = letter;
@@ -157,55 +157,55 @@ function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   return at;
 }
 
-function letterEnd(text: string, start: number): number {
-  let end = start + width(text.codePointAt(start) as number);
-  while (classAt(text, end) === CharacterClass.extend) end += width(text.codePointAt(end) as number);
+function findLetterEnd(text: string, start: number): number {
+  let end = start + getWidth(text.codePointAt(start) as number);
+  while (getClassAt(text, end) === CharacterClass.extend) end += getWidth(text.codePointAt(end) as number);
   return end;
 }
 
-/** Letters that are their own folded form, which covers nearly all of Chinese, Japanese and Korean. */
+/** Letters that folding does not change, which covers nearly all of Chinese, Japanese and Korean. */
 const FOLDED_LETTER = /^[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]$/;
 
 function foldLetter(letter: string): string {
   return FOLDED_LETTER.test(letter) ? letter : fold(letter);
 }
 
-/** A symbol set several times in a row is one term: a line drawn with them is no long text. */
+/** A repeated symbol is one term, so that a line drawn with symbols is not a long text. */
 function scanSymbol(text: string, start: number, codePoint: number, visitor: Visitor): number {
-  let end = letterEnd(text, start);
+  let end = findLetterEnd(text, start);
   visitor.term(String.fromCodePoint(codePoint), true, start, end);
-  while (text.codePointAt(end) === codePoint) end = letterEnd(text, end);
+  while (text.codePointAt(end) === codePoint) end = findLetterEnd(text, end);
   return end;
 }
 
 function scanFlag(text: string, start: number, visitor: Visitor): number {
   const half = start + 2;
-  const end = classAt(text, half) === CharacterClass.regional ? half + 2 : half;
+  const end = getClassAt(text, half) === CharacterClass.regional ? half + 2 : half;
   visitor.term(text.slice(start, end), true, start, end);
   return end;
 }
 
-/** What a character means for where words begin and end. */
+/** Classes of characters for word boundaries. */
 const CharacterClass = {
-  /** Ends a word and is no term: spaces, punctuation, ASCII signs. */
+  /** Ends a word and is not a term: spaces, punctuation, ASCII signs. */
   separator: 1,
-  /** Letters and numbers of scripts that set spaces between words. */
+  /** Letters and numbers of scripts with spaces between words. */
   word: 2,
-  /** Belongs to what stands before it and starts nothing: combining marks, invisible joiners, skin tones. */
+  /** Continues the previous character: combining marks, invisible joiners, skin tones. */
   extend: 3,
-  /** Letters of scripts that set no spaces between words, and Hangul, which glues particles to its words. */
+  /** Letters of scripts without spaces between words, and Hangul, which attaches particles to words. */
   unspaced: 4,
   /** A term by itself: emoji, currency, arrows. */
   symbol: 5,
-  /** Half of a flag. */
+  /** Half of a flag emoji. */
   regional: 6,
 } as const;
 type CharacterClass = (typeof CharacterClass)[keyof typeof CharacterClass];
 
-/** Classes found so far, by code point; 0 is not looked up yet. */
+/** Cache of classes by code point; 0 is unknown. */
 const known = new Uint8Array(0x110000);
 
-/** The class of a code point, by its Unicode properties. */
+/** Returns the class of a code point, derived from its Unicode properties. */
 function getClass(codePoint: number): CharacterClass {
   const found = known[codePoint] as CharacterClass | 0;
   if (found !== 0) return found;
@@ -214,18 +214,18 @@ function getClass(codePoint: number): CharacterClass {
   return derived;
 }
 
-// A zero-width space is meant to part words; the modifier apostrophe U+02BC counts with the other apostrophes; the
-// fraction slash joins two numbers.
+// A zero-width space separates words. The modifier apostrophe U+02BC is treated like other apostrophes. The fraction
+// slash joins two numbers.
 const SEPARATOR = /[\u200b\u02bc\u2044]/;
-// Beside marks: jamo that complete a syllable, and the half-width voicing signs of kana.
+// In addition to marks: jamo that complete a syllable, and the half-width voicing signs of kana.
 const EXTEND = /[\p{M}\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u1160-\u11ff\ud7b0-\ud7ff\uff9e\uff9f]/u;
 const LETTER_OR_NUMBER = /[\p{L}\p{N}]/u;
 const UNSPACED =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
-// They decompose into two numbers, which would join those around them.
+// Vulgar fractions decompose into two numbers, which would join adjacent numbers.
 const VULGAR_FRACTION = /[\u00bc-\u00be\u2150-\u215f\u2189]/;
 const REGIONAL = /\p{Regional_Indicator}/u;
-// Extended_Pictographic holds places for the emoji of coming Unicode versions, so that they need no newer runtime.
+// Extended_Pictographic includes code points reserved for future emoji, so that no newer runtime is needed.
 const SYMBOL = /[\p{Sm}\p{Sc}\p{So}\p{Co}\p{Extended_Pictographic}]/u;
 const ASCII = /[\0-\x7f]/;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { instructs, MARKS, prefers, readTraits } from './traits.ts';
+import { hasInstruction, hasPreference, MARKS, readTraits } from './traits.ts';
 
 const asks = (text: string) => (readTraits(text, []).marks & MARKS.question) !== 0;
 
-describe('who speaks', () => {
+describe('the speaker', () => {
   it.each([
     ['Ann: hello', 'Ann'],
     ['Ann Lee-Smith: hello', 'Ann Lee-Smith'],
@@ -25,9 +25,9 @@ describe('who speaks', () => {
     [['health', 'role:Dr. Ann Lee: on call', 'role:user'], 'Dr. Ann Lee: on call'],
     [['role: '], 'Note'],
     [['roles', 'user'], 'Note'],
-  ])('with the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
+  ])('given the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
 
-  it('is the same however the name is written', () => {
+  it('is independent of case and accents of the name', () => {
     expect(readTraits('JOSÉ: a', []).speaker).toBe(readTraits('Jose: b', []).speaker);
     expect(readTraits('Jose: a', []).speaker).not.toBe(readTraits('Ann: a', []).speaker);
     expect(readTraits('a', ['role:jose']).speaker).toBe(readTraits('Jose: b', []).speaker);
@@ -35,7 +35,7 @@ describe('who speaks', () => {
   });
 });
 
-describe('a text that asks', () => {
+describe('a question', () => {
   it.each([
     'Where is it?',
     'Where is it? ',
@@ -47,18 +47,19 @@ describe('a text that asks', () => {
     'Where is it? [a] [b] ',
   ])('ends in a question mark: %j', (text) => expect(asks(text)).toBe(true));
 
-  it.each(['It is here.', 'Where? Here.', 'a ? b', '', 'first; second;'])('is not %j', (text) =>
-    expect(asks(text)).toBe(false),
+  it.each(['It is here.', 'Where? Here.', 'a ? b', '', 'first; second;'])(
+    'does not end in a question mark: %j',
+    (text) => expect(asks(text)).toBe(false),
   );
 
-  it('is told of a megabyte as of a line', () => {
+  it('is detected in a text of one megabyte', () => {
     expect(asks(`${'[ '.repeat(500_000)}?`)).toBe(true);
     expect(asks('?['.repeat(500_000))).toBe(false);
   });
 });
 
-describe('a text', () => {
-  it('may ask, instruct and state a preference at once', () => {
+describe('readTraits', () => {
+  it('combines question, instruction and preference', () => {
     const { question, instruction, preference } = MARKS;
     expect(readTraits('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
     expect(readTraits('Always take the train. I prefer that. Clear?', []).marks).toBe(
@@ -68,7 +69,7 @@ describe('a text', () => {
   });
 });
 
-describe('an instruction that stands', () => {
+describe('a lasting instruction', () => {
   it.each([
     'Always put units behind numbers.',
     'user: never call me before nine',
@@ -77,7 +78,7 @@ describe('an instruction that stands', () => {
     'Notes:\n- Never use tabs',
     'From now on I eat no meat.',
     'Give me short answers whenever I ask about code.',
-  ])('is given by %j', (text) => expect(instructs(text)).toBe(true));
+  ])('is contained in %j', (text) => expect(hasInstruction(text)).toBe(true));
 
   it.each([
     'I always lose my keys.',
@@ -87,10 +88,10 @@ describe('an instruction that stands', () => {
     'Always been a fan of jazz.',
     'I prefer trains to planes',
     '',
-  ])('is not given by %j', (text) => expect(instructs(text)).toBe(false));
+  ])('is not contained in %j', (text) => expect(hasInstruction(text)).toBe(false));
 
-  it('is looked for where a text begins', () => {
-    expect(instructs(`${'It went on. '.repeat(40)}Never share it.`)).toBe(false);
+  it('is detected only at the beginning of a text', () => {
+    expect(hasInstruction(`${'It went on. '.repeat(40)}Never share it.`)).toBe(false);
   });
 });
 
@@ -102,7 +103,7 @@ describe('a preference', () => {
     'Ann prefers tea.',
     'Ann would rather stay at home.',
     'The user always wants a summary first.',
-  ])('is stated by %j', (text) => expect(prefers(text)).toBe(true));
+  ])('is stated by %j', (text) => expect(hasPreference(text)).toBe(true));
 
   it.each([
     'Always answer in French.',
@@ -110,5 +111,5 @@ describe('a preference', () => {
     'What would you rather do?',
     'We saw her once.',
     '',
-  ])('is not stated by %j', (text) => expect(prefers(text)).toBe(false));
+  ])('is not stated by %j', (text) => expect(hasPreference(text)).toBe(false));
 });

@@ -1,11 +1,11 @@
 import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import { fold } from './fold.ts';
 
-/** What ranking needs to know of a text besides its terms. */
+/** Properties of a text that ranking uses in addition to its terms. */
 export interface Traits {
-  /** Who speaks, as a tag says, or else what stands before the first colon; empty where neither names anybody. */
+  /** The speaker named by a tag, or else the text before the first colon; empty if there is none. */
   speakerName: string;
-  /** A number that stands for the name, however it is cased or accented; NO_SPEAKER where there is none. */
+  /** A number for the speaker, independent of case and accents; NO_SPEAKER if there is none. */
   speaker: number;
   /** Bits of `MARKS`. */
   marks: number;
@@ -15,39 +15,39 @@ export interface Traits {
 export const MARKS = {
   /** The text ends with a question mark, of any script. */
   question: 1,
-  /** The text begins with an instruction that stands. */
+  /** The text begins with a lasting instruction. */
   instruction: 2,
   /** The text begins with a preference. */
   preference: 4,
 } as const;
 
-/** Longest name of a speaker, in UTF-16 units. */
+/** Maximum length of a speaker's name in UTF-16 units. */
 const MAX_NAME_CHARS = 40;
 const NAME = new RegExp(`^[\\p{L}\\p{N}][^\\n:：.?!,;]{0,${MAX_NAME_CHARS - 1}}(?=[:：]\\s)`, 'u');
-/** A question mark of any script that nothing follows but what closes it, and remarks in brackets. */
-const ASKS = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s]*(?:\[[^[\]]*\]\s*)*$/u;
+/** A question mark of any script, followed only by closing punctuation and remarks in brackets. */
+const QUESTION_END = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s]*(?:\[[^[\]]*\]\s*)*$/u;
 
-/** UTF-16 units that are looked at, from the end or the beginning: a long text says "never" somewhere. */
-const LOOKED_AT = 400;
+/** Maximum UTF-16 units that are examined at the beginning or the end. A long text contains "never" somewhere. */
+const MAX_EXAMINED_CHARS = 400;
 
-/** What a tag begins with that says who speaks, such as `role:user`; messages of `@memoryd/client` have it. */
+/** Prefix of a tag that names the speaker, such as `role:user`; `@memoryd/client` adds these tags to messages. */
 export const ROLE_TAG = 'role:';
 
 export function readTraits(text: string, tags: readonly string[]): Traits {
-  const name = roleIn(tags) || getLabel(text);
+  const name = findRole(tags) || getLabel(text);
   return {
     speakerName: name,
-    speaker: name === '' ? NO_SPEAKER : nameNumber(name),
+    speaker: name === '' ? NO_SPEAKER : hashName(name),
     marks: getMarks(text),
   };
 }
 
-/** The name that a text begins with, before a colon; empty where it begins with none. */
+/** Returns the name before a colon at the beginning of a text; empty if there is none. */
 export function getLabel(text: string): string {
   return NAME.exec(text.slice(0, MAX_NAME_CHARS + 2))?.[0] ?? '';
 }
 
-function roleIn(tags: readonly string[]): string | undefined {
+function findRole(tags: readonly string[]): string | undefined {
   return tags
     .find((tag) => tag.startsWith(ROLE_TAG))
     ?.slice(ROLE_TAG.length)
@@ -55,35 +55,35 @@ function roleIn(tags: readonly string[]): string | undefined {
 }
 
 function getMarks(text: string): number {
-  const question = ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0;
-  const instruction = instructs(text) ? MARKS.instruction : 0;
-  return question | instruction | (prefers(text) ? MARKS.preference : 0);
+  const question = QUESTION_END.test(text.slice(-MAX_EXAMINED_CHARS)) ? MARKS.question : 0;
+  const instruction = hasInstruction(text) ? MARKS.instruction : 0;
+  return question | instruction | (hasPreference(text) ? MARKS.preference : 0);
 }
 
-/** From 1 (FNV-1a, Fowler, Noll and Vo). */
-function nameNumber(name: string): number {
+/** Returns a hash of a name, at least 1 (FNV-1a, Fowler, Noll and Vo). */
+function hashName(name: string): number {
   let number = 0x811c9dc5;
   for (const unit of fold(name)) number = Math.imul(number ^ (unit.codePointAt(0) as number), 0x01000193);
   return number >>> 0 || 1;
 }
 
-/** What "always" and "never" begin besides an instruction: news, thanks and cheers. */
-const NO_INSTRUCTION =
+/** Words after "always" and "never" that show something other than an instruction: news, thanks and cheers. */
+const NOT_INSTRUCTION =
   'an?|the|been|had|saw|was|were|here|there|up|mind|again|too|so|in|at|on|happy|glad|good|great|nice|say|give';
-const INSTRUCTS = new RegExp(
-  `(?:^|[.!?:\\n])["'”’)*\\s-]{0,8}(?:please,? )?(?:always|never)\\s(?!(?:${NO_INSTRUCTION})\\b)\\w`,
+const INSTRUCTION = new RegExp(
+  `(?:^|[.!?:\\n])["'”’)*\\s-]{0,8}(?:please,? )?(?:always|never)\\s(?!(?:${NOT_INSTRUCTION})\\b)\\w`,
   'i',
 );
-const INSISTS = /\b(?:from now on|when(?:ever)? I ask)\b/i;
-const PREFERS = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather|(?:always|never) wants?)\b/i;
+const LASTING_REQUEST = /\b(?:from now on|when(?:ever)? I ask)\b/i;
+const PREFERENCE = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather|(?:always|never) wants?)\b/i;
 
-/** Whether a text says what is to be done from now on. In English alone. */
-export function instructs(text: string): boolean {
-  const beginning = text.slice(0, LOOKED_AT);
-  return INSTRUCTS.test(beginning) || INSISTS.test(beginning);
+/** Whether a text contains a lasting instruction. English only. */
+export function hasInstruction(text: string): boolean {
+  const beginning = text.slice(0, MAX_EXAMINED_CHARS);
+  return INSTRUCTION.test(beginning) || LASTING_REQUEST.test(beginning);
 }
 
-/** Whether a text says what somebody likes better. In English alone. */
-export function prefers(text: string): boolean {
-  return PREFERS.test(text.slice(0, LOOKED_AT));
+/** Whether a text states a preference. English only. */
+export function hasPreference(text: string): boolean {
+  return PREFERENCE.test(text.slice(0, MAX_EXAMINED_CHARS));
 }

@@ -1,5 +1,5 @@
 import { stemmer as porter } from 'stemmer';
-import { fold, ownCopy } from './fold.ts';
+import { copyString, fold } from './fold.ts';
 import {
   ENGLISH,
   getEvidence,
@@ -12,26 +12,29 @@ import {
   stopWordIn,
 } from './languages.ts';
 
-/** One place in an index. `counts`: it tells what a text is about, and so takes part in scores and lengths. */
+/** An index term. `counts` is true for a term about the topic of a text; only these affect scores and lengths. */
 export interface Term {
   readonly text: string;
   readonly counts: boolean;
 }
 
-/** Begins the terms that stems in languages other than English are, so that no English word is taken for one. */
-const FOREIGN_STEM = '~';
+/** Prefix of stems in languages other than English, so that they differ from English words. */
+const FOREIGN_STEM_PREFIX = '~';
 
-/** A written word with its terms, and what it is in the languages that the text around it may be in. */
+/** A word with its terms, and its properties in the languages that the text may be in. */
 export class Word {
   /**
-   * The word itself, folded and stemmed in the language of its script, English for Latin letters; then its parts where
-   * a change of case or between letters and digits shows some (`fooBar`, `5pm`). Whether they count is said for a text
-   * in English.
+   * The word itself, folded and stemmed in the language of its script, which is English for Latin letters. Then its
+   * parts, if changes of case or between letters and digits separate some (`fooBar`, `5pm`). Whether they count applies
+   * to a text in English.
    */
   readonly terms: readonly Term[];
-  /** Languages of which it is evidence. */
+  /** Languages that the word is evidence of. */
   readonly evidence: LanguageSet;
-  /** Languages other than English in which it can be stemmed; none for words with digits, in parts, or of other scripts. */
+  /**
+   * Languages other than English in which the word can be stemmed; none for words with digits, in parts, or of other
+   * scripts.
+   */
   readonly stemmedIn: LanguageSet;
   readonly #stopWordIn: LanguageSet;
   readonly #written: string;
@@ -40,7 +43,7 @@ export class Word {
   constructor(written: string) {
     const folded = fold(written).slice(0, MAX_WORD_CHARS);
     const whole = toTerm(folded);
-    const pieces = parts(written).map(fold);
+    const pieces = splitIntoParts(written).map(fold);
     this.terms = [whole, ...pieces.filter((piece) => !SINGLE_LETTER.test(piece)).map(toTerm)].filter(
       (term) => term.text !== '',
     );
@@ -55,13 +58,13 @@ export class Word {
     return (this.#stopWordIn & languages) === NO_LANGUAGE;
   }
 
-  /** The term that its stem in a language of `stemmedIn` is. */
+  /** Returns the term for the stem in a language of `stemmedIn`. */
   foreignStem(language: number): string {
-    return (this.#stems[language] ??= FOREIGN_STEM + stemIn(language, this.#written));
+    return (this.#stems[language] ??= FOREIGN_STEM_PREFIX + stemIn(language, this.#written));
   }
 }
 
-/** Longest word that is kept whole, in UTF-16 units. */
+/** Maximum length of a word in UTF-16 units; longer words are cut into pieces. */
 export const MAX_WORD_CHARS = 64;
 
 const MIN_STEMMED_CHARS = 3;
@@ -73,7 +76,7 @@ export function toWord(written: string): Word {
   if (written.length > MAX_CACHED_CHARS) return new Word(written);
   let word = cache.get(written);
   if (word === undefined) {
-    const copy = ownCopy(written);
+    const copy = copyString(written);
     word = new Word(copy);
     if (cache.size >= CACHE_ENTRIES) cache.clear();
     cache.set(copy, word);
@@ -81,7 +84,7 @@ export function toWord(written: string): Word {
   return word;
 }
 
-/** Lower case with accents; the dot that a Turkish capital leaves over its i is none. */
+/** Converts to lower case with accents, and removes the dot that a capital Turkish İ leaves over the i. */
 function lowerCase(word: string): string {
   return word.normalize('NFC').toLowerCase().replaceAll('i\u0307', 'i');
 }
@@ -92,8 +95,10 @@ const BORDER = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})|(?<=\p{L})(
 
 const WITHOUT_PARTS = /^[A-Z]?[a-z]*$/;
 
-/** Several groups of digits show a key or a digest, whose pieces mean nothing. */
-function parts(word: string): string[] {
+/**
+ * Returns the parts of a compound word. Several groups of digits suggest a key or a digest, whose parts mean nothing.
+ */
+function splitIntoParts(word: string): string[] {
   if (WITHOUT_PARTS.test(word)) return [];
   if ((word.match(DIGITS)?.length ?? 0) > 1) return [];
   const pieces = word.normalize('NFC').split(BORDER);
@@ -103,7 +108,7 @@ function parts(word: string): string[] {
 const PLAIN = /^[a-z]{3,}$/;
 const LEADING_ZEROS = /^0+(?=[0-9]+$)/;
 
-/** Stop words stay unstemmed, or "his" would be found as "hi". */
+/** Stop words are not stemmed; otherwise "his" would match "hi". */
 function toTerm(folded: string): Term {
   const counts = (stopWordIn(folded) & languageSet(ENGLISH)) === NO_LANGUAGE;
   return { text: counts ? stem(folded) : folded, counts };

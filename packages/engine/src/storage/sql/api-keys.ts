@@ -4,17 +4,17 @@ import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** The property that counts what was done to keys. */
+/** Property with the number of changes to keys. */
 const KEY_CHANGES = 'key_changes';
 
-/** The property that is there while callers on the machine itself need no key, though there are keys. */
+/** Property that exists while loopback callers need no key although keys exist. */
 const LOOPBACK_OPEN = 'loopback_open';
 
 const COLUMNS =
   raw(`id, namespace, user_id AS "userId", agent_id AS "agentId", scope, name, digest, created_at AS "createdAt", expires_at AS "expiresAt",
   last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`);
 
-/** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
+/** See `KeyStore.read`. A change between the two queries is read again next time, because `changes` is read first. */
 export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeySnapshot | undefined> {
   const changes = Number((await getProperty(queries, KEY_CHANGES)) ?? 0);
   if (changes === seen) return undefined;
@@ -23,7 +23,7 @@ export async function readKeys(queries: Queries, seen: number | undefined): Prom
   return { keys, changes, isLoopbackOpen };
 }
 
-/** See `KeyStore.add`. The transaction has the keys for itself. */
+/** See `KeyStore.add`. The transaction must hold the lock of the keys. */
 export async function addKey(queries: Queries, key: StoredKey): Promise<boolean> {
   if ((await count(queries, sql`api_key`)) >= LIMITS.keys) return false;
   await queries.run(sql`
@@ -41,7 +41,7 @@ export async function openLoopback(queries: Queries): Promise<void> {
   await noteChange(queries);
 }
 
-/** See `KeyStore.noteUse`. */
+/** See `KeyStore.recordUse`. */
 export async function noteKeyUse(queries: Queries, id: string, at: number): Promise<void> {
   await queries.run(sql`
     UPDATE api_key SET last_used_at = CAST(${at} AS bigint)
@@ -55,7 +55,7 @@ export async function revokeKey(queries: Queries, id: string, at: number): Promi
   return revoked > 0;
 }
 
-/** See `KeyStore.importAll`. The transaction has the keys for itself. */
+/** See `KeyStore.importAll`. The transaction must hold the lock of the keys. */
 export async function importKeys(queries: Queries, { keys, changes, isLoopbackOpen }: KeySnapshot): Promise<void> {
   const records = queries.dialect.records(
     'key',
@@ -89,7 +89,7 @@ export async function importKeys(queries: Queries, { keys, changes, isLoopbackOp
       WHERE CAST(property.value AS integer) < CAST(excluded.value AS integer)`);
 }
 
-/** Deletes the keys of a namespace; that there were some stays known. */
+/** Deletes the keys of a namespace. The change counter still shows that keys existed. */
 export async function deleteKeys(queries: Queries, namespace: string): Promise<void> {
   const deleted = await queries.run(sql`DELETE FROM api_key WHERE namespace = ${namespace}`);
   if (deleted > 0) await noteChange(queries);

@@ -8,7 +8,7 @@ import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, sql } from './sql.ts';
 
-/** Takes expired memories out of the tiers and out of recall; rows and texts stay. See `Storage.evictExpired`. */
+/** Evicts expired memories; rows and texts stay. See `Storage.evictExpired`. */
 export async function evictExpired(
   transaction: Transaction,
   run: RunRef,
@@ -24,7 +24,7 @@ export async function evictExpired(
   return { count: expired.length, more: expired.length === limit };
 }
 
-/** Takes memories out of a tier, as far as they are in it. See `Storage.evictExcess`. */
+/** Evicts the given memories that are still in the tier. See `Storage.evictExcess`. */
 export async function evictExcess(
   transaction: Transaction,
   run: RunRef,
@@ -58,7 +58,7 @@ async function evict(
   );
 }
 
-/** Notes when memories were evicted, or that they are not, and their duplicates with them, which they stand for. */
+/** Sets or clears the eviction time of memories and of the duplicates merged into them. */
 export async function setEvicted(
   transaction: Transaction,
   namespace: string,
@@ -79,10 +79,10 @@ export async function setEvicted(
   );
 }
 
-/** Memories that one transaction erases, so that other writers get their turn. */
-const ERASED_AT_ONCE = 50;
+/** Maximum memories that one transaction deletes, so that other writers are not blocked for long. */
+const MAX_DELETED_AT_ONCE = 50;
 
-/** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */
+/** Deletes memories evicted before `until`, and records of runs as old. See `Storage.clearArchive`. */
 export async function clearArchive(
   transaction: Transaction,
   run: RunRef,
@@ -90,9 +90,9 @@ export async function clearArchive(
   limit: number,
 ): Promise<StepResult> {
   await assertRunning(transaction, run);
-  const most = Math.min(limit, ERASED_AT_ONCE);
-  const count = await eraseEvicted(transaction, run.namespace, until, most);
-  if (count === most) return { count, more: true };
+  const batchLimit = Math.min(limit, MAX_DELETED_AT_ONCE);
+  const count = await eraseEvicted(transaction, run.namespace, until, batchLimit);
+  if (count === batchLimit) return { count, more: true };
   const dropped = await dropRecords(transaction, run, until, limit - count);
   return { count: count + dropped, more: count + dropped >= limit };
 }
@@ -106,11 +106,11 @@ async function eraseEvicted(
   const evicted = await transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
     SELECT id, merged_into AS "mergedInto" FROM memory ${transaction.dialect.indexedBy('memory_evicted')}
     WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`);
-  await eraseGroups(transaction, namespace, evicted, { keepsOwn: true });
+  await eraseGroups(transaction, namespace, evicted, { keepOwnText: true });
   return evicted.length;
 }
 
-/** Drops changes of old runs, oldest first, and each run with the last of its changes. */
+/** Deletes changes of old runs, oldest run first. A run is deleted with its last change. */
 async function dropRecords(
   transaction: Transaction,
   { namespace, no }: RunRef,

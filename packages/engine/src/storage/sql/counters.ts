@@ -6,7 +6,7 @@ import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** So many memories more in a tier of a namespace, or fewer. */
+/** A change of the number of memories in a tier; negative for removals. */
 interface TierChange {
   namespace: string;
   tier: Tier;
@@ -17,8 +17,8 @@ const TIER_COLUMNS = { namespace: 'text', tier: 'text', count: 'bigint' } as con
 const ADD_TIERS = sql`ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`;
 
 /**
- * Adds to the kept counts of tiers. To be called by whatever lets memories into a tier or takes them out: storing,
- * forgetting, promotion, merging, setting free, evicting, and taking these back.
+ * Updates the stored tier counts. Every write that moves memories into or out of a tier must call it: storing,
+ * forgetting, promoting, merging, detaching duplicates, evicting, and undoing these.
  */
 export async function countTiers(queries: Queries, changes: readonly TierChange[]): Promise<void> {
   const sums = new Map<string, TierChange>();
@@ -29,7 +29,7 @@ export async function countTiers(queries: Queries, changes: readonly TierChange[
   await queries.insert('tier_count', TIER_COLUMNS, inOrder(sums), ADD_TIERS);
 }
 
-/** Memories of a tier, those included that are hidden only by their expiry. */
+/** Returns the number of memories in a tier, including expired ones that are not evicted yet. */
 export async function getCount(queries: Queries, namespace: string, tier: Tier): Promise<number> {
   const found = await queries.row<{ count: number }>(
     sql`SELECT CAST(coalesce(sum(count), 0) AS bigint) AS count FROM tier_count
@@ -38,20 +38,20 @@ export async function getCount(queries: Queries, namespace: string, tier: Tier):
   return found?.count ?? 0;
 }
 
-/** Returns values by their keys in one order for all, so that two transactions wait for each other in one direction. */
+/** Returns the values sorted by key. The fixed lock order prevents deadlocks between transactions. */
 export function inOrder<T>(values: ReadonlyMap<string, T>): T[] {
   return [...values].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value);
 }
 
-/** So much more that clients gave a user of a namespace, or none, or less. */
+/** A change of the usage of a user; `userId` is empty for memories without a user. */
 interface UsageChange extends Quota {
   namespace: string;
   userId: string;
 }
 
 /**
- * Adds to what namespaces and users are counted to use. To be called by whatever keeps or erases what clients gave: storing,
- * updating, importing and erasing.
+ * Updates the stored usage of namespaces and users. Every write that adds or deletes client texts must call it:
+ * storing, updating, importing and deleting.
  */
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
   const sums = new Map<string, UsageChange>();
@@ -73,7 +73,7 @@ const USAGE_COLUMNS = { namespace: 'text', user_id: 'text', memories: 'bigint', 
 const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
   memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes`;
 
-/** What rows of `memory m` count for, all together. */
+/** Columns with the total usage of rows of `memory m`. */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,
   CAST(coalesce(sum(
     CASE WHEN m.revision > coalesce(m.distilled_revision, 0) THEN octet_length(m.content) ELSE 0 END
@@ -82,8 +82,8 @@ export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memo
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal AND h.revision > coalesce(m.distilled_revision, 0)), 0)
       ELSE 0 END), 0) AS bigint) AS bytes`);
 
-/** The usage of some memories, by user. */
-export function takenByMemories(
+/** Returns the usage of memories, by user. */
+export function readUsage(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
@@ -93,7 +93,7 @@ export function takenByMemories(
     WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} GROUP BY m.user_id`);
 }
 
-/** Adds to the access counts of memories that still exist, up to the most that is counted. */
+/** Adds to the access counts of memories that still exist, up to `LIMITS.counted`. */
 export async function recordAccess(queries: Queries, accesses: readonly MemoryAccess[]): Promise<void> {
   const { dialect } = queries;
   const records = dialect.records(
@@ -102,19 +102,19 @@ export async function recordAccess(queries: Queries, accesses: readonly MemoryAc
     accesses,
   );
   const { least, greatest } = dialect;
-  // In one order for all, so that two processes that write of the same memories wait for each other in one direction.
+  // The fixed lock order prevents deadlocks between processes that update the same memories.
   await queries.run(sql`
     INSERT INTO memory_access (namespace, ordinal, count, last_at)
-    SELECT a.namespace, a.ordinal, ${least}(sum(a.count), ${LIMITS.counted}), max(a.at)
+    SELECT a.namespace, a.ordinal, ${least}(sum(a.count), ${LIMITS.counterValue}), max(a.at)
     FROM ${records} CROSS JOIN memory m WHERE m.namespace = a.namespace AND m.ordinal = a.ordinal
     GROUP BY a.namespace, a.ordinal ORDER BY a.namespace, a.ordinal
     ON CONFLICT ${dialect.memoryKey} DO UPDATE SET
-      count = ${least}(CAST(memory_access.count AS bigint) + excluded.count, ${LIMITS.counted}),
+      count = ${least}(CAST(memory_access.count AS bigint) + excluded.count, ${LIMITS.counterValue}),
       last_at = ${greatest}(memory_access.last_at, excluded.last_at)`);
 }
 
-/** Takes away uses that a memory gained, and their time where none was later. */
-export async function takeAccess(
+/** Subtracts uses that a memory gained from a merge, and restores the time of last access unless it changed since. */
+export async function subtractAccess(
   queries: Queries,
   namespace: string,
   ordinal: number,

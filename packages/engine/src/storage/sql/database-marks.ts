@@ -3,45 +3,45 @@ import { DamagedDatabase, fromJson } from '../damage.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Finds a `ModelInUse`. */
+/** Selects the `ModelInUse`. */
 export const MODEL_IN_USE = 'SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use';
 
-/** The model in use, once there has been one. */
+/** Returns the model in use, or undefined if no model was ever used. */
 export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
   return queries.row<ModelInUse>(raw(MODEL_IN_USE));
 }
 
 /**
- * The property that tells up to which entry a change of the model in use has come; there while it is not done. What
- * follows may lack the model's vectors and not wait for them yet.
+ * Property with the progress of a model change: the last entry that was processed. It exists only during the change.
+ * Later entries may lack vectors of the new model without being queued for embedding.
  */
 export const CHANGED_UNTIL = 'model_changed_until';
 
-/** A place in the order of entries. */
+/** A position in the order of index entries. */
 export interface ChangedUntil {
   namespace: string;
   ordinal: number;
 }
 
-/** How far a change of the model has come; undefined where none is under way. */
+/** Returns the progress of a model change, or undefined if none is running. */
 export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
-  const kept = await getProperty(queries, CHANGED_UNTIL);
-  return kept === undefined ? undefined : fromJson<ChangedUntil>(kept);
+  const value = await getProperty(queries, CHANGED_UNTIL);
+  return value === undefined ? undefined : fromJson<ChangedUntil>(value);
 }
 
-/** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */
+/** The current embedding model. `dimensions` is null until it has produced a vector. */
 export interface ModelInUse {
   number: number;
   modelId: string;
   dimensions: number | null;
 }
 
-/** Returns what is noted of a database under a name; undefined where nothing is. */
+/** Returns the value of a database property, or undefined if it is not set. */
 export async function getProperty(queries: Pick<Queries, 'row'>, name: string): Promise<string | undefined> {
   return (await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${name}`))?.value;
 }
 
-/** Notes something in place of what was noted under a name. */
+/** Sets a database property. */
 export async function setProperty(queries: Queries, name: string, value: string): Promise<void> {
   await queries.run(sql`
     INSERT INTO property (name, value) VALUES (${name}, ${value})
@@ -53,8 +53,8 @@ export async function deleteProperty(queries: Queries, name: string): Promise<vo
 }
 
 /**
- * Takes or renews a lease. See `Lease.acquire`. One that ends further ahead than any holder asks for was left by a
- * clock that has since been set back, and is taken over.
+ * Takes or renews a lease. See `Lease.acquire`. A lease that ends later than any holder could request was written
+ * before the clock was set back, so it is taken over.
  */
 export async function acquireLease(
   queries: Queries,
@@ -73,32 +73,36 @@ export async function acquireLease(
   return taken?.fence ?? null;
 }
 
-/** Gives a lease up. The row stays, since fences must not begin again. */
+/** Releases a lease. The row stays, because fences must never decrease. */
 export async function releaseLease(queries: Queries, name: string, holder: string): Promise<void> {
   await queries.run(sql`UPDATE lease SET holder = '', ends_at = 0 WHERE name = ${name} AND holder = ${holder}`);
 }
 
-/** Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. No other can take it until the transaction ends. */
+/**
+ * Throws UNAVAILABLE if another holder has taken the lease since this fence was issued. Until the transaction ends,
+ * nobody else can take the lease.
+ */
 export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
   const present = await queries.row<{ fence: number }>(
     sql`SELECT fence FROM lease WHERE name = ${name} ${queries.dialect.forShare}`,
   );
-  if (present?.fence !== fence) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
+  if (present?.fence !== fence)
+    throw new MemoryError('UNAVAILABLE', 'another process has taken over the lease; this one must stop the run');
 }
 
 /** See `Storage.secret`. */
 export async function secret(queries: Queries): Promise<string> {
   const value = await getProperty(queries, 'secret');
-  if (typeof value !== 'string') throw new DamagedDatabase('the secret that seals cursors is missing');
+  if (typeof value !== 'string') throw new DamagedDatabase('the secret for cursors is missing');
   return value;
 }
 
 const MIGRATING_FROM = 'migrating_from';
 
-/** See `Storage.beginMigration`. No memory is stored until the transaction ends. */
+/** See `Storage.beginMigration`. The transaction must block stores until it ends. */
 export async function beginMigration(queries: Queries, from: string): Promise<boolean> {
   if ((await getProperty(queries, MIGRATING_FROM)) === from) return true;
-  if (await keepsAnything(queries)) return false;
+  if (await hasData(queries)) return false;
   await setProperty(queries, MIGRATING_FROM, from);
   return true;
 }
@@ -115,25 +119,25 @@ export function endMigration(queries: Queries): Promise<void> {
 
 const TABLES = ['memory', 'consolidation_run', 'declined_group', 'quota', 'api_key'];
 
-async function keepsAnything(queries: Queries): Promise<boolean> {
+async function hasData(queries: Queries): Promise<boolean> {
   const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
   const found = await queries.row<{ any: boolean | number }>(sql`SELECT ${raw(any)} AS any`);
   return Boolean(found?.any);
 }
 
-/** Writes a time and so many characters, to show that the database can be written. See `Storage.probe`. */
+/** Tests that the database is writable by writing a time and `chars` characters. See `Storage.probe`. */
 export function probe(transaction: Queries, now: number, chars: number): Promise<void> {
   return setProperty(transaction, 'probed_at', `${now}${' '.repeat(chars)}`);
 }
 
 const BACKED_UP_AT = 'backed_up_at';
 
-/** See `Storage.noteBackup`. */
-export function noteBackup(transaction: Queries, at: number): Promise<void> {
+/** See `Storage.recordBackup`. */
+export function recordBackup(transaction: Queries, at: number): Promise<void> {
   return setProperty(transaction, BACKED_UP_AT, String(at));
 }
 
-/** Returns when the last backup was noted; null where none was. */
+/** Returns the time of the last recorded backup, or null if there is none. */
 export async function lastBackup(queries: Queries): Promise<number | null> {
   const at = await getProperty(queries, BACKED_UP_AT);
   return at === undefined ? null : Number(at);

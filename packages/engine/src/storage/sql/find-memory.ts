@@ -3,16 +3,16 @@ import { belongsTo } from '../../core/owner.ts';
 import type { MemoryChange } from '../../ports/storage-memories.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
-import type { Labelled } from './memory-rows.ts';
+import type { MemoryAttributes } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** A memory that a write changes, with its namespace. */
+/** A memory that a write changes, with its namespace and owner. */
 export interface FoundMemory extends Target, Owner {
   namespace: string;
 }
 
-/** What erasing has to know of a memory. Its text is left out, since the texts of many may be too long together. */
+/** The fields needed to delete a memory. The text is omitted, because the texts of many memories may be too large. */
 export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
@@ -22,7 +22,7 @@ const ERASABLE_COLUMNS =
 
 const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
 
-/** Returns a condition: the rows of a memory and, where it was merged, of the memory that it was merged into. */
+/** Returns a condition: the memory itself or the survivor that it was merged into. */
 export function selfOrSurvivor(namespace: string, id: string): Sql {
   return sql`namespace = ${namespace}
     AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
@@ -57,7 +57,7 @@ export async function findRemainingDuplicates(
   return remaining.map((memory) => memory.id);
 }
 
-/** Returns those of some memories that exist. */
+/** Returns the given memories that exist. */
 export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
   return queries.rows<Erasable>(sql`
     SELECT ${ERASABLE_COLUMNS} FROM memory m
@@ -83,24 +83,23 @@ export async function findGroups(
   );
 }
 
-/** Whether a memory counts in its tier. */
+/** Returns true if the memory counts in its tier. */
 export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInto' | 'evictedAt'>): boolean {
   return mergedInto === null && evictedAt === null;
 }
 
-/** Returns what filters find a memory by. */
-export function toLabelled({ namespace, ordinal, tags, metadata }: Erasable): Labelled {
+export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasable): MemoryAttributes {
   return { namespace, ordinal, tags: fromJson<string[]>(tags), metadata: fromJson<Metadata>(metadata) };
 }
 
-/** What a write has to know of the memory that it changes. */
+/** The fields of a memory that a write needs. */
 export interface Target {
   ordinal: number;
   id: string;
   tier: Tier;
   version: number;
   revision: number;
-  /** The revision of the last text that consolidation gave it; null where it never did. */
+  /** Revision of the last text that consolidation wrote; null if it wrote none. */
   distilledRevision: number | null;
   expiresAt: number | null;
   evictedAt: number | null;
@@ -111,17 +110,17 @@ export interface Target {
   metadata: string;
 }
 
-/** What a change of a memory comes to. */
+/** The effects of a change to a memory. */
 export interface UpdatePlan {
-  /** The text that it gets; undefined where it keeps its own. */
+  /** Undefined if the text does not change. */
   newText: string | undefined;
   newExpiry: boolean;
   newMetadata: boolean;
-  /** Whether it is a hidden duplicate that becomes a memory of its own, since it has another text or other metadata. */
+  /** True if a hidden duplicate must be detached, because its text or metadata differs now. */
   leavesGroup: boolean;
 }
 
-/** What a change of a memory would do, or why it is not made. */
+/** Returns the effects of a change, or the reason why it is rejected. */
 export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
   if (!belongsTo(target, change.of ?? {}) || isHidden(target, change.at)) return 'unknown';
   if (!isCurrent(target, change.ifVersions)) return 'stale';
@@ -132,16 +131,16 @@ export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePla
   return { newText, newExpiry, newMetadata, leavesGroup };
 }
 
-/** Whether one memory may be kept as a correction of another: each names one that it corrects at most. */
-export function mayCorrect(right: Target, wrong: Target): boolean {
-  return right.ordinal !== wrong.ordinal && right.supersedes === null;
+/** Returns true if one memory may supersede another. A memory supersedes at most one. */
+export function canSupersede(superseding: Target, superseded: Target): boolean {
+  return superseding.ordinal !== superseded.ordinal && superseding.supersedes === null;
 }
 
 function isHidden(target: Target, now: number): boolean {
   return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
 }
 
-/** Whether a caller who has seen `versions` may write: any of them is the present one, or none was named. */
+/** Returns true if the current version is in `versions`, or if no versions are given. */
 export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
   return versions === undefined || versions.includes(target.version);
 }

@@ -1,9 +1,9 @@
-import { belongsTo, groupedByOwner } from '../../core/owner.ts';
+import { belongsTo, groupByOwner } from '../../core/owner.ts';
 import type { ForgetSelection } from '../../ports/storage-memories.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { deleteKeys } from './api-keys.ts';
-import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
-import { countTiers, countUsage, takenByMemories } from './counters.ts';
+import { getSupersededIds, indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
+import { countTiers, countUsage, readUsage } from './counters.ts';
 import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
 import {
   type Erasable,
@@ -13,15 +13,15 @@ import {
   findRemainingDuplicates,
   isCurrent,
   isInTier,
-  toLabelled,
+  toMemoryAttributes,
 } from './find-memory.ts';
 import { removeAttributes } from './memory-rows.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
-import { decline, leaveDistilled } from './semantic-sources.ts';
+import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
-const FORGET_AT_ONCE = 100;
+/** Maximum memories that one transaction of a bulk forget deletes, so that other writers are not blocked for long. */
+const MAX_FORGOTTEN_AT_ONCE = 100;
 
 type Forgotten =
   | {
@@ -35,7 +35,7 @@ type Forgotten =
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/** Removes a memory. The transaction has the namespace for itself. See `Storage.forget`. */
+/** Forgets a memory. The transaction must hold the lock of the namespace. See `Storage.forget`. */
 export async function forget(
   transaction: Transaction,
   namespace: string,
@@ -47,39 +47,39 @@ export async function forget(
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
   const remainingDuplicates = await findRemainingDuplicates(transaction, target);
-  const { gone, embedding } = await eraseGroups(transaction, namespace, [target]);
+  const { deleted, embedding } = await eraseGroups(transaction, namespace, [target]);
   return {
     outcome: 'forgotten',
     owner: { userId: target.userId, agentId: target.agentId },
-    ordinals: gone.map((memory) => memory.ordinal),
-    alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    ordinals: deleted.map((memory) => memory.ordinal),
+    alsoForgotten: deleted.filter((memory) => memory.id !== id).map((memory) => memory.id),
     remainingDuplicates,
     embedding,
   };
 }
 
 /**
- * Removes memories, the hidden duplicates of those that are visible, and what was distilled from them alone. Returns all
- * that it removed; `embedding` says whether what was distilled from others too now waits for new vectors.
+ * Deletes memories, the hidden duplicates of the visible ones, and semantic memories that have no other source.
  *
- * @param options see `leaveDistilled`
+ * @param options see `removeSources`
+ * @returns all deleted memories; `embedding` is true if remaining semantic memories wait for new vectors
  */
 export async function eraseGroups(
   transaction: Transaction,
   namespace: string,
   memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
-  options?: { keepsOwn: boolean },
-): Promise<{ gone: Erasable[]; embedding: boolean }> {
+  options?: { keepOwnText: boolean },
+): Promise<{ deleted: Erasable[]; embedding: boolean }> {
   const groups = await findGroups(transaction, namespace, memories);
   const ordinals = groups.map((memory) => memory.ordinal);
-  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, options);
-  const gone = [...groups, ...emptied];
-  await erase(transaction, namespace, gone);
+  const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, options);
+  const deleted = [...groups, ...emptied];
+  await erase(transaction, namespace, deleted);
   await transaction.recall.noteErased();
-  return { gone, embedding };
+  return { deleted, embedding };
 }
 
-/** Returns an ordinal that no memory which comes to a namespace later has or is below. */
+/** Returns an ordinal that is lower than those of all memories that the namespace stores later. */
 export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
   const last = await queries.row<{ ordinal: number | null }>(
     sql`SELECT max(ordinal) AS ordinal FROM memory WHERE ${queries.dialect.countsWith(namespace)}`,
@@ -88,40 +88,40 @@ export async function lastOrdinal(queries: Queries, namespace: string): Promise<
 }
 
 /**
- * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their duplicates and what
- * was distilled from them alone. Returns how many went.
+ * Forgets one batch of the selected memories whose ordinal is at most `arrivedUntil`, as `eraseGroups` does. Returns
+ * how many were deleted, by owner.
  */
-export async function forgetSome(
+export async function forgetBatch(
   transaction: Transaction,
   namespace: string,
   selection: ForgetSelection,
   arrivedUntil: number,
 ): Promise<{ owned: OwnedCount[]; embedding: boolean }> {
-  const some = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
+  const batch = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
     SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
-    LIMIT ${FORGET_AT_ONCE}`);
-  for (const { tier, ordinal } of some) {
+    LIMIT ${MAX_FORGOTTEN_AT_ONCE}`);
+  for (const { tier, ordinal } of batch) {
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
-  const { gone, embedding } = await eraseGroups(transaction, namespace, some);
-  if (some.length === 0 && isOfOwnersAlone(selection)) await dropRemains(transaction, namespace, selection);
-  return { owned: countByOwner(gone), embedding };
+  const { deleted, embedding } = await eraseGroups(transaction, namespace, batch);
+  if (batch.length === 0 && isOfOwnersAlone(selection)) await deleteRemainingData(transaction, namespace, selection);
+  return { owned: countByOwner(deleted), embedding };
 }
 
 function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection): boolean {
   return Object.values(conditions).every((condition) => condition === undefined);
 }
 
-/** Deletes what else is kept of users and agents of whom no memory is left. */
-async function dropRemains(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
+/** Deletes the remaining data of users and agents who have no memories left. */
+async function deleteRemainingData(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
   for (const table of ['declined_group', 'idempotency_key']) {
     await transaction.run(sql`
       DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
   }
   const { userIds } = of;
   if (!userIds) return;
-  // Their quotas stay: forgetting must not lift a limit.
+  // Their quotas stay, because forgetting must not remove a limit.
   await transaction.run(sql`
     DELETE FROM usage AS m WHERE m.namespace = ${namespace} AND m.user_id <> ''
       AND ${isOfOwners(transaction.dialect, { userIds })}
@@ -129,20 +129,20 @@ async function dropRemains(transaction: Transaction, namespace: string, of: Owne
 }
 
 function countByOwner(memories: readonly Owner[]): OwnedCount[] {
-  return groupedByOwner(memories).map(([{ userId, agentId }, owned]) => ({ userId, agentId, count: owned.length }));
+  return groupByOwner(memories).map(([{ userId, agentId }, owned]) => ({ userId, agentId, count: owned.length }));
 }
 
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
   const { tag, createdBefore, ...others } = selection;
   if (Object.values(selection).every((condition) => condition === undefined)) {
-    throw new Error('forgetting many needs a condition');
+    throw new Error('a bulk forget needs at least one condition');
   }
   const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) });
   if (createdBefore === undefined) return matches;
   return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
 }
 
-/** The tables that hold memories, by the column that names them. */
+/** The tables with data of memories, and their ordinal column. */
 const TABLES = [
   ['memory_history', 'ordinal'],
   ['memory_access', 'ordinal'],
@@ -152,20 +152,20 @@ const TABLES = [
   ['memory', 'ordinal'],
 ] as const;
 
-/** Removes memories and all that hangs on them, but for what was distilled from them. */
+/** Deletes memories and their dependent rows, but not the semantic memories distilled from them. */
 export async function erase(transaction: Transaction, namespace: string, memories: readonly Erasable[]): Promise<void> {
   if (memories.length === 0) return;
   const ordinals = memories.map((memory) => memory.ordinal);
-  const taken = await takenByMemories(transaction, namespace, ordinals);
+  const taken = await readUsage(transaction, namespace, ordinals);
   await transaction.recall.remove(namespace, ordinals);
-  await removeAttributes(transaction, memories.map(toLabelled));
+  await removeAttributes(transaction, memories.map(toMemoryAttributes));
   for (const [table, column] of TABLES) {
     await transaction.run(sql`
       DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
   }
-  const gone = memories.map(({ id }) => id);
-  await passOnCorrections(transaction, namespace, memories);
-  await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
+  const deleted = memories.map(({ id }) => id);
+  await relinkSuperseding(transaction, namespace, memories);
+  await recomputeSupersededBy(transaction, namespace, await getSupersededIds(transaction, namespace, deleted));
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);
   await countUsage(
@@ -174,19 +174,20 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   );
 }
 
-// What corrects a memory that is gone now corrects what that corrected itself, or the memory that it was merged into.
-async function passOnCorrections(
+// A memory that superseded a deleted one now supersedes the memory that the deleted one superseded or was merged into.
+async function relinkSuperseding(
   transaction: Transaction,
   namespace: string,
-  gone: readonly Pick<Erasable, 'id' | 'supersedes' | 'mergedInto'>[],
+  deleted: readonly Pick<Erasable, 'id' | 'supersedes' | 'mergedInto'>[],
 ): Promise<void> {
-  const corrected = new Map(gone.map(({ id, supersedes, mergedInto }) => [id, supersedes ?? mergedInto]));
-  const correcting = await transaction.rows<{ id: string; supersedes: string }>(sql`
+  const supersededByDeleted = new Map(deleted.map(({ id, supersedes, mergedInto }) => [id, supersedes ?? mergedInto]));
+  const superseding = await transaction.rows<{ id: string; supersedes: string }>(sql`
     SELECT id, supersedes FROM memory
-    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...corrected.keys()])}`);
-  for (const { id, supersedes } of correcting) {
+    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...supersededByDeleted.keys()])}`);
+  for (const { id, supersedes } of superseding) {
     let at: string | null | undefined = supersedes;
-    for (let steps = 0; at && corrected.has(at); steps++) at = steps < gone.length ? corrected.get(at) : null;
+    for (let steps = 0; at && supersededByDeleted.has(at); steps++)
+      at = steps < deleted.length ? supersededByDeleted.get(at) : null;
     const passedTo = at === undefined || at === id ? null : at;
     await transaction.run(
       sql`UPDATE memory SET supersedes = ${passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
@@ -196,26 +197,33 @@ async function passOnCorrections(
 
 type MergedDuplicate = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
 
-/** Makes a merged duplicate a memory of its own, in recall unless it was evicted; what corrects it corrects it alone. */
-export async function setFree(
+/**
+ * Turns a merged duplicate into a separate memory, indexed unless it is evicted. Memories that supersede it no longer
+ * supersede its survivor.
+ */
+export async function detachDuplicate(
   transaction: Transaction,
   { namespace, ordinal, tier, mergedInto, evictedAt }: MergedDuplicate,
 ): Promise<void> {
-  const freed = await transaction.row<{ correctedBy: string | null }>(sql`
+  const freed = await transaction.row<{ supersededBy: string | null }>(sql`
     UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
-    RETURNING superseded_by AS "correctedBy"`);
-  if (freed?.correctedBy != null && mergedInto !== null) await correctAnew(transaction, namespace, [mergedInto]);
+    RETURNING superseded_by AS "supersededBy"`);
+  if (freed?.supersededBy != null && mergedInto !== null)
+    await recomputeSupersededBy(transaction, namespace, [mergedInto]);
   if (evictedAt !== null) return;
   await countTiers(transaction, [{ namespace, tier, count: 1 }]);
-  await enterAgain(transaction, namespace, ordinal);
+  await indexAndQueue(transaction, namespace, ordinal);
 }
 
-/** Memories that one transaction erases, so that other writers get their turn. */
-const ERASED_AT_ONCE = 100;
+/** Maximum memories that one transaction deletes, so that other writers are not blocked for long. */
+const MAX_DELETED_AT_ONCE = 100;
 
-/** Erases some of a namespace's memories that arrived up to an ordinal, with their duplicates; answers how many went. */
-export async function eraseSome(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
-  // Without the semantic memories, none has to be distilled again from what is left.
+/**
+ * Deletes one batch of the memories of a namespace whose ordinal is at most `arrivedUntil`, with their duplicates.
+ * Returns how many were deleted.
+ */
+export async function eraseBatch(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
+  // Semantic memories go first, so that none is distilled again from remaining sources.
   const semantic = await getFirst(
     transaction,
     namespace,
@@ -224,7 +232,7 @@ export async function eraseSome(transaction: Transaction, namespace: string, arr
     WHERE m.namespace = ${namespace} AND m.tier = 'semantic' AND m.ordinal <= ${arrivedUntil}
       AND l.namespace = m.namespace AND l.semantic = m.ordinal`,
   );
-  const some =
+  const batch =
     semantic.length > 0
       ? semantic
       : await getFirst(
@@ -233,25 +241,25 @@ export async function eraseSome(transaction: Transaction, namespace: string, arr
           sql`
           SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
         );
-  return (await eraseGroups(transaction, namespace, some)).gone.length;
+  return (await eraseGroups(transaction, namespace, batch)).deleted.length;
 }
 
 function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
   return transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
-    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${ERASED_AT_ONCE}) AS first
+    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${MAX_DELETED_AT_ONCE}) AS first
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 
-const LEFT_BEHIND = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
+const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
 const COUNTERS = ['tier_count', 'usage'];
 
-/** Deletes what else is kept of a namespace; counters stay where memories have been stored meanwhile. */
+/** Deletes the remaining data of a namespace. Counters stay if memories were stored meanwhile. */
 export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {
   await deleteKeys(transaction, namespace);
   await transaction.run(sql`
     DELETE FROM consolidation_change
     WHERE namespace = ${namespace} AND run IN (SELECT no FROM consolidation_run WHERE namespace = ${namespace})`);
-  for (const table of LEFT_BEHIND) {
+  for (const table of NAMESPACE_TABLES) {
     await transaction.run(sql`DELETE FROM ${raw(table)} WHERE namespace = ${namespace}`);
   }
   for (const table of COUNTERS) {

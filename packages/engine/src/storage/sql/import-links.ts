@@ -1,20 +1,20 @@
 import type { Tier } from '@memoryd/contract';
-import { haveOneOwner } from '../../core/owner.ts';
-import type { ImportOutcome, KeptMemory, WaitingLink } from '../../ports/storage-kept.ts';
+import { haveSameOwner } from '../../core/owner.ts';
+import type { ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-kept.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { countTiers } from './counters.ts';
 import type { Transaction } from './queries.ts';
-import { type Rooms, takenBy } from './quotas.ts';
+import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Sets links of memories to others, but for those that no longer make sense. */
+/** Sets links between memories, except those that are no longer valid. */
 export async function setLinks(
   transaction: Transaction,
   namespace: string,
-  links: readonly FoundLink[],
+  links: readonly ResolvedLink[],
 ): Promise<void> {
-  const of = (kind: WaitingLink['kind']) => links.filter((link) => link.kind === kind);
+  const of = (kind: PendingLink['kind']) => links.filter((link) => link.kind === kind);
   await setIds(transaction, namespace, 'supersedes', of('supersedes'));
   await setIds(transaction, namespace, 'superseded_by', of('supersededBy'));
   await addSources(transaction, namespace, 'memory_source', of('source'));
@@ -26,7 +26,7 @@ async function setIds(
   transaction: Transaction,
   namespace: string,
   column: 'supersedes' | 'superseded_by',
-  links: readonly FoundLink[],
+  links: readonly ResolvedLink[],
 ): Promise<void> {
   if (links.length === 0) return;
   await transaction.run(sql`
@@ -34,11 +34,11 @@ async function setIds(
     WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.${raw(column)} IS NULL`);
 }
 
-/** Lets memories name what they correct, where that has come back and names them. */
-export async function correctAgain(
+/** Sets `supersedes` of existing memories again if the imported memory names them in `superseded_by`. */
+export async function restoreSupersedes(
   transaction: Transaction,
   namespace: string,
-  links: readonly FoundLink[],
+  links: readonly ResolvedLink[],
 ): Promise<void> {
   if (links.length === 0) return;
   await transaction.run(sql`
@@ -51,7 +51,7 @@ async function addSources(
   transaction: Transaction,
   namespace: string,
   table: 'memory_source' | 'former_source',
-  links: readonly FoundLink[],
+  links: readonly ResolvedLink[],
 ): Promise<void> {
   if (links.length === 0) return;
   await transaction.run(sql`
@@ -61,8 +61,8 @@ async function addSources(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Merges duplicates into others, one after the other, since whether two may be depends on those before. */
-async function mergeAll(transaction: Transaction, namespace: string, links: readonly FoundLink[]): Promise<void> {
+/** Merges duplicates one by one, because earlier merges decide which later ones are allowed. */
+async function mergeAll(transaction: Transaction, namespace: string, links: readonly ResolvedLink[]): Promise<void> {
   const merged: { ordinal: number; tier: Tier; evictedAt: number | null }[] = [];
   for (const link of links) merged.push(...(await mergeInto(transaction, namespace, link)));
   if (merged.length === 0) return;
@@ -75,9 +75,9 @@ async function mergeAll(transaction: Transaction, namespace: string, links: read
   );
 }
 
-// A client may have changed the visible memory since the merge, so the texts need not be equal. A hidden duplicate of a
-// hidden memory would never be found.
-async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: FoundLink) {
+// A client may have changed the survivor since the merge, so the texts need not be equal. Merging into a hidden memory
+// is not allowed, because the duplicate would be unreachable.
+async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: ResolvedLink) {
   const survivor = await transaction.row<{ id: string }>(sql`
     SELECT s.id FROM memory m CROSS JOIN memory s
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
@@ -90,8 +90,8 @@ async function mergeInto(transaction: Transaction, namespace: string, { ordinal,
     RETURNING ordinal, tier, evicted_at AS "evictedAt"`);
 }
 
-/** Returns a condition: `m` is a memory that has one of some links. */
-function isLinked({ dialect }: Transaction, namespace: string, links: readonly FoundLink[]): Sql {
+/** Returns a condition: `m` is the origin of one of the links. */
+function isLinked({ dialect }: Transaction, namespace: string, links: readonly ResolvedLink[]): Sql {
   return dialect.isMemory(
     'm.ordinal',
     namespace,
@@ -99,133 +99,130 @@ function isLinked({ dialect }: Transaction, namespace: string, links: readonly F
   );
 }
 
-/** Returns links as a table named `link`. */
-function toRecords({ dialect }: Transaction, links: readonly FoundLink[]): Sql {
+/** Returns the links as a table named `link`. */
+function toRecords({ dialect }: Transaction, links: readonly ResolvedLink[]): Sql {
   return dialect.records('link', { ordinal: 'bigint', id: 'text', target: 'bigint' }, links);
 }
 
-/** A memory that is there, as far as imports look at it; of those that only links name, no text. */
-export interface Present extends Owner {
+/** The fields of an existing memory that an import needs. `content` is empty if only links refer to the memory. */
+export interface ExistingMemory extends Owner {
   ordinal: number;
   tier: Tier;
   version: number;
   storedAt: number;
   content: string;
-  /** Whether a memory was distilled from it. */
+  /** True if a semantic memory was distilled from it. */
   isSource: boolean;
 }
 
-/** A link whose memory is there, at `target`. */
-type FoundLink = WaitingLink & { target: number };
+/** A link whose target exists, at the ordinal `target`. */
+type ResolvedLink = PendingLink & { target: number };
 
-/** Where memories come to. */
-interface Place {
+/** The namespace that an import writes to. */
+interface ImportTarget {
   namespace: string;
-  /** What is there of those that come and of what they name, by id. */
-  present: Map<string, Present>;
+  /** Existing memories that are imported again or referred to, by id. */
+  existing: Map<string, ExistingMemory>;
   rooms: Rooms;
-  /** Links that came before and wait. */
-  links: readonly WaitingLink[];
-  /** Lets a memory in without its links; answers its ordinal. */
-  letIn(memory: KeptMemory): number;
+  /** Unresolved links of earlier imports. */
+  links: readonly PendingLink[];
+  /** Adds a memory without its links, and returns its ordinal. */
+  insert(memory: MemoryRecord): number;
 }
 
-/** Ids of those that are looked for before memories come: their own and those that they name. */
-export function lookedFor(memories: readonly KeptMemory[]): { own: string[]; named: string[] } {
+/** Returns the ids to look up before an import: those of the memories, and those that they refer to. */
+export function getReferencedIds(memories: readonly MemoryRecord[]): { own: string[]; named: string[] } {
   const named = memories.flatMap((memory) => Array.from(getLinks(memory, 0), ({ id }) => id));
   return { own: memories.map(({ id }) => id), named };
 }
 
-/**
- * Memories that come one after the other, as they were kept elsewhere, to those that are there: what becomes of each, and
- * what is to be done about its links once all are in.
- */
-export class KeptArrivals {
-  /** The links that find their memories, in their order. */
-  readonly links: FoundLink[] = [];
-  /** Links to what memories that were there already corrected, and may correct again. */
-  readonly corrections: FoundLink[] = [];
-  /** Ordinals of memories that were there already and may be merged again. */
+/** Imports memories one by one: decides the outcome of each, and collects the links to set once all are inserted. */
+export class RecordImport {
+  /** Resolved links, in order. */
+  readonly links: ResolvedLink[] = [];
+  /** `supersedes` links of memories that existed before, which may be set again. */
+  readonly corrections: ResolvedLink[] = [];
+  /** Ordinals of memories that existed before and may be merged again. */
   readonly merging: number[] = [];
-  readonly #place: Place;
-  readonly #waiting: WaitingLinks;
+  readonly #into: ImportTarget;
+  readonly #unresolved: UnresolvedLinks;
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.#waiting = new WaitingLinks(place.links);
+  constructor(into: ImportTarget) {
+    this.#into = into;
+    this.#unresolved = new UnresolvedLinks(into.links);
   }
 
-  /** Links that came with these and still wait. */
-  get waiting(): WaitingLink[] {
-    return this.#waiting.added;
+  /** Links of this import that are still unresolved. */
+  get waiting(): PendingLink[] {
+    return this.#unresolved.added;
   }
 
-  take(memory: KeptMemory): ImportOutcome {
-    const { namespace, present, rooms } = this.#place;
-    const there = present.get(memory.id);
-    if (there) return this.#meetAgain(memory, there);
-    if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasRoots(memory)) return 'rootless';
-    const over = rooms.take({ namespace, userId: memory.userId }, takenBy(memory));
+  take(memory: MemoryRecord): ImportOutcome {
+    const { namespace, existing: memories, rooms } = this.#into;
+    const existing = memories.get(memory.id);
+    if (existing) return this.#importExisting(memory, existing);
+    if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasSources(memory)) return 'rootless';
+    const over = rooms.take({ namespace, userId: memory.userId }, getRecordUsage(memory));
     if (over) return over;
-    const ordinal = this.#place.letIn(memory);
-    present.set(memory.id, { ...memory, ordinal, isSource: false });
+    const ordinal = this.#into.insert(memory);
+    memories.set(memory.id, { ...memory, ordinal, isSource: false });
     for (const link of getLinks(memory, ordinal)) this.#link(link);
-    for (const link of this.#waiting.take(memory.id)) this.#link(link);
+    for (const link of this.#unresolved.take(memory.id)) this.#link(link);
     return 'imported';
   }
 
-  /** What becomes of a memory whose id is there. */
-  #meetAgain(memory: KeptMemory, there: Present): ImportOutcome {
-    if (!haveOneOwner(there, memory) || !isSame(there, memory)) return 'different';
-    for (const link of getLinks(memory, there.ordinal)) {
+  /** Returns the outcome for a memory whose id exists already. */
+  #importExisting(memory: MemoryRecord, existing: ExistingMemory): ImportOutcome {
+    if (!haveSameOwner(existing, memory) || !isSame(existing, memory)) return 'different';
+    for (const link of getLinks(memory, existing.ordinal)) {
       const target = this.#target(link);
-      if (!target) this.#waiting.add(link);
-      else this.#linkAgain(link, target);
+      if (!target) this.#unresolved.add(link);
+      else this.#restoreLink(link, target);
     }
     return 'unchanged';
   }
 
-  // Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
-  #linkAgain(link: WaitingLink, target: Present): void {
-    if (!makesSense(link, target)) return;
+  // A link was set when its second memory arrived, unless that memory was refused then or has been forgotten since.
+  #restoreLink(link: PendingLink, target: ExistingMemory): void {
+    if (!isValidLink(link, target)) return;
     if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
     else if (link.kind === 'mergedInto') this.merging.push(link.ordinal);
     else if (link.kind !== 'supersededBy') this.#link(link);
   }
 
-  // A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
-  #hasRoots(memory: KeptMemory): boolean {
-    const sources = memory.derivedFrom.flatMap((id) => this.#place.present.get(id) ?? []);
-    return sources.length > 0 && sources.every((source) => haveOneOwner(source, memory) && canBeSource(source));
+  // If another semantic memory has taken a source, its words could not be removed when the source is forgotten.
+  #hasSources(memory: MemoryRecord): boolean {
+    const sources = memory.derivedFrom.flatMap((id) => this.#into.existing.get(id) ?? []);
+    return sources.length > 0 && sources.every((source) => haveSameOwner(source, memory) && canBeSource(source));
   }
 
-  /** A memory of another user or agent is as one that does not exist. */
-  #target(link: WaitingLink): Present | undefined {
-    const target = this.#place.present.get(link.id);
-    return target && haveOneOwner(link, target) ? target : undefined;
+  /** Returns the target of a link. Memories of another user or agent are treated as missing. */
+  #target(link: PendingLink): ExistingMemory | undefined {
+    const target = this.#into.existing.get(link.id);
+    return target && haveSameOwner(link, target) ? target : undefined;
   }
 
-  #link(link: WaitingLink): void {
+  #link(link: PendingLink): void {
     const target = this.#target(link);
-    if (!target) this.#waiting.add(link);
-    else if (makesSense(link, target)) {
+    if (!target) this.#unresolved.add(link);
+    else if (isValidLink(link, target)) {
       if (link.kind === 'source') target.isSource = true;
       this.links.push({ ...link, target: target.ordinal });
     }
   }
 }
 
-function makesSense({ kind }: WaitingLink, target: Present): boolean {
+function isValidLink({ kind }: PendingLink, target: ExistingMemory): boolean {
   if (kind === 'source') return canBeSource(target);
   return kind !== 'formerSource' || target.tier !== 'semantic';
 }
 
-function canBeSource({ tier, isSource }: Present): boolean {
+function canBeSource({ tier, isSource }: ExistingMemory): boolean {
   return tier !== 'semantic' && !isSource;
 }
 
-/** The links of a memory to others, as they wait for them. */
-function* getLinks(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
+/** Yields the links of a memory to others. */
+function* getLinks(memory: MemoryRecord, ordinal: number): Iterable<PendingLink> {
   const from = { ordinal, userId: memory.userId, agentId: memory.agentId };
   for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
     const id = memory[kind];
@@ -235,43 +232,47 @@ function* getLinks(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
   for (const id of memory.formerlyDerivedFrom) yield { ...from, kind: 'formerSource', id };
 }
 
-/** Links that wait for a memory, by its id. */
-class WaitingLinks {
-  readonly #byId = new Map<string, WaitingLink[]>();
-  readonly #added = new Set<WaitingLink>();
+/** Unresolved links, by the id of the missing memory. */
+class UnresolvedLinks {
+  readonly #byId = new Map<string, PendingLink[]>();
+  readonly #added = new Set<PendingLink>();
 
-  constructor(links: readonly WaitingLink[]) {
+  constructor(links: readonly PendingLink[]) {
     for (const link of links) this.#put(link);
   }
 
-  /** Those that were not there at first and wait still. */
-  get added(): WaitingLink[] {
+  /** Unresolved links added after construction. */
+  get added(): PendingLink[] {
     return [...this.#added];
   }
 
-  add(link: WaitingLink): void {
+  add(link: PendingLink): void {
     this.#put(link);
     this.#added.add(link);
   }
 
-  take(id: string): WaitingLink[] {
+  take(id: string): PendingLink[] {
     const links = this.#byId.get(id) ?? [];
     this.#byId.delete(id);
     for (const link of links) this.#added.delete(link);
     return links;
   }
 
-  #put(link: WaitingLink): void {
+  #put(link: PendingLink): void {
     const links = this.#byId.get(link.id);
     if (links) links.push(link);
     else this.#byId.set(link.id, [link]);
   }
 }
 
-/** What tells whether a memory is still the one that it was: what consolidation and use change of it is not looked at. */
-type Identity = Pick<KeptMemory, 'content' | 'version' | 'storedAt'>;
+/** The fields that identify a version of a memory. Consolidation and accesses do not change them. */
+type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt'>;
 
-/** Whether a memory that is there is the one that comes. */
-function isSame(there: Identity, coming: Identity): boolean {
-  return there.content === coming.content && there.version === coming.version && there.storedAt === coming.storedAt;
+/** Returns true if the existing memory equals the imported one. */
+function isSame(existing: Identity, imported: Identity): boolean {
+  return (
+    existing.content === imported.content &&
+    existing.version === imported.version &&
+    existing.storedAt === imported.storedAt
+  );
 }

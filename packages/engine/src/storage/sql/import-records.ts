@@ -1,72 +1,74 @@
 import type {
   Awaited,
+  ExportRecord,
   Imported,
   ImportOutcome,
-  KeptMemory,
-  KeptRecord,
-  WaitingLink,
+  MemoryRecord,
+  PendingLink,
 } from '../../ports/storage-kept.ts';
 import type { Quotas } from '../../ports/storage-namespaces.ts';
-import { awaitDistilling, awaitMerging } from './candidates.ts';
+import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countTiers, countUsage } from './counters.ts';
-import { correctAgain, KeptArrivals, lookedFor, type Present, setLinks } from './import-links.ts';
+import { type ExistingMemory, getReferencedIds, RecordImport, restoreSupersedes, setLinks } from './import-links.ts';
 import { insertRows } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
-import { readRooms, takenBy } from './quotas.ts';
+import { getRecordUsage, readRooms } from './quotas.ts';
 import { raw, sql } from './sql.ts';
 
-/** Stores records of another database, in a namespace that the transaction has for itself. See `Storage.importKept`. */
-export async function importKept(
+/**
+ * Stores records of another database. The transaction must hold the lock of the namespace. See `Storage.importRecords`.
+ */
+export async function importRecords(
   transaction: Transaction,
   namespace: string,
-  records: readonly KeptRecord[],
-  links: readonly WaitingLink[],
+  records: readonly ExportRecord[],
+  links: readonly PendingLink[],
   quota: Quotas,
 ): Promise<Imported> {
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
-  const present = await readPresent(transaction, namespace, memories);
-  const count = memories.filter(({ id }) => !present.has(id)).length;
+  const existing = await readExisting(transaction, namespace, memories);
+  const count = memories.filter(({ id }) => !existing.has(id)).length;
   const ordinals = (await transaction.nextOrdinals(count)).values();
-  const arrived: Arrived[] = [];
-  const arrivals = new KeptArrivals({
+  const imported: ImportedMemory[] = [];
+  const recordImport = new RecordImport({
     namespace,
-    present,
+    existing,
     rooms: await readRooms(
       transaction,
       memories.map(({ userId }) => ({ namespace, userId })),
       quota,
     ),
     links,
-    letIn(memory) {
+    insert(memory) {
       const ordinal = ordinals.next().value as number;
-      arrived.push({ ...memory, namespace, ordinal });
+      imported.push({ ...memory, namespace, ordinal });
       return ordinal;
     },
   });
   const outcomes: ImportOutcome[] = [];
   for (const record of records) {
     const outcome =
-      'memory' in record ? arrivals.take(record.memory) : await importDeclined(transaction, namespace, record);
+      'memory' in record ? recordImport.take(record.memory) : await importDeclined(transaction, namespace, record);
     outcomes.push(outcome);
   }
-  await insertKept(transaction, namespace, arrived);
-  await setLinks(transaction, namespace, arrivals.links);
-  await correctAgain(transaction, namespace, arrivals.corrections);
-  await awaitMerging(transaction, namespace, arrivals.merging);
-  return { outcomes, waiting: arrivals.waiting };
+  await insertImported(transaction, namespace, imported);
+  await setLinks(transaction, namespace, recordImport.links);
+  await restoreSupersedes(transaction, namespace, recordImport.corrections);
+  await queueForMerging(transaction, namespace, recordImport.merging);
+  return { outcomes, waiting: recordImport.waiting };
 }
 
-/** A memory with its place in the order of arrival. */
-type Arrived = KeptMemory & { namespace: string; ordinal: number };
+/** An imported memory with its ordinal. */
+type ImportedMemory = MemoryRecord & { namespace: string; ordinal: number };
 
-async function readPresent(
+async function readExisting(
   queries: Queries,
   namespace: string,
-  memories: readonly KeptMemory[],
-): Promise<Map<string, Present>> {
-  const { own, named } = lookedFor(memories);
+  memories: readonly MemoryRecord[],
+): Promise<Map<string, ExistingMemory>> {
+  const { own, named } = getReferencedIds(memories);
   const { isIn } = queries.dialect;
-  const rows = await queries.rows<Omit<Present, 'isSource'> & { id: string; isSource: boolean | number }>(sql`
+  const rows = await queries.rows<Omit<ExistingMemory, 'isSource'> & { id: string; isSource: boolean | number }>(sql`
     SELECT m.id, m.ordinal, m.tier, m.user_id AS "userId", m.agent_id AS "agentId", m.version,
       m.stored_at AS "storedAt",
       CASE WHEN ${isIn(raw('m.id'), own)} THEN m.content ELSE '' END AS content,
@@ -78,7 +80,7 @@ async function readPresent(
 async function importDeclined(
   transaction: Transaction,
   namespace: string,
-  { declinedGroup, userId, agentId }: Extract<KeptRecord, { declinedGroup: string }>,
+  { declinedGroup, userId, agentId }: Extract<ExportRecord, { declinedGroup: string }>,
 ): Promise<ImportOutcome> {
   const count = await transaction.run(sql`
     INSERT INTO declined_group (namespace, digest, user_id, agent_id)
@@ -97,8 +99,12 @@ const HISTORY = {
 
 const ACCESS = { namespace: 'text', ordinal: 'bigint', count: 'integer', last_at: 'bigint' } as const;
 
-/** Writes memories with all that is their own, and no link yet. */
-async function insertKept(transaction: Transaction, namespace: string, memories: readonly Arrived[]): Promise<void> {
+/** Writes memories and their dependent rows, without links. */
+async function insertImported(
+  transaction: Transaction,
+  namespace: string,
+  memories: readonly ImportedMemory[],
+): Promise<void> {
   if (memories.length === 0) return;
   await insertRows(
     transaction,
@@ -122,21 +128,25 @@ async function insertKept(transaction: Transaction, namespace: string, memories:
     last_at: accessedAt,
   }));
   await transaction.insert('memory_access', ACCESS, accesses);
-  await enterKept(transaction, namespace, memories);
+  await indexImported(transaction, namespace, memories);
   await countUsage(
     transaction,
-    memories.map((memory) => ({ namespace, userId: memory.userId, ...takenBy(memory) })),
+    memories.map((memory) => ({ namespace, userId: memory.userId, ...getRecordUsage(memory) })),
   );
 }
 
-/** Lets recall find memories that are in a tier, and consolidation do what they await. */
-async function enterKept(transaction: Transaction, namespace: string, memories: readonly Arrived[]): Promise<void> {
+/** Indexes the memories that are in a tier, and queues them for consolidation as they were queued before. */
+async function indexImported(
+  transaction: Transaction,
+  namespace: string,
+  memories: readonly ImportedMemory[],
+): Promise<void> {
   const inTier = memories.filter(({ evictedAt }) => evictedAt === null);
   await transaction.recall.enterNew(inTier, 'not waited for');
-  const awaiting = (kind: Awaited) =>
+  const queuedFor = (kind: Awaited) =>
     inTier.filter(({ awaits }) => awaits.includes(kind)).map(({ ordinal }) => ordinal);
-  await awaitMerging(transaction, namespace, awaiting('merging'));
-  await awaitDistilling(transaction, namespace, awaiting('distilling'));
+  await queueForMerging(transaction, namespace, queuedFor('merging'));
+  await queueForDistilling(transaction, namespace, queuedFor('distilling'));
   await countTiers(
     transaction,
     inTier.map(({ tier }) => ({ namespace, tier, count: 1 })),

@@ -40,7 +40,7 @@ export async function memory(
   return row && toMemory(row);
 }
 
-/** See `Storage.memories`. To be asked in a snapshot. */
+/** See `Storage.memories`. Must run in a snapshot. */
 export async function memories(
   queries: Queries,
   namespace: string,
@@ -72,7 +72,7 @@ export async function growth(
   });
 }
 
-/** See `Storage.session`. To be asked in a snapshot. */
+/** See `Storage.session`. Must run in a snapshot. */
 export async function session(
   queries: Queries,
   namespace: string,
@@ -81,7 +81,7 @@ export async function session(
   now: number,
   of: OwnerFilter = {},
 ): Promise<Page<StoredMemory, Position>> {
-  // Evicted memories included until they are erased: nobody forgot them.
+  // Includes evicted memories until they are deleted, because nobody forgot them.
   const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
     AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
@@ -99,9 +99,9 @@ function toPosition({ createdAt, ordinal }: StoredMemory): Position {
 }
 
 /**
- * Returns the memories that meet a condition on `memory m`, in the order of (createdAt, ordinal) from a place on: one
- * more than the page may hold, but no more text than the page needs, since the texts of ten thousand memories are more
- * than a process should read at once.
+ * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads up
+ * to one row more than the page limit, but only as much text as the page can hold: the texts of ten thousand memories
+ * could exhaust the memory of the process.
  */
 function readPage(
   { dialect, rows }: Queries,
@@ -129,7 +129,7 @@ function readPage(
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);
 }
 
-/** See `Storage.sessions`. To be asked in a snapshot. */
+/** See `Storage.sessions`. Must run in a snapshot. */
 export async function sessions(
   queries: Queries,
   namespace: string,

@@ -2,22 +2,22 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { attributeKey, getAttributes } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import type { Recallable } from '../recall-words.ts';
-import { awaitFirstConsolidation } from './candidates.ts';
+import { queueNewMemories } from './consolidation-queue.ts';
 import { countTiers, countUsage } from './counters.ts';
 import type { Queries, Transaction } from './queries.ts';
-import { takenByNew } from './quotas.ts';
+import { getNewUsage } from './quotas.ts';
 import { sql } from './sql.ts';
 
-/** A memory that has no row yet. Semantic memories have no session. */
+/** A memory that is not stored yet. Semantic memories have no session. */
 interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
   supersedes: string | null;
-  /** The entry of the index in memory, where it is made already, with the ordinal 0. */
+  /** The index entry with the ordinal 0, if it was built in advance. */
   entry?: Uint8Array;
 }
 
-/** All that the row of a memory holds, but for its links to memories that it does not name itself. */
+/** All columns of a memory row except the links that are set later. */
 interface FullRow extends Omit<NewRow, 'entry'> {
   ordinal: number;
   tier: Tier;
@@ -28,7 +28,7 @@ interface FullRow extends Omit<NewRow, 'entry'> {
   distilledRevision: number | null;
 }
 
-/** Stores new memories in a tier, and lets recall and filters find them. Returns their ordinals, in their order. */
+/** Stores and indexes new memories in a tier. Returns their ordinals in the same order. */
 export async function insertMemories(
   transaction: Transaction,
   memories: readonly NewRow[],
@@ -48,7 +48,7 @@ export async function insertMemories(
   }));
   await insertRows(transaction, rows);
   await transaction.recall.enterNew(rows, 'waited for');
-  await awaitFirstConsolidation(transaction, rows);
+  await queueNewMemories(transaction, rows);
   await countTiers(
     transaction,
     rows.map(({ namespace }) => ({ namespace, tier, count: 1 })),
@@ -56,7 +56,7 @@ export async function insertMemories(
   if (tier !== 'semantic') {
     await countUsage(
       transaction,
-      rows.map((memory) => ({ namespace: memory.namespace, userId: memory.userId, ...takenByNew(memory) })),
+      rows.map((memory) => ({ namespace: memory.namespace, userId: memory.userId, ...getNewUsage(memory) })),
     );
   }
   return ordinals;
@@ -87,7 +87,7 @@ const COLUMNS = {
   content: 'text',
 } as const;
 
-/** Writes the rows of memories, and the attributes that filters find them by. */
+/** Writes the rows of memories and their attributes. */
 export async function insertRows(transaction: Transaction, memories: readonly FullRow[]): Promise<void> {
   const rows = memories.map((memory) => ({
     ordinal: memory.ordinal,
@@ -117,8 +117,8 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
   await addAttributes(transaction, memories);
 }
 
-/** What filters find a memory by. */
-export interface Labelled {
+/** The fields of a memory that determine its attributes. */
+export interface MemoryAttributes {
   namespace: string;
   ordinal: number;
   tags: readonly string[];
@@ -127,11 +127,11 @@ export interface Labelled {
 
 const ATTRIBUTE_COLUMNS = { namespace: 'text', name: 'text', value: 'text', ordinal: 'bigint' } as const;
 
-export async function addAttributes(queries: Queries, memories: readonly Labelled[]): Promise<void> {
+export async function addAttributes(queries: Queries, memories: readonly MemoryAttributes[]): Promise<void> {
   await queries.insert('attribute', ATTRIBUTE_COLUMNS, memories.flatMap(toRows), sql`ON CONFLICT DO NOTHING`);
 }
 
-export async function removeAttributes(queries: Queries, memories: readonly Labelled[]): Promise<void> {
+export async function removeAttributes(queries: Queries, memories: readonly MemoryAttributes[]): Promise<void> {
   const attributes = memories.flatMap(toRows);
   if (attributes.length === 0) return;
   await queries.run(sql`
@@ -139,7 +139,7 @@ export async function removeAttributes(queries: Queries, memories: readonly Labe
       SELECT namespace, name, value, ordinal FROM ${queries.dialect.records('label', ATTRIBUTE_COLUMNS, attributes)})`);
 }
 
-function toRows({ namespace, ordinal, tags, metadata }: Labelled) {
+function toRows({ namespace, ordinal, tags, metadata }: MemoryAttributes) {
   return Array.from(getAttributes(tags, metadata), ([name, value]) => ({
     namespace,
     name: attributeKey(name),

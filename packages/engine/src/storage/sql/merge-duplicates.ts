@@ -3,31 +3,31 @@ import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-cons
 import { fromJson } from '../damage.ts';
 import { canonicalText } from '../digests.ts';
 import { countTiers, recordAccess } from './counters.ts';
-import { alike, MERGEABLE } from './filters.ts';
+import { areDuplicates, MERGEABLE } from './filters.ts';
 import { addAttributes } from './memory-rows.ts';
 import type { Dialect, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Duplicates that one transaction merges, or about as many, so that other writers get their turn. */
-const MERGED_AT_ONCE = 50;
+/** Approximate maximum of merges per transaction, so that other writers are not blocked for long. */
+const MAX_MERGED_AT_ONCE = 50;
 
 /**
- * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
- * the oldest of them; stops after about `limit`. See `Storage.mergeDuplicates`.
+ * Merges queued memories and their exact duplicates into the oldest of each group. Stops after about `limit` merges.
+ * See `Storage.mergeDuplicates`.
  */
 export async function mergeDuplicates(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
   await assertRunning(transaction, run);
   const { namespace } = run;
-  const most = Math.min(limit, MERGED_AT_ONCE);
+  const maxMerges = Math.min(limit, MAX_MERGED_AT_ONCE);
   let count = 0;
-  for (const ordinal of await dropSingle(transaction, namespace, limit)) {
-    if (count >= most) break;
+  for (const ordinal of await dropWithoutDuplicates(transaction, namespace, limit)) {
+    if (count >= maxMerges) break;
     const duplicates = await readDuplicates(transaction, namespace, ordinal);
     let merged = 0;
     for (const group of mergeableGroups(duplicates)) merged += await merge(transaction, run, group);
     count += merged;
-    // A full reading may have left out duplicates: it is looked at once more.
+    // If the batch was full, more duplicates may exist, so the memory stays queued.
     if (duplicates.length < DUPLICATES_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
   }
   const left = await transaction.row(
@@ -36,12 +36,12 @@ export async function mergeDuplicates(transaction: Transaction, run: RunRef, lim
   return { count, more: left !== undefined };
 }
 
-/** Lets those of the first that wait which have no duplicate wait no longer, and answers the others. */
-async function dropSingle(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
+/** Removes memories without duplicates from the front of the queue, and returns the others. */
+async function dropWithoutDuplicates(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
   const { dialect } = transaction;
   const waiting = await transaction.rows<{ ordinal: number; hasDuplicate: boolean | number }>(sql`
     SELECT waiting.ordinal, EXISTS (
-      SELECT 1 FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, raw('waiting.ordinal'))}
+      SELECT 1 FROM (SELECT 1 AS one) AS once ${joinQueued(dialect, namespace, raw('waiting.ordinal'))}
       ${joinDuplicates(dialect)} AND m.ordinal <> c.ordinal) AS "hasDuplicate"
     FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
     ORDER BY waiting.ordinal`);
@@ -61,13 +61,13 @@ function readDuplicates(transaction: Transaction, namespace: string, ordinal: nu
   const { dialect } = transaction;
   return transaction.rows<Duplicate>(sql`
     SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
-    FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, sql`${ordinal}`)} ${joinDuplicates(dialect)}
+    FROM (SELECT 1 AS one) AS once ${joinQueued(dialect, namespace, sql`${ordinal}`)} ${joinDuplicates(dialect)}
     LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
     ORDER BY m.created_at, m.ordinal LIMIT ${DUPLICATES_AT_ONCE}`);
 }
 
-/** Returns a join of a memory that waits, as `c`. */
-function joinWaiting({ joinMemory }: Dialect, namespace: string, ordinal: Sql): Sql {
+/** Returns a join of a queued memory, as `c`. */
+function joinQueued({ joinMemory }: Dialect, namespace: string, ordinal: Sql): Sql {
   return joinMemory('c', { namespace: sql`${namespace}`, ordinal });
 }
 
@@ -75,10 +75,10 @@ async function merge(transaction: Transaction, run: RunRef, [survivor, ...others
   if (!survivor || others.length === 0) return 0;
   const { namespace } = run;
   const ordinals = others.map(({ ordinal }) => ordinal);
-  await gain(transaction, run, survivor, others);
-  await bringDuplicates(transaction, run, survivor, others);
+  await updateSurvivor(transaction, run, survivor, others);
+  await moveDuplicates(transaction, run, survivor, others);
   await transaction.recall.remove(namespace, ordinals);
-  await takePlaceAsSource(transaction, namespace, survivor.ordinal, ordinals);
+  await replaceSources(transaction, namespace, survivor.ordinal, ordinals);
   const merged = await transaction.rows<{ tier: 'working' | 'episodic' }>(sql`
     UPDATE memory SET merged_into = ${survivor.id}
     WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING tier`);
@@ -94,7 +94,7 @@ async function merge(transaction: Transaction, run: RunRef, [survivor, ...others
   return others.length;
 }
 
-async function gain(
+async function updateSurvivor(
   transaction: Transaction,
   run: RunRef,
   survivor: Duplicate,
@@ -113,8 +113,8 @@ async function gain(
   await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
 }
 
-/** Those that were merged into a duplicate now stand with it. */
-async function bringDuplicates(
+/** Moves the memories merged into a duplicate to its survivor. */
+async function moveDuplicates(
   transaction: Transaction,
   run: RunRef,
   survivor: Duplicate,
@@ -123,15 +123,15 @@ async function bringDuplicates(
   const { isIn } = transaction.dialect;
   const ordinals = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
   const these = sql`namespace = ${run.namespace} AND ${isIn(raw('merged_into'), [...ordinals.keys()])}`;
-  const brought = await transaction.rows<{ ordinal: number; duplicate: string }>(
+  const moved = await transaction.rows<{ ordinal: number; duplicate: string }>(
     sql`SELECT ordinal, merged_into AS duplicate FROM memory WHERE ${these}`,
   );
-  if (brought.length === 0) return;
+  if (moved.length === 0) return;
   await transaction.run(sql`UPDATE memory SET merged_into = ${survivor.id} WHERE ${these}`);
   await recordChanges(
     transaction,
     run,
-    brought.map(({ ordinal, duplicate }) => ({
+    moved.map(({ ordinal, duplicate }) => ({
       kind: 'moved',
       ordinal,
       detail: { from: ordinals.get(duplicate) as number, into: survivor.ordinal },
@@ -139,8 +139,9 @@ async function bringDuplicates(
   );
 }
 
-// A memory is a source once: where the survivor is one elsewhere, the duplicate stays what it is.
-async function takePlaceAsSource(
+// A memory can be a source only once. If the survivor is a source of another semantic memory, the duplicate stays a
+// source.
+async function replaceSources(
   transaction: Transaction,
   namespace: string,
   survivor: number,
@@ -164,7 +165,7 @@ async function takePlaceAsSource(
   }
 }
 
-/** A memory that may have duplicates: others of its session with an equal text. */
+/** A memory with the fields that a merge needs. */
 interface Duplicate {
   ordinal: number;
   id: string;
@@ -172,20 +173,20 @@ interface Duplicate {
   version: number;
   importance: number;
   tags: string;
-  /** Its uses, and the time of the last; null where it has none. */
+  /** Access count and time of the last access; null if there was none. */
   count: number | null;
   lastAt: number | null;
 }
 
-/** A larger group is merged a part at a time; its oldest memory is in each. */
+/** Duplicates read per query. A larger group is merged in parts that all contain its oldest memory. */
 const DUPLICATES_AT_ONCE = 32;
 
-/** Memories that wait to be merged, and that a plan looks at in one reading. */
+/** Merge candidates that a plan reads per query. */
 export const PLANNED_AT_ONCE = 5000;
 
 /**
- * Groups of memories with equal texts, each to be merged into its first. Equal digests are not yet equal texts; nothing is
- * merged on a digest alone, and nothing whose tags the first has no room for, by which it would no longer be found.
+ * Yields groups of memories with equal texts, each to be merged into its first. Equal digests do not prove equal texts,
+ * so the texts are compared. A memory is left out if the survivor could not hold all its tags.
  */
 function* mergeableGroups(duplicates: readonly Duplicate[]): Iterable<Duplicate[]> {
   for (const group of byExactText(duplicates)) yield withRoomForTags(group);
@@ -212,7 +213,7 @@ function withRoomForTags(group: readonly Duplicate[]): Duplicate[] {
   });
 }
 
-/** What a memory gains from duplicates that are merged into it, and what it had before. */
+/** The fields of the survivor after a merge, and their values before. */
 interface Gain {
   importance: number;
   tags: string[];
@@ -222,7 +223,7 @@ interface Gain {
 function getGain(survivor: Duplicate, others: readonly Duplicate[]): Gain {
   const all = [survivor, ...others];
   const used = others.reduce((sum, duplicate) => sum + (duplicate.count ?? 0), 0);
-  const uses = Math.max(0, Math.min(used, LIMITS.counted - (survivor.count ?? 0)));
+  const uses = Math.max(0, Math.min(used, LIMITS.counterValue - (survivor.count ?? 0)));
   const lastUse = Math.max(...all.map((duplicate) => duplicate.lastAt ?? 0));
   return {
     importance: Math.max(...all.map((duplicate) => duplicate.importance)),
@@ -239,8 +240,8 @@ function getGain(survivor: Duplicate, others: readonly Duplicate[]): Gain {
 }
 
 /**
- * Returns a join, for each `memory c`, of itself and its duplicates as `m`, where they may be merged. A memory without a
- * session has none. ` AND …` may follow.
+ * Returns a join of each `memory c` with itself and its mergeable duplicates, as `m`. A memory without a session has no
+ * duplicates. ` AND …` may follow.
  */
 export function joinDuplicates({ joinMemory }: Dialect): Sql {
   const key = {
@@ -249,5 +250,5 @@ export function joinDuplicates({ joinMemory }: Dialect): Sql {
     user_id: raw('c.user_id'),
     session_id: raw('c.session_id'),
   };
-  return sql`${joinMemory('m', key, 'memory_by_text')} AND ${raw(`${alike('m', 'c')} AND ${MERGEABLE}`)}`;
+  return sql`${joinMemory('m', key, 'memory_by_text')} AND ${raw(`${areDuplicates('m', 'c')} AND ${MERGEABLE}`)}`;
 }

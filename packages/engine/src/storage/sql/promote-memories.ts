@@ -6,8 +6,8 @@ import { assertRunning, recordChanges } from './runs.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /**
- * Moves the oldest working memories that meet a condition on `memory m` to the episodic tier; answers their ordinals,
- * the oldest first. What others are about to promote is passed over.
+ * Moves the oldest working memories that meet a condition on `memory m` to the episodic tier. Skips memories that
+ * another transaction is promoting. Returns their ordinals, oldest first.
  */
 async function promoteOldest(
   transaction: Transaction,
@@ -30,30 +30,37 @@ async function promoteOldest(
   return ordinals;
 }
 
-/** Memories, at most a 64th of the working maximum, that promote ahead: a full tier would promote one at every store. */
-const PROMOTED_AHEAD = 256;
-
-/** Most that promote at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
-const PROMOTED_AT_ONCE = 1024;
+/**
+ * Maximum memories that a store promotes in advance, also limited to 1/64 of the working maximum. Otherwise a full tier
+ * would promote one memory at every store.
+ */
+const MAX_PROMOTED_AHEAD = 256;
 
 /**
- * How many of the oldest promote at a store that leaves a namespace with so many working memories: what is over three
- * quarters of the maximum, so that the tier never nears its alert.
+ * Maximum memories that one store promotes. After an undo the tier may be far too full, and other writers are waiting.
+ */
+const MAX_PROMOTED_AT_ONCE = 1024;
+
+/**
+ * Returns how many memories a store promotes: the excess over three quarters of the maximum, so that the tier stays
+ * below its alert threshold.
+ *
+ * @param working number of working memories after the store
  */
 function getPromotedByStore(working: number, workingMax: number): number {
   const excess = working - Math.floor((workingMax * 3) / 4);
   if (excess <= 0) return 0;
-  const ahead = Math.min(PROMOTED_AHEAD, Math.floor(workingMax / 64));
-  return Math.min(excess + ahead, PROMOTED_AT_ONCE);
+  const ahead = Math.min(MAX_PROMOTED_AHEAD, Math.floor(workingMax / 64));
+  return Math.min(excess + ahead, MAX_PROMOTED_AT_ONCE);
 }
 
-/** Promotes the oldest where a namespace has many working memories. */
+/** Promotes the oldest working memories if the namespace has too many. */
 export async function promoteExcess(transaction: Transaction, namespace: string, workingMax: number): Promise<void> {
   const limit = getPromotedByStore(await getCount(transaction, namespace, 'working'), workingMax);
   if (limit > 0) await promoteOldest(transaction, { namespace, condition: raw('true'), limit });
 }
 
-/** Moves the oldest working memories to the episodic tier. See `Storage.promote`. */
+/** Promotes the oldest working memories in a run. See `Storage.promote`. */
 export async function promote(
   transaction: Transaction,
   run: RunRef,

@@ -3,16 +3,16 @@ import type { Recallable } from '../recall-words.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /**
- * Runs statements on a database. Rows are objects by column name. Integers are numbers, since all are below 2^53. A
- * condition in a result is a boolean on PostgreSQL, and 0 or 1 on SQLite.
+ * Runs statements on a database. Rows are objects keyed by column name. Integers are numbers, because all are below
+ * 2^53. A selected condition is a boolean on PostgreSQL, and 0 or 1 on SQLite.
  */
 export interface Queries {
   readonly dialect: Dialect;
   rows<Row>(statement: Sql): Promise<Row[]>;
   row<Row>(statement: Sql): Promise<Row | undefined>;
-  /** Returns how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(statement: Sql): Promise<number>;
-  /** Inserts rows, any number of them. `onConflict` follows the values. */
+  /** Inserts any number of rows. `onConflict` is appended after the values. */
   insert<Column extends string>(
     table: string,
     columns: Readonly<Record<Column, ColumnType>>,
@@ -21,23 +21,23 @@ export interface Queries {
   ): Promise<void>;
 }
 
-/** How a value comes in a statement. `bytea` is a Buffer. */
+/** The SQL type of a value. A `bytea` value is a Buffer. */
 export type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
 
-/** Returns how many rows there are: `rows` is what follows FROM. */
+/** Returns the number of rows. `rows` is the text after FROM. */
 export async function count(queries: Queries, rows: Sql): Promise<number> {
   const counted = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`);
   return counted?.count ?? 0;
 }
 
-/** Inside a transaction that writes. */
+/** Queries inside a write transaction. */
 export interface Transaction extends Queries {
   readonly recall: RecallWriter;
-  /** Returns ordinals for new memories, ascending, that no memory has had. */
+  /** Returns ascending ordinals for new memories. Ordinals are never reused. */
   nextOrdinals(count: number): Promise<number[]>;
 }
 
-/** What recall finds a memory by, once it has its row. */
+/** A stored memory with the fields that its index entry is built from. */
 export interface RecallEntry extends Recallable {
   ordinal: number;
   tier: Tier;
@@ -45,73 +45,73 @@ export interface RecallEntry extends Recallable {
   entry?: Uint8Array;
 }
 
-/** What a database keeps so that recall finds memories: the entries of an index, or postings and vectors. */
+/** Writes the index entries that recall searches. */
 export interface RecallWriter {
   /**
-   * Enters memories that have just got their rows: words at once, vectors once they are embedded.
+   * Indexes newly stored memories: terms immediately, vectors once they are embedded.
    *
-   * @param vectors whether a client waits for the vectors, so that its own process makes them
+   * @param vectors whether a client waits for the vectors, so that its own process computes them
    */
   enterNew(memories: readonly RecallEntry[], vectors: 'waited for' | 'not waited for'): Promise<void>;
-  /** Enters a memory that is in a tier again, with the text that it has now. */
+  /** Indexes a memory that is in a tier again, with its current text. */
   enter(namespace: string, ordinal: number): Promise<void>;
-  /** Enters the labels that a memory has now, if recall finds it at all. */
+  /** Updates the labels of the index entry of a memory, if there is one. */
   relabel(namespace: string, ordinal: number): Promise<void>;
-  /** Removes memories, with their words and vectors. */
+  /** Removes the index entries of memories. */
   remove(namespace: string, ordinals: readonly number[]): Promise<void>;
-  /** Notes that texts were deleted, so that none of their bytes stay. */
+  /** Requests a purge of the bytes of deleted texts. */
   noteErased(): Promise<void>;
 }
 
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
-  /** Returns a condition: a column has one of some texts. */
+  /** Returns a condition: the column has one of the texts. */
   isIn(column: Sql, values: readonly string[]): Sql;
-  /** Returns a condition: a column, whose table has the column `namespace` too, names one of some memories. */
+  /** Returns a condition: the column refers to one of the memories. Its table must have a column `namespace`. */
   isMemory(
     column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic',
     namespace: string,
     ordinals: readonly number[],
   ): Sql;
-  /** Returns a table of records with a column for each name, of a type. Rows may come in any order. */
+  /** Returns a table of records with typed columns. The row order is undefined. */
   records(
     name: string,
     columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
     values: readonly object[],
   ): Sql;
-  /** Returns a table of numbers: its columns are `ordinal` and `place`, which counts from 1. */
+  /** Returns a table with the columns `ordinal` and `place`, which starts at 1. */
   ordinals(name: string, values: readonly number[]): Sql;
   /**
-   * Returns a join of `memory` under a name, looked up by the values of some of its columns, for each row before it.
-   * Both planners know too little of the table to find that order by themselves. ` AND …` may follow.
+   * Returns a join of `memory` under an alias, looked up by key for each preceding row. Neither planner finds this join
+   * order by itself, because table statistics are missing. ` AND …` may follow.
    *
-   * @param index the index of SQLite that has those columns; none where they are the primary key
+   * @param index the SQLite index of the key columns; omitted if they are the primary key
    */
   joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
-  /** Returns a hint after a table's name: SQLite, which keeps no statistics, has to use this index. */
+  /** Returns a hint to follow a table name: SQLite, which has no statistics, must use this index. */
   indexedBy(index: string): Sql;
-  /** Returns a column by which SQLite looks nothing up, so that it begins with another condition. */
+  /** Returns a column expression that SQLite does not look up in an index, so that it starts with another condition. */
   unindexed(column: Sql): Sql;
-  /** The functions that return the least and the greatest of two values or more, none of which is null. */
+  /** The functions for the least and the greatest of two or more non-null values. */
   readonly least: Sql;
   readonly greatest: Sql;
-  /** The key of a table whose rows belong to a memory each, as an upsert names it. */
+  /** The conflict target of a table with one row per memory. */
   readonly memoryKey: Sql;
-  /** Returns a field of JSON in a column, as text. */
+  /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
-  /** Returns a condition: the ordinal of a memory counts in one row with those of a namespace. In a file all do. */
+  /** Returns a condition: the memory shares its ordinal sequence with the namespace. In SQLite, all memories do. */
   countsWith(namespace: string): Sql;
-  /** A suffix of a query: rows that others are about to change are passed over. */
+  /** Query suffix that skips rows locked by other transactions. */
   readonly skipLocked: Sql;
-  /** A suffix of a query: its rows stay as they are until the transaction ends. */
+  /** Query suffix that locks the rows against changes until the transaction ends. */
   readonly forShare: Sql;
-  /** Returns the values of an expression as a JSON array in text, in an order; `[]` for none. */
+  /** Returns the ordered values of an expression as JSON array text; `[]` if there are none. */
   jsonArray(value: Sql, order: Sql): Sql;
-  /** Returns the values of an expression as a JSON object in text, by those of another; `{}` for none. */
+  /** Returns key and value expressions as JSON object text; `{}` if there are no rows. */
   jsonObject(key: Sql, value: Sql): Sql;
 }
 
-/** Returns the column for the namespace in the table of another column. */
+/** Returns the namespace column of the table that has the given column. */
 export function namespaceBeside(column: string): Sql {
   return raw(column.startsWith('m.') ? 'm.namespace' : 'namespace');
 }

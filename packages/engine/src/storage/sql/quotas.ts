@@ -1,17 +1,17 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { KeptMemory } from '../../ports/storage-kept.ts';
+import type { MemoryRecord } from '../../ports/storage-kept.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { OverQuota, Quota, Quotas } from '../../ports/storage-namespaces.ts';
 import type { Queries } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
 
-/** The limits of stores. */
+/** The limits that apply to stores. */
 export interface NamespaceLimits {
   workingMax: number;
   quota: Quotas;
 }
 
-/** The holder of a quota: a namespace, whose user is '', or one of its users. */
+/** The holder of a quota: a namespace (with an empty `userId`) or one of its users. */
 interface Holder {
   namespace: string;
   userId: string;
@@ -19,19 +19,19 @@ interface Holder {
 
 const NOTHING: Quota = { memories: 0, bytes: 0 };
 
-/** Any number. */
+/** Unlimited. */
 export const NO_QUOTAS: Quotas = { namespace: NOTHING, user: NOTHING };
 
 /**
- * Reads what namespaces and users have room for; it stays so while the transaction has to itself the namespaces that may not
- * hold just anything.
+ * Reads the remaining quotas of namespaces and users. They stay valid only while the transaction holds exclusive locks
+ * of the namespaces with limits.
  *
- * @param owners those that are about to get more
+ * @param owners owners of the memories to be stored
  */
-export async function readRooms(queries: Queries, owners: readonly Holder[], ofAll: Quotas): Promise<Rooms> {
+export async function readRooms(queries: Queries, owners: readonly Holder[], defaults: Quotas): Promise<Rooms> {
   const holders = new Map(owners.flatMap(getHolders).map((holder) => [toKey(holder), holder]));
   const own = await ownQuotas(queries, holders);
-  const quotas = [...holders].map(([key, holder]) => ({ key, holder, quota: toQuota(holder, own.get(key), ofAll) }));
+  const quotas = [...holders].map(([key, holder]) => ({ key, holder, quota: toQuota(holder, own.get(key), defaults) }));
   const limited = quotas.filter(({ quota }) => isLimit(quota));
   if (limited.length === 0) return new Rooms(new Map());
   const used = await getUsage(queries, holders);
@@ -90,7 +90,10 @@ export function userQuotas(queries: Queries, namespace: string): Promise<(Namesp
     ORDER BY user_id`);
 }
 
-/** See `Storage.setQuota` and `setUserQuota`. Nobody stores in the namespace meanwhile, so that a new quota holds at once. */
+/**
+ * See `Storage.setQuota` and `setUserQuota`. Stores in the namespace must be blocked, so that a new quota applies at
+ * once.
+ */
 export async function setQuota(
   queries: Queries,
   namespace: string,
@@ -106,20 +109,20 @@ export async function setQuota(
     ON CONFLICT (namespace, user_id) DO UPDATE SET memories = excluded.memories, bytes = excluded.bytes`);
 }
 
-/** A quota and how much of it is used. */
+/** A quota and its usage. */
 interface Room {
   holder: Holder;
   quota: Quota;
   used: Quota;
 }
 
-/** Returns the quota of a holder: its own, or the one for all. */
+/** Returns the quota of a holder: its own, or the default. */
 function toQuota({ userId }: Holder, own: NamespaceQuota | undefined, { namespace, user }: Quotas): Quota {
-  const ofAll = userId === '' ? namespace : user;
-  return { memories: own?.memories ?? ofAll.memories, bytes: own?.bytes ?? ofAll.bytes };
+  const defaults = userId === '' ? namespace : user;
+  return { memories: own?.memories ?? defaults.memories, bytes: own?.bytes ?? defaults.bytes };
 }
 
-/** Which quota would be exceeded by so much more; undefined where none would. */
+/** Returns the quota that additional usage would exceed, or undefined. */
 function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | undefined {
   for (const of of ['memories', 'bytes'] as const) {
     const most = quota[of];
@@ -130,21 +133,21 @@ function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | unde
   return undefined;
 }
 
-/** The room that namespaces and users have. */
+/** The remaining quotas of namespaces and users. */
 export class Rooms {
   readonly #rooms: ReadonlyMap<string, Room>;
 
-  /** @param rooms those of namespaces and users that may not hold just anything */
+  /** @param rooms quotas of the namespaces and users that have a limit */
   constructor(rooms: ReadonlyMap<string, Room>) {
     this.#rooms = rooms;
   }
 
-  /** The namespaces that may not hold just anything, or that have such a user. */
+  /** The namespaces that have a limit, or a user with a limit. */
   get limited(): string[] {
     return [...new Set(Array.from(this.#rooms.values(), ({ holder }) => holder.namespace))];
   }
 
-  /** Takes the room that so much more needs, where there is; else answers which quota would be exceeded. */
+  /** Reserves additional usage. Returns the quota that would be exceeded, or undefined on success. */
   take(owner: Holder, more: Quota): OverQuota | undefined {
     const rooms = getHolders(owner).flatMap((holder) => this.#rooms.get(toKey(holder)) ?? []);
     for (const room of rooms) {
@@ -158,18 +161,18 @@ export class Rooms {
   }
 }
 
-/** Whether a quota lets in less than anything. */
+/** Returns true if the quota limits anything. */
 export function isLimit({ memories, bytes }: Quota): boolean {
   return memories > 0 || bytes > 0;
 }
 
-/** What a new memory counts for. */
-export function takenByNew({ content }: Pick<NewMemory, 'content'>): Quota {
+/** Returns the usage of a new memory. */
+export function getNewUsage({ content }: Pick<NewMemory, 'content'>): Quota {
   return { memories: 1, bytes: Buffer.byteLength(content) };
 }
 
-/** What a kept memory counts for: what clients gave it. */
-export function takenBy({ tier, content, revision, distilledRevision, history }: KeptMemory): Quota {
+/** Returns the usage of an imported memory. Texts written by consolidation do not count. */
+export function getRecordUsage({ tier, content, revision, distilledRevision, history }: MemoryRecord): Quota {
   const texts = [...history, { revision, content }].filter((text) => text.revision > (distilledRevision ?? 0));
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text.content), 0);
   return { memories: tier === 'semantic' ? 0 : 1, bytes };

@@ -20,11 +20,11 @@ export function planPromotion(
   queries: Queries,
   namespace: string,
   promotion: Promotion,
-  most: number,
+  limit: number,
 ): Promise<Planned<{ id: string }>> {
   const condition = sql`m.namespace = ${namespace} AND ${raw(WORKING)} AND ${oldEnough(promotion)}`;
   const order = raw('m.stored_at, m.ordinal');
-  return planned(queries, { columns: raw('m.id'), index: 'memory_working', condition, order, most });
+  return planWith(queries, { columns: raw('m.id'), index: 'memory_working', condition, order, limit });
 }
 
 /** See `Storage.planEvict`. */
@@ -32,34 +32,40 @@ export function planEvict(
   queries: Queries,
   namespace: string,
   now: number,
-  most: number,
+  limit: number,
 ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> {
   const condition = sql`m.namespace = ${namespace} AND m.expires_at <= ${now} AND ${raw(IN_TIER)}`;
   const columns = raw("m.id, 'expired' AS reason");
   const order = raw('m.expires_at, m.ordinal');
-  return planned(queries, { columns, index: 'memory_expiring', condition, order, most });
+  return planWith(queries, { columns, index: 'memory_expiring', condition, order, limit });
 }
 
-async function planned<Item>(
+async function planWith<Item>(
   queries: Queries,
-  { columns, index, condition, order, most }: { columns: Sql; index: string; condition: Sql; order: Sql; most: number },
+  {
+    columns,
+    index,
+    condition,
+    order,
+    limit,
+  }: { columns: Sql; index: string; condition: Sql; order: Sql; limit: number },
 ): Promise<Planned<Item>> {
   const memories = sql`memory m ${queries.dialect.indexedBy(index)} WHERE ${condition}`;
   const total = await count(queries, memories);
-  const items = await queries.rows<Item>(sql`SELECT ${columns} FROM ${memories} ORDER BY ${order} LIMIT ${most}`);
+  const items = await queries.rows<Item>(sql`SELECT ${columns} FROM ${memories} ORDER BY ${order} LIMIT ${limit}`);
   return { total, items };
 }
 
 /**
- * Returns what would be merged of the memories that wait to be looked at and follow `after`, some thousand of them. A group is
- * told at the first of its members that waits. To be asked in a snapshot.
+ * Plans the merges of up to `PLANNED_AT_ONCE` merge candidates after the ordinal `after`. Each group is listed at the
+ * first of its members that is queued. Must run in a snapshot.
  */
 export async function planMergeAfter(
   queries: Queries,
   namespace: string,
   now: number,
   after: number,
-  most: number,
+  limit: number,
 ): Promise<PlannedMerge> {
   const last = await queries.row<{ ordinal: number }>(sql`
     SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
@@ -67,18 +73,18 @@ export async function planMergeAfter(
   const groups = await groupsAfter(queries, namespace, now, after);
   return {
     total: groups.reduce((sum, { size }) => sum + size - 1, 0),
-    items: await getDuplicates(queries, namespace, now, groups, most),
+    items: await getDuplicates(queries, namespace, now, groups, limit),
     ...(last && { next: last.ordinal }),
   };
 }
 
-/** Two or more memories that would be merged, by the first of them that waits. */
+/** Two or more memories that would be merged. `ordinal` is the first member that is queued. */
 interface Group {
   ordinal: number;
   size: number;
 }
 
-// Each group is counted once, however many of its members wait.
+// Counts each group once, even if several of its members are queued.
 function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number, after: number): Promise<Group[]> {
   return rows<Group>(sql`
     WITH waiting AS MATERIALIZED (
@@ -101,30 +107,30 @@ async function getDuplicates(
   namespace: string,
   now: number,
   groups: readonly Group[],
-  most: number,
+  limit: number,
 ): Promise<PlannedDuplicate[]> {
   const named: number[] = [];
   let count = 0;
   for (const { ordinal, size } of groups) {
-    if (count >= most) break;
+    if (count >= limit) break;
     named.push(ordinal);
     count += size - 1;
   }
   if (named.length === 0) return [];
   const { dialect, rows } = queries;
-  // A row for each duplicate that is planned, and one for the memory that each group is merged into.
+  // A row for each planned duplicate, and one for the survivor of each group.
   const found = await rows<{ place: number; id: string }>(sql`
     SELECT named.place, m.id FROM ${dialect.ordinals('named', named)}
     ${dialect.joinMemory('c', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })}
     ${joinDuplicates(dialect)} AND ${notExpired(now)}
-    ORDER BY named.place, m.created_at, m.ordinal LIMIT ${most + named.length}`);
+    ORDER BY named.place, m.created_at, m.ordinal LIMIT ${limit + named.length}`);
   const idsAt = (at: number) => found.filter(({ place }) => place === at).map(({ id }) => id);
-  return named.flatMap((_, i) => mergedIntoFirst(idsAt(i + 1))).slice(0, most);
+  return named.flatMap((_, i) => mergedIntoFirst(idsAt(i + 1))).slice(0, limit);
 }
 
 /**
- * Returns the least retained among some of a tier's live memories, in the order of their creation; `next` is the place to
- * go on from, absent at the end of the tier.
+ * Reads up to `RANKED_AT_ONCE` live memories of a tier in creation order and returns the least retained of them. `next`
+ * is the position to continue from, absent at the end of the tier.
  */
 export async function leastRetainedAfter(
   queries: Queries,

@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type {
-  BegunRun,
+  BeginRunResult,
   ChangeDetails,
   ChangeKind,
   ConsolidationRun,
@@ -19,8 +19,8 @@ import { BEFORE_THE_LAST } from './filters.ts';
 import { count, type Dialect, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
-export async function beginRun(queries: Queries, namespace: string, begin: NewRun): Promise<BegunRun> {
+/** Starts a run, or resumes an unfinished one. See `Storage.beginRun`. */
+export async function beginRun(queries: Queries, namespace: string, begin: NewRun): Promise<BeginRunResult> {
   await assertFence(queries, CONSOLIDATION_LEASE, begin.fence);
   const unfinished = await queries.row<{ no: number; id: string; state: 'running' | 'undoing' }>(sql`
     SELECT no, id, state FROM consolidation_run
@@ -28,13 +28,13 @@ export async function beginRun(queries: Queries, namespace: string, begin: NewRu
   const no = unfinished?.no ?? (await insertRun(queries, namespace, begin));
   const ref = { namespace, no, id: unfinished?.id ?? begin.id, fence: begin.fence };
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
-  // What an unfinished run was to promote by a clock that has been set back since would be what is new now.
+  // If the clock was set back, the limit of an unfinished run lies in the future and would promote new memories.
   const promotion = (await queries.row<{ promotedUntil: number }>(sql`
     UPDATE consolidation_run SET promoted_until = CASE
         WHEN promoted_until > ${begin.startedAt} OR promoted_until < ${begin.promotedUntil}
           THEN CAST(${begin.promotedUntil} AS bigint)
         ELSE promoted_until END
-    WHERE ${these(ref)} RETURNING promoted_until AS "promotedUntil"`)) as { promotedUntil: number };
+    WHERE ${isRun(ref)} RETURNING promoted_until AS "promotedUntil"`)) as { promotedUntil: number };
   return { outcome: unfinished ? 'resumed' : 'begun', ref, ...promotion };
 }
 
@@ -49,12 +49,12 @@ async function insertRun(
   return no;
 }
 
-/** A condition: the row of a run. */
-export function these({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql {
+/** Returns a condition: the row of the run. */
+export function isRun({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql {
   return sql`namespace = ${namespace} AND no = ${no}`;
 }
 
-/** Notes that a run has done all its work, and what it came to. See `Storage.endRun`. */
+/** Marks a run as completed and stores its change counts. See `Storage.endRun`. */
 export async function endRun(
   queries: Queries,
   run: RunRef,
@@ -66,31 +66,32 @@ export async function endRun(
   await queries.run(sql`
     UPDATE consolidation_run AS r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(dialect)},
       notes = ${JSON.stringify(notes)}
-    WHERE ${these(run)}`);
+    WHERE ${isRun(run)}`);
   const ended = await queries.row<RunRow>(
-    sql`SELECT ${runColumns(dialect)} FROM consolidation_run r WHERE ${these(run)}`,
+    sql`SELECT ${runColumns(dialect)} FROM consolidation_run r WHERE ${isRun(run)}`,
   );
   return toRun(ended as RunRow);
 }
 
 /**
- * To be called first by every write of a run: throws UNAVAILABLE unless the run is under way and its process still holds
- * the lease. Neither changes until the transaction ends.
+ * Throws UNAVAILABLE unless the run is running and its process holds the lease. Both stay true until the transaction
+ * ends. Every write of a run must call it first.
  */
 export function assertRunning(queries: Queries, run: RunRef): Promise<void> {
   return assertState(queries, run, 'running');
 }
 
-/** As `assertRunning`, for a run that is in another state. */
+/** Same as `assertRunning`, for another state. */
 export async function assertState(queries: Queries, run: RunRef, state: ConsolidationRun['state']): Promise<void> {
   await assertFence(queries, CONSOLIDATION_LEASE, run.fence);
   const present = await queries.row<Pick<ConsolidationRun, 'state'>>(
-    sql`SELECT state FROM consolidation_run WHERE ${these(run)}`,
+    sql`SELECT state FROM consolidation_run WHERE ${isRun(run)}`,
   );
-  if (present?.state !== state) throw new MemoryError('UNAVAILABLE', `the run is ${present?.state ?? 'gone'}`);
+  if (present?.state !== state)
+    throw new MemoryError('UNAVAILABLE', `the run must be ${state}, but is ${present?.state ?? 'missing'}`);
 }
 
-/** Records changes, in their order, in the transaction that makes them. The caller has asserted that the run is under way. */
+/** Records changes in order, in the transaction that makes them. The caller must have called `assertRunning`. */
 export async function recordChanges<Kind extends ChangeKind>(
   queries: Queries,
   { namespace, no }: RunRef,
@@ -102,15 +103,15 @@ export async function recordChanges<Kind extends ChangeKind>(
     { place: 'integer', kind: 'text', ordinal: 'bigint', detail: 'text' },
     changes.map(({ kind, ordinal, detail }, i) => ({ place: i + 1, kind, ordinal, detail: JSON.stringify(detail) })),
   );
-  const ofRun = sql`namespace = ${namespace} AND run = ${no}`;
+  const isOfRun = sql`namespace = ${namespace} AND run = ${no}`;
   await queries.run(sql`
     INSERT INTO consolidation_change (namespace, run, seq, kind, ordinal, detail)
     SELECT ${namespace}, CAST(${no} AS bigint),
-      place + coalesce((SELECT max(seq) FROM consolidation_change WHERE ${ofRun}), 0), kind, ordinal, detail
+      place + coalesce((SELECT max(seq) FROM consolidation_change WHERE ${isOfRun}), 0), kind, ordinal, detail
     FROM ${records}`);
 }
 
-/** See `Storage.runs`. To be asked in a snapshot. */
+/** See `Storage.runs`. Must run in a snapshot. */
 export async function runs(
   queries: Queries,
   namespace: string,
@@ -131,23 +132,23 @@ export async function run(queries: Queries, namespace: string, id: string): Prom
   return row && toRun(row);
 }
 
-/** See `Storage.changes`. To be asked in a snapshot. */
+/** See `Storage.changes`. Must run in a snapshot. */
 export async function changes(
   queries: Queries,
   namespace: string,
   no: number,
   page: PageRequest<number>,
 ): Promise<Page<RunChange, number>> {
-  const ofIt = sql`c.namespace = ${namespace} AND c.run = ${no}`;
-  const total = await count(queries, sql`consolidation_change c WHERE ${ofIt}`);
+  const isOfRun = sql`c.namespace = ${namespace} AND c.run = ${no}`;
+  const total = await count(queries, sql`consolidation_change c WHERE ${isOfRun}`);
   const rows = await queries.rows<ChangeRow>(sql`
     SELECT seq, kind, id, detail FROM (
       SELECT *, sum(octet_length(detail)) OVER (ORDER BY seq ${BEFORE_THE_LAST}) AS before FROM (
         SELECT c.seq, c.kind, m.id, c.detail FROM consolidation_change c CROSS JOIN memory m
-        WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0}
+        WHERE ${isOfRun} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0}
         ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
-  const ids = await getIds(queries, namespace, rows.flatMap(namedIn));
+  const ids = await getIds(queries, namespace, rows.flatMap(getReferencedOrdinals));
   return takeChanges(rows, page, total, (ordinal) => ids.get(ordinal) ?? null);
 }
 
@@ -163,20 +164,20 @@ async function getIds(
   return new Map(rows.map(({ ordinal, id }) => [ordinal, id]));
 }
 
-/** Returns the changes of `consolidation_run r` by kind, as JSON. */
+/** Returns the number of changes of `consolidation_run r` by kind, as JSON. */
 export function changeCounts({ jsonObject }: Dialect): Sql {
   return sql`(SELECT ${jsonObject(raw('kind'), raw('count'))} FROM (
     SELECT kind, count(*) AS count FROM consolidation_change c WHERE c.namespace = r.namespace AND c.run = r.no
     GROUP BY kind) AS by_kind)`;
 }
 
-/** Returns the columns of `consolidation_run r` (`RunRow`). A run that is under way is counted as far as it has come. */
+/** Returns the columns of a `RunRow` from `consolidation_run r`. The changes of an unfinished run are counted live. */
 function runColumns(dialect: Dialect): Sql {
   return sql`r.no, r.id, r.state, r.started_at, r.ended_at, r.notes,
     CASE WHEN r.ended_at IS NULL THEN ${changeCounts(dialect)} ELSE r.counts END AS counts`;
 }
 
-/** The columns of a run, as both adapters select them; notes and counts are JSON. */
+/** A selected run. `notes` and `counts` are JSON. */
 interface RunRow {
   no: number;
   id: string;
@@ -199,10 +200,10 @@ function toRun(row: RunRow): ConsolidationRun {
   };
 }
 
-/** Most bytes of the JSON of a run or a change, but for notes and details. */
+/** Maximum JSON bytes of a run or a change without notes and details. */
 const FIXED_FIELDS_BYTES = 512;
 
-/** A page of runs. */
+/** Fills a page of runs. */
 function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, total: number): Page<ConsolidationRun, number> {
   return takePage(rows, request, total, {
     toItem: toRun,
@@ -211,37 +212,37 @@ function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, total: n
   });
 }
 
-/** What is looked at of a run before it is taken back. */
+/** The fields of a run that decide whether it can be undone. */
 export interface UndoableRun {
   no: number;
   state: RunState;
   endedAt: number | null;
 }
 
-/** Why a run that is not being taken back cannot be, whatever came after it. */
+/** Returns why a run cannot be undone, regardless of later runs; undefined if it can be. */
 export function refusedUndo({ state, endedAt }: UndoableRun, endedAfter: number): UndoOutcome | undefined {
   if (state !== 'completed') return { outcome: 'not-completed', state };
   return (endedAt ?? 0) <= endedAfter ? { outcome: 'too-old' } : undefined;
 }
 
-/** Most memories that a refused undo names. */
-export const NAMED_LIMIT = 100;
+/** Maximum memory ids in the response to a refused undo. */
+export const MAX_REPORTED_IDS = 100;
 
-/** What a run did to a memory. Never holds a text. */
+/** A change that a run made to a memory. It never contains a text. */
 interface NewChange<Kind extends ChangeKind> {
   kind: Kind;
   ordinal: number;
   detail: ChangeDetails[Kind];
 }
 
-/** A change that is to be taken back. */
+/** A change to be undone. */
 export interface Recorded<Kind extends ChangeKind> {
   namespace: RunRef['namespace'];
   ordinal: number;
   detail: ChangeDetails[Kind];
 }
 
-/** The columns of a change, as both adapters select them; id is the memory's, detail is JSON. */
+/** A selected change. `id` is that of the memory, `detail` is JSON. */
 export interface ChangeRow {
   seq: number;
   kind: ChangeKind;
@@ -249,16 +250,16 @@ export interface ChangeRow {
   detail: string;
 }
 
-/** The id of the memory at an ordinal; null when it has been forgotten. */
+/** Returns the id of the memory with an ordinal, or null if it was forgotten. */
 type GetId = (ordinal: number) => string | null;
 
-/** The other memories that a change names. */
-function namedIn({ detail }: ChangeRow): number[] {
+/** Returns the ordinals of other memories in a change. */
+function getReferencedOrdinals({ detail }: ChangeRow): number[] {
   const { into, by, sources = [] } = fromJson<{ into?: number; by?: number; sources?: number[] }>(detail);
   return [into, by, ...sources].filter((ordinal) => ordinal !== undefined);
 }
 
-/** A page of changes. */
+/** Fills a page of changes. */
 function takeChanges(
   rows: Iterable<ChangeRow>,
   request: PageRequest<number>,
@@ -273,25 +274,25 @@ function takeChanges(
 }
 
 function toChange({ seq, kind, id, detail }: ChangeRow, getId: GetId): RunChange {
-  const tell = TELL[kind] as Tell<ChangeKind>;
-  return { seq, kind, id, ...tell(fromJson<ChangeDetails[ChangeKind]>(detail), getId) };
+  const toPublicFields = PUBLIC_FIELDS[kind] as ToPublicFields<ChangeKind>;
+  return { seq, kind, id, ...toPublicFields(fromJson<ChangeDetails[ChangeKind]>(detail), getId) };
 }
 
-/** What a reader is told of a change beside its memory. */
-type Tell<Kind extends ChangeKind> = (detail: ChangeDetails[Kind], getId: GetId) => Partial<RunChange>;
+/** Converts the detail of a change to its public fields. */
+type ToPublicFields<Kind extends ChangeKind> = (detail: ChangeDetails[Kind], getId: GetId) => Partial<RunChange>;
 
-const TELL: { readonly [Kind in ChangeKind]: Tell<Kind> } = {
+const PUBLIC_FIELDS: { readonly [Kind in ChangeKind]: ToPublicFields<Kind> } = {
   promoted: () => ({}),
   merged: ({ into }, getId) => ({ mergedInto: getId(into) }),
   moved: ({ into }, getId) => ({ mergedInto: getId(into) }),
   gained: ({ tags, importance }) => ({ before: { tags, importance } }),
-  distilled: ({ sources }, getId) => ({ derivedFrom: changedIds(sources, getId) }),
-  refreshed: ({ sources }, getId) => ({ derivedFrom: changedIds(sources, getId) }),
+  distilled: ({ sources }, getId) => ({ derivedFrom: getExistingIds(sources, getId) }),
+  refreshed: ({ sources }, getId) => ({ derivedFrom: getExistingIds(sources, getId) }),
   corrected: ({ by }, getId) => ({ supersededBy: getId(by) }),
   evicted: ({ reason }) => ({ reason }),
 };
 
-/** The ids of memories, those that have been forgotten left out. */
-function changedIds(ordinals: readonly number[], getId: GetId): string[] {
+/** Returns the ids of the memories that still exist. */
+function getExistingIds(ordinals: readonly number[], getId: GetId): string[] {
   return ordinals.flatMap((ordinal) => getId(ordinal) ?? []);
 }

@@ -1,9 +1,10 @@
 import { extract } from '../../core/distil/extract.ts';
-import { groupedByOwner } from '../../core/owner.ts';
+import { groupByOwner } from '../../core/owner.ts';
 import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-consolidation.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
-import { waitBehindOthers } from './candidates.ts';
+import { deferEmbedding } from './consolidation-queue.ts';
+import { groupDigest, isDeclined } from './export-records.ts';
 import { DISTILLABLE, isPromoted } from './filters.ts';
 import {
   type Erasable,
@@ -11,9 +12,8 @@ import {
   findByOrdinal,
   findErasable,
   type Target,
-  toLabelled,
+  toMemoryAttributes,
 } from './find-memory.ts';
-import { groupDigest, isDeclined } from './kept-records.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
@@ -23,14 +23,14 @@ const SOURCE_COLUMNS = raw(
   'm.ordinal, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.created_at AS "createdAt", m.importance, m.tags, m.content',
 );
 
-/** Memories as sources, in the order given. */
+/** Reads memories as sources, in the given order. */
 export async function readSources(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Source[]> {
   return queries.rows<Source>(sql`
     SELECT ${SOURCE_COLUMNS} FROM ${queries.dialect.ordinals('asked', ordinals)} CROSS JOIN memory m
     WHERE m.namespace = ${namespace} AND m.ordinal = asked.ordinal ORDER BY asked.place`);
 }
 
-/** The memories that a semantic memory was distilled from, oldest first. */
+/** Returns the sources of a semantic memory, oldest first. */
 export async function getSources(queries: Queries, namespace: string, semantic: number): Promise<Source[]> {
   return queries.rows<Source>(sql`
     SELECT ${SOURCE_COLUMNS} FROM memory_source l CROSS JOIN memory m
@@ -38,15 +38,19 @@ export async function getSources(queries: Queries, namespace: string, semantic: 
     ORDER BY m.created_at, m.ordinal`);
 }
 
-/** The semantic memory that was distilled from a memory, among others. */
-export async function distilledFrom(queries: Queries, namespace: string, source: number): Promise<number | undefined> {
+/** Returns the ordinal of the semantic memory that has this source, if any. */
+export async function getSemanticOrdinal(
+  queries: Queries,
+  namespace: string,
+  source: number,
+): Promise<number | undefined> {
   const found = await queries.row<{ semantic: number }>(
     sql`SELECT semantic FROM memory_source WHERE namespace = ${namespace} AND source = ${source}`,
   );
   return found?.semantic;
 }
 
-/** Makes these the sources of a semantic memory, and no others; its earlier texts are of those that it had. */
+/** Replaces the sources of a semantic memory. The former sources stay recorded for its earlier texts. */
 export async function setSources(
   transaction: Transaction,
   namespace: string,
@@ -68,7 +72,7 @@ export async function setSources(
   );
 }
 
-/** Lets nothing be distilled from the sources of a semantic memory again until one of them has another text. */
+/** Prevents distilling the same group of sources again until the text of one of them changes. */
 export async function decline(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
   const ordinals = (await getSources(transaction, namespace, semantic)).map((source) => source.ordinal);
   const digest = await groupDigest(transaction, namespace, ordinals);
@@ -78,26 +82,26 @@ export async function decline(transaction: Transaction, namespace: string, seman
     ON CONFLICT DO NOTHING`);
 }
 
-/** What became of semantic memories that lost sources. */
-interface Lost {
-  /** Those that have none left, for the caller to erase. */
+/** The effects on semantic memories that lost sources. */
+interface SourceRemoval {
+  /** Semantic memories without sources. The caller must delete them. */
   emptied: Erasable[];
-  /** Whether others have another text, and wait for its vectors. */
+  /** True if other semantic memories have a new text and wait for its vectors. */
   embedding: boolean;
 }
 
 /**
- * Takes memories out of what was distilled from them, with every word of theirs: it is distilled again from what is
- * left.
+ * Removes memories as sources of semantic memories, which are distilled again from their remaining sources so that no
+ * word of the removed ones stays.
  *
- * @param keepsOwn whether what has nothing left stays where a client has given it a text: nobody forgot that
+ * @param keepOwnText whether a semantic memory without sources stays if a client wrote its text, which nobody forgot
  */
-export async function leaveDistilled(
+export async function removeSources(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
-  { keepsOwn = false } = {},
-): Promise<Lost> {
+  { keepOwnText = false } = {},
+): Promise<SourceRemoval> {
   const { isMemory } = transaction.dialect;
   const these = isMemory('source', namespace, ordinals);
   const left = await transaction.rows<{ semantic: number }>(
@@ -106,7 +110,7 @@ export async function leaveDistilled(
   const former = await transaction.rows<{ semantic: number }>(
     sql`SELECT DISTINCT semantic FROM former_source WHERE ${these}`,
   );
-  await eraseDistilledTexts(
+  await deleteDistilledTexts(
     transaction,
     namespace,
     former.map(({ semantic }) => semantic),
@@ -114,19 +118,19 @@ export async function leaveDistilled(
   const leaving = new Set(ordinals);
   const lost = new Set(left.map(({ semantic }) => semantic).filter((semantic) => !leaving.has(semantic)));
   if (lost.size === 0) return { emptied: [], embedding: false };
-  const kept = await transaction.rows<{ semantic: number }>(sql`
+  const remaining = await transaction.rows<{ semantic: number }>(sql`
     SELECT DISTINCT semantic FROM memory_source
     WHERE ${isMemory('semantic', namespace, [...lost])}`);
   let embedding = false;
-  for (const { semantic } of kept) {
+  for (const { semantic } of remaining) {
     lost.delete(semantic);
     const target = (await findByOrdinal(transaction, namespace, semantic)) as FoundMemory;
     const sources = await getSources(transaction, namespace, semantic);
-    if (await distilAgain(transaction, target, sources)) embedding = true;
+    if (await redistil(transaction, target, sources)) embedding = true;
   }
   const empty = await findErasable(transaction, namespace, [...lost]);
-  const own = keepsOwn ? empty.filter(hasOwnText) : [];
-  await eraseDistilledTexts(
+  const own = keepOwnText ? empty.filter(hasOwnText) : [];
+  await deleteDistilledTexts(
     transaction,
     namespace,
     own.map(({ ordinal }) => ordinal),
@@ -134,8 +138,8 @@ export async function leaveDistilled(
   return { emptied: empty.filter((target) => !own.includes(target)), embedding };
 }
 
-/** Erases the earlier texts of semantic memories that consolidation gave them. */
-async function eraseDistilledTexts(
+/** Deletes the earlier texts that consolidation wrote for semantic memories. */
+async function deleteDistilledTexts(
   transaction: Transaction,
   namespace: string,
   semantics: readonly number[],
@@ -150,37 +154,37 @@ async function eraseDistilledTexts(
   await transaction.run(sql`DELETE FROM former_source WHERE ${isMemory('semantic', namespace, semantics)}`);
 }
 
-/** Answers whether the text is another one now. */
-export async function distilAgain(
+/** Distills a semantic memory again. Returns true if its text has changed. */
+export async function redistil(
   transaction: Transaction,
   target: FoundMemory,
   sources: readonly Source[],
 ): Promise<boolean> {
-  await eraseDistilledTexts(transaction, target.namespace, [target.ordinal]);
-  if (!isWritten(target)) await describe(transaction, target, sources);
+  await deleteDistilledTexts(transaction, target.namespace, [target.ordinal]);
+  if (!isChangedByClient(target)) await updateSharedFields(transaction, target, sources);
   const content = hasOwnText(target) ? target.content : extract({ sources }).content;
   if (content === target.content) return false;
   await setDistilledText(transaction, target, content);
   return true;
 }
 
-/** Gives a semantic memory another text, and keeps nothing of the one that it had. */
+/** Replaces the text of a semantic memory, without storing the former text in its history. */
 export async function setDistilledText(transaction: Transaction, target: FoundMemory, content: string): Promise<void> {
   await setText(transaction, target, content);
-  await waitBehindOthers(transaction, target.namespace, target.ordinal);
+  await deferEmbedding(transaction, target.namespace, target.ordinal);
   await transaction.run(sql`
     UPDATE memory SET distilled_revision = revision
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-/** Gives a semantic memory what its sources share. */
-export async function describe(
+/** Updates the fields that a semantic memory takes from its sources. */
+export async function updateSharedFields(
   transaction: Transaction,
   target: FoundMemory,
   sources: readonly Source[],
 ): Promise<void> {
-  const { createdAt, importance, tags } = sharedBy(sources);
-  const labels = toLabelled(target);
+  const { createdAt, importance, tags } = getSharedFields(sources);
+  const labels = toMemoryAttributes(target);
   await removeAttributes(transaction, [labels]);
   await addAttributes(transaction, [{ ...labels, tags }]);
   await transaction.run(sql`
@@ -189,7 +193,7 @@ export async function describe(
   await transaction.recall.relabel(target.namespace, target.ordinal);
 }
 
-/** A memory that others are distilled from. */
+/** A source of a semantic memory. */
 interface Source extends Owner {
   ordinal: number;
   id: string;
@@ -199,18 +203,18 @@ interface Source extends Owner {
   content: string;
 }
 
-/** Whether a client has written to a semantic memory, which then is the client's to change. */
-export function isWritten({ version }: { version: number }): boolean {
+/** Returns true if a client has written to a semantic memory. Consolidation no longer changes it then. */
+export function isChangedByClient({ version }: { version: number }): boolean {
   return version > 1;
 }
 
-/** Whether a client has given a semantic memory a text since it was distilled, which then is the client's own. */
+/** Returns true if a client has replaced the text of a semantic memory since it was distilled. */
 export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revision' | 'distilledRevision'>): boolean {
   return revision !== distilledRevision;
 }
 
-/** What a semantic memory has from its sources beside its text. */
-function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
+/** Returns the fields that a semantic memory takes from its sources, except its text. */
+function getSharedFields(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
   const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
   return {
     createdAt: Math.max(...sources.map((source) => source.createdAt)),
@@ -219,11 +223,11 @@ function sharedBy(sources: readonly Source[]): { createdAt: number; importance: 
   };
 }
 
-/** What semantic memories name as their source. */
+/** The `source` field of semantic memories. */
 const SOURCE = 'consolidation';
 
-/** A semantic memory that is about to be made of its sources. */
-export function getSemantic(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+/** Builds a semantic memory from its sources. */
+export function toSemanticMemory(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
   const [{ userId, agentId }] = sources as [Source, ...Source[]];
   return {
     namespace,
@@ -237,23 +241,23 @@ export function getSemantic(namespace: string, { id, content, at }: DistilledMem
     storedAt: at,
     expiresAt: null,
     supersedes: null,
-    ...sharedBy(sources),
+    ...getSharedFields(sources),
   };
 }
 
-/** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
+/** Maximum characters read from the text of a source, after leading white space. No distiller uses more. */
 const MAX_SOURCE_CHARS = 65_536;
 
-/** All that a text may begin with and say nothing: the white space of JavaScript. */
-export const BLANKS =
+/** The white space characters of JavaScript, which are trimmed from the start of a text. */
+export const WHITE_SPACE =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
 
-/** See `Storage.readGroup`. To be asked in a snapshot. */
+/** See `Storage.readGroup`. Must run in a snapshot. */
 export async function readGroup(queries: Queries, request: GroupRequest): Promise<ReadGroup> {
   const { namespace, semantic, joining } = request;
   const sources = await queries.rows<Omit<ReadGroup['sources'][number], 'tags'> & Owner & { tags: string }>(sql`
     SELECT m.user_id AS "userId", m.agent_id AS "agentId", m.ordinal, m.version, m.id, m.created_at AS "createdAt", m.session_id AS "sessionId", m.tags,
-      substr(ltrim(m.content, ${BLANKS}), 1, ${MAX_SOURCE_CHARS}) AS content
+      substr(ltrim(m.content, ${WHITE_SPACE}), 1, ${MAX_SOURCE_CHARS}) AS content
     FROM (
       SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
       UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${semantic ?? null}) AS named
@@ -262,10 +266,10 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
     ORDER BY m.created_at, m.ordinal`);
   const ordinals = sources.map((source) => source.ordinal);
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
-  const isOpen = semantic === undefined || (memory?.evictedAt === null && !isWritten(memory));
+  const isOpen = semantic === undefined || (memory?.evictedAt === null && !isChangedByClient(memory));
   return {
     sources: sources.map(({ userId, agentId, ...source }) => ({ ...source, tags: fromJson<string[]>(source.tags) })),
-    isClosed: !isOpen || groupedByOwner(sources).length > 1 || (await isDeclined(queries, namespace, ordinals)),
+    isClosed: !isOpen || groupByOwner(sources).length > 1 || (await isDeclined(queries, namespace, ordinals)),
     ...(memory && { semanticId: memory.id }),
   };
 }

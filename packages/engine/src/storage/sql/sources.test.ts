@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { BLANKS } from './semantic-sources.ts';
+import { WHITE_SPACE } from './semantic-sources.ts';
 
-it('takes for blank all that JavaScript trims', () => {
+it('treats exactly the characters that JavaScript trims as white space', () => {
   const units = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit));
-  expect(BLANKS).toBe(units.filter((unit) => unit.trim() === '').join(''));
+  expect(WHITE_SPACE).toBe(units.filter((unit) => unit.trim() === '').join(''));
 });

@@ -1,4 +1,4 @@
-import { keptChars } from '../../core/record-size.ts';
+import { countChars } from '../../core/record-size.ts';
 import type { KeyStore } from '../../ports/administration.ts';
 import type { Lease } from '../../ports/coordination.ts';
 import type { Storage } from '../../ports/storage.ts';
@@ -7,29 +7,29 @@ import type { Load } from '../batch-queue.ts';
 import { leastRetained, planMerge } from '../partial-plans.ts';
 import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 
-/** What others do not write meanwhile: a namespace, the keys, which model is in use; or nothing is kept from them. */
+/** The lock that a write holds: one namespace, the keys, the model in use, or nothing. */
 export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
 
-/** How an adapter runs verbs; `args` are what a verb takes after its `Queries` or `Transaction`. */
+/** Runs verbs on a database. `args` are the arguments of a verb after its `Queries` or `Transaction`. */
 export interface SqlRunner {
-  /** Does a read in one snapshot of the database. */
+  /** Runs a read in one snapshot of the database. */
   read(verb: keyof ReadVerbs, args: readonly unknown[]): Promise<unknown>;
-  /** Does a write in a transaction; resolves when it is on disk. `load` is how much it writes, where that may be much. */
+  /** Runs a write in a transaction and resolves once it is on disk. `load` is the size of a potentially large write. */
   write(held: Held, verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<unknown>;
   /**
-   * Has the bytes of removed texts taken out of the database, of a whole `namespace` or of some memories. Resolves with
-   * whether they are gone; where they are not, they go as soon as nothing holds that up.
+   * Purges the bytes of deleted texts, of a whole `namespace` or of some memories. Resolves with true if they are gone.
+   * Otherwise the purge continues in the background.
    */
   purge(removed: number, of: 'memories' | 'namespace'): Promise<boolean>;
-  /** Of the whole database on disk. */
+  /** Returns the size of the whole database on disk, in bytes. */
   sizeBytes(): Promise<number>;
-  /** Quotas of the namespaces and users that have none of their own. */
+  /** Default quotas of namespaces and users. */
   quota: Quotas;
 }
 
 /**
- * The verbs of a storage that are the same on every database, its lease and its keys. An adapter adds how texts are found and
- * vectors kept, in which order memories are stored, and what is done with the database as a whole.
+ * Creates the parts of a storage that are the same on every database, its lease and its key store. An adapter adds
+ * search, vectors, the order of stores, and operations on the whole database.
  */
 export function sqlStorage(runner: SqlRunner) {
   const { purge, sizeBytes, quota } = runner;
@@ -45,11 +45,11 @@ export function sqlStorage(runner: SqlRunner) {
     namespace: string,
     ...call: [verb: Verb, args: VerbArguments<WriteVerbs[Verb]>, load?: Load]
   ) => write({ exclusive: namespace }, ...call);
-  /** Does a step that removes memories until one removes none; where one fails, the bytes of those before it go. */
+  /** Repeats a deleting step until it deletes nothing. If a step fails, the texts deleted so far are purged. */
   const removeAll = async (step: () => Promise<number>) => {
     let count = 0;
     try {
-      for (let some = await step(); some > 0; some = await step()) count += some;
+      for (let deleted = await step(); deleted > 0; deleted = await step()) count += deleted;
     } catch (error) {
       if (count > 0) void purge(count, 'memories');
       throw error;
@@ -71,15 +71,15 @@ export function sqlStorage(runner: SqlRunner) {
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purge(1, 'memories') } : forgotten;
     },
     async forgetMany(namespace, selection, onForgotten) {
-      // What is stored from now on is not meant, however long this takes.
+      // Memories stored from now on are not affected, however long this takes.
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       let embedding = false;
       const count = await removeAll(async () => {
-        const some = await writeIn(namespace, 'forgetSome', [namespace, selection, arrivedUntil]);
-        const gone = some.owned.reduce((sum, { count }) => sum + count, 0);
-        if (gone > 0) onForgotten?.(some);
-        embedding ||= some.embedding;
-        return gone;
+        const batch = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
+        const deleted = batch.owned.reduce((sum, { count }) => sum + count, 0);
+        if (deleted > 0) onForgotten?.(batch);
+        embedding ||= batch.embedding;
+        return deleted;
       });
       return { count, embedding, purged: await purge(count, 'memories') };
     },
@@ -98,7 +98,7 @@ export function sqlStorage(runner: SqlRunner) {
       await read('secret');
     },
     condition: async () => ({}),
-    noteBackup: (at) => write('nothing', 'noteBackup', [at]),
+    recordBackup: (at) => write('nothing', 'recordBackup', [at]),
     namespaces: () => read('namespaces'),
     usage: (now) => read('namespaceUsage', now),
     userQuotas: (namespace) => read('userQuotas', namespace),
@@ -107,7 +107,7 @@ export function sqlStorage(runner: SqlRunner) {
     async deleteNamespace(namespace) {
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       await write('keys', 'deleteKeys', [namespace]);
-      const count = await removeAll(() => writeIn(namespace, 'eraseSome', [namespace, arrivedUntil]));
+      const count = await removeAll(() => writeIn(namespace, 'eraseBatch', [namespace, arrivedUntil]));
       await writeIn(namespace, 'dropNamespace', [namespace]);
       return { count, purged: await purge(count, 'namespace') };
     },
@@ -142,9 +142,12 @@ export function sqlStorage(runner: SqlRunner) {
     beginRevert: (run, notes) => writeIn(run.namespace, 'beginRevert', [run, notes]),
     undoSome: (run, ...args) => writeIn(run.namespace, 'undoSome', [run, ...args]),
 
-    importKept(namespace, records, links) {
-      const chars = records.reduce((sum, record) => sum + keptChars(record), 0);
-      return writeIn(namespace, 'importKept', [namespace, records, links, quota], { memories: records.length, chars });
+    importRecords(namespace, records, links) {
+      const chars = records.reduce((sum, record) => sum + countChars(record), 0);
+      return writeIn(namespace, 'importRecords', [namespace, records, links, quota], {
+        memories: records.length,
+        chars,
+      });
     },
     beginMigration: (from) => write('model', 'beginMigration', [from]),
     isMigrating: () => read('isMigrating'),
@@ -158,7 +161,7 @@ export function sqlStorage(runner: SqlRunner) {
     add: (key) => write('keys', 'addKey', [key]),
     revoke: (...args) => write('keys', 'revokeKey', args),
     openLoopback: () => write('keys', 'openLoopback', []),
-    noteUse: (...args) => write('nothing', 'noteKeyUse', args),
+    recordUse: (...args) => write('nothing', 'noteKeyUse', args),
     importAll: (other) => write('keys', 'importKeys', [other]),
     read: (seen) => read('readKeys', seen),
   };

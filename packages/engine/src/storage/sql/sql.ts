@@ -1,4 +1,4 @@
-/** A statement, or a part of one, with the values of its parameters. */
+/** A statement, or a fragment of one, with its parameter values. */
 export class Sql {
   readonly parts: readonly string[];
   readonly values: readonly unknown[];
@@ -8,18 +8,18 @@ export class Sql {
     this.values = values;
   }
 
-  /** The statement with `$1`, `$2` and so on for its values. */
+  /** The statement with the placeholders `$1`, `$2` and so on. */
   get text(): string {
     return this.parts.reduce((text, part, i) => `${text}$${i}${part}`);
   }
 }
 
 /**
- * Writes a statement. What stands in `${…}` becomes a parameter, but for another `Sql`, which becomes a part of the text
- * with parameters of its own.
+ * Template tag for a statement. Values in `${…}` become parameters. An `Sql` in `${…}` is inserted as a fragment with
+ * its own parameters.
  */
 export function sql(strings: TemplateStringsArray, ...inserted: unknown[]): Sql {
-  // These parts are the same array at every call, by which a driver may know the statement again.
+  // Each call passes the same array of parts, so a driver can use it as a cache key.
   if (!inserted.some((value) => value instanceof Sql)) return new Sql(strings, inserted);
   const parts = [strings[0] as string];
   const values: unknown[] = [];
@@ -38,12 +38,12 @@ export function sql(strings: TemplateStringsArray, ...inserted: unknown[]): Sql 
   return new Sql(parts, values);
 }
 
-/** A part of a statement as it stands. Never made of what a caller says. */
+/** Returns a fragment with literal text. The text must never contain client input. */
 export function raw(text: string): Sql {
   return new Sql([text], []);
 }
 
-/** Parts with `separator` between them. */
+/** Joins fragments with a separator. */
 export function join(parts: readonly Sql[], separator: string): Sql {
   return parts.slice(1).reduce((all, part) => sql`${all}${raw(separator)}${part}`, parts[0] ?? raw(''));
 }

@@ -2,7 +2,7 @@ import type { MemoryText, Page, PageRequest } from '../../ports/storage-memories
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { textDigest } from '../digests.ts';
 import { type TextRow, takeTexts } from '../memory-row.ts';
-import { enterAgain } from './candidates.ts';
+import { indexAndQueue } from './consolidation-queue.ts';
 import { BEFORE_THE_LAST, isOfOwners, notExpired } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
@@ -14,21 +14,21 @@ interface Owner {
   storedAt: number;
 }
 
-/** Returns every text of a memory after a revision; the present one, which is the last, was not replaced. */
+/** Selects the texts of a memory after a revision. The last one is the current text and has no `heldUntil`. */
 function texts({ namespace, ordinal }: Owner, after: number): Sql {
   const these = sql`namespace = ${namespace} AND ordinal = ${ordinal} AND revision > ${after}`;
   return sql`SELECT revision, octet_length(content) AS bytes, replaced_at AS "heldUntil" FROM memory_history WHERE ${these}
     UNION ALL SELECT revision, octet_length(content), NULL FROM memory WHERE ${these}`;
 }
 
-/** Returns the column `content` of a row of `texts`: read last, so that no text is read that is not needed. */
+/** Returns the `content` column for a row of `texts`. It is read last, so that only returned texts are read. */
 function contentColumn({ namespace, ordinal }: Owner): Sql {
   const these = sql`namespace = ${namespace} AND ordinal = ${ordinal}`;
   return sql`CASE WHEN "heldUntil" IS NULL THEN (SELECT content FROM memory WHERE ${these})
     ELSE (SELECT h.content FROM memory_history h WHERE ${these} AND h.revision = text.revision) END AS content`;
 }
 
-/** See `Storage.history`. A place is a revision. To be asked in a snapshot. */
+/** See `Storage.history`. A place is a revision. Must run in a snapshot. */
 export async function history(
   queries: Queries,
   namespace: string,
@@ -49,7 +49,7 @@ export async function history(
   return takeTexts(rows, request, total, await heldFromAfter(queries, owner, after));
 }
 
-/** See `Storage.textAt`. To be asked in a snapshot. */
+/** See `Storage.textAt`. Must run in a snapshot. */
 export async function textAt(
   queries: Queries,
   namespace: string,
@@ -83,7 +83,7 @@ async function countTexts(queries: Queries, { namespace, ordinal }: Owner): Prom
   return 1 + (await count(queries, sql`memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal}`));
 }
 
-/** From when the first text after a revision held. */
+/** Returns the time from which the first text after a revision held. */
 async function heldFromAfter(queries: Queries, owner: Owner, revision: number): Promise<number> {
   const earlier = await queries.row<{ replacedAt: number }>(sql`
     SELECT replaced_at AS "replacedAt" FROM memory_history
@@ -92,7 +92,10 @@ async function heldFromAfter(queries: Queries, owner: Owner, revision: number): 
   return earlier?.replacedAt ?? owner.storedAt;
 }
 
-/** Keeps the text that a memory has, and is about to lose, in its history; it was held at least until it was given. */
+/**
+ * Stores the current text of a memory in its history before it is replaced. It held at least until the time it was
+ * stored.
+ */
 export async function rememberText(
   transaction: Transaction,
   { namespace, ordinal, revision, content }: FoundMemory,
@@ -107,12 +110,12 @@ export async function rememberText(
     FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
 }
 
-/** Gives a memory another text, and lets it wait for other vectors. */
+/** Replaces the text of a memory, and queues it for embedding. */
 export async function setText(transaction: Transaction, target: FoundMemory, content: string): Promise<void> {
   const { namespace, ordinal, mergedInto, evictedAt } = target;
   await transaction.recall.remove(namespace, [ordinal]);
   await transaction.run(sql`
     UPDATE memory SET content = ${content}, text_digest = ${textDigest(content)}, revision = revision + 1
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  if (mergedInto === null && evictedAt === null) await enterAgain(transaction, namespace, ordinal);
+  if (mergedInto === null && evictedAt === null) await indexAndQueue(transaction, namespace, ordinal);
 }

@@ -2,11 +2,11 @@ import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { setEvicted } from './archive-memories.ts';
-import { correctAnew, enterAgain } from './candidates.ts';
-import { countTiers, takeAccess } from './counters.ts';
+import { indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
+import { countTiers, subtractAccess } from './counters.ts';
 import { assertFence } from './database-marks.ts';
 import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
-import { erase, setFree } from './forget-memories.ts';
+import { detachDuplicate, erase } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import {
@@ -14,28 +14,28 @@ import {
   assertState,
   type ChangeRow,
   changeCounts,
-  NAMED_LIMIT,
+  isRun,
+  MAX_REPORTED_IDS,
   type Recorded,
   refusedUndo,
-  these,
   type UndoableRun,
 } from './runs.ts';
 import {
   decline,
-  describe,
-  distilAgain,
-  distilledFrom,
+  getSemanticOrdinal,
   getSources,
   readSources,
+  redistil,
   setDistilledText,
   setSources,
+  updateSharedFields,
 } from './semantic-sources.ts';
 import { raw, sql } from './sql.ts';
 
-/** Changes that one transaction takes back, so that other writers get their turn. */
-const TAKEN_BACK_AT_ONCE = 100;
+/** Maximum changes that one transaction undoes, so that other writers are not blocked for long. */
+const MAX_UNDONE_AT_ONCE = 100;
 
-/** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */
+/** Starts or resumes the undo of a run. See `Storage.beginUndo`. */
 export async function beginUndo(
   transaction: Transaction,
   namespace: string,
@@ -55,11 +55,11 @@ export async function beginUndo(
   if (newer !== undefined) return { outcome: 'newer', id: newer };
   const ids = await writtenSince(transaction, ref);
   if (ids.length > 0) return { outcome: 'written', ids };
-  await transaction.run(sql`UPDATE consolidation_run SET state = 'undoing' WHERE ${these(ref)}`);
+  await transaction.run(sql`UPDATE consolidation_run SET state = 'undoing' WHERE ${isRun(ref)}`);
   return { outcome: 'begun', ref };
 }
 
-/** The newest run after this one that has changed anything and not been undone. */
+/** Returns the id of the newest later run that has changes and is not undone. */
 async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<string | undefined> {
   const newer = await queries.row<{ id: string }>(sql`
     SELECT id FROM consolidation_run r WHERE namespace = ${namespace} AND no > ${no}
@@ -70,8 +70,8 @@ async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<st
 }
 
 /**
- * Returns the memories that a client has written since the run changed them, where undoing would overwrite that. What a
- * memory gained from its duplicates is left to it once a client has written it.
+ * Returns the ids of memories that a client has written since the run, if an undo would overwrite that. Fields that a
+ * memory gained from duplicates do not count: the undo keeps them if a client has written the memory.
  */
 async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
   const written = await queries.rows<{ id: string }>(sql`
@@ -79,11 +79,11 @@ async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promis
     WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}' AND c.kind <> 'gained'
       AND m.namespace = c.namespace AND m.ordinal = c.ordinal
       AND CAST(${queries.dialect.jsonField(raw('c.detail'), 'version')} AS integer) <> m.version
-    LIMIT ${NAMED_LIMIT}`);
+    LIMIT ${MAX_REPORTED_IDS}`);
   return written.map(({ id }) => id);
 }
 
-/** Begins to take back a run that has not ended. See `Storage.beginRevert`. */
+/** Starts to revert a run that has not ended. See `Storage.beginRevert`. */
 export async function beginRevert(
   transaction: Transaction,
   run: RunRef,
@@ -91,24 +91,24 @@ export async function beginRevert(
 ): Promise<void> {
   await assertRunning(transaction, run);
   await transaction.run(
-    sql`UPDATE consolidation_run SET state = 'undoing', notes = ${JSON.stringify(notes)} WHERE ${these(run)}`,
+    sql`UPDATE consolidation_run SET state = 'undoing', notes = ${JSON.stringify(notes)} WHERE ${isRun(run)}`,
   );
 }
 
-/** Takes back the last changes that have not been. See `Storage.undoSome`. */
+/** Undoes the last changes that are not undone yet. See `Storage.undoSome`. */
 export async function undoSome(transaction: Transaction, run: RunRef, at: number, limit: number): Promise<StepResult> {
   await assertState(transaction, run, 'undoing');
   const { namespace, no } = run;
-  const most = Math.min(limit, TAKEN_BACK_AT_ONCE);
+  const batchLimit = Math.min(limit, MAX_UNDONE_AT_ONCE);
   const changes = await transaction.rows<Change>(sql`
     SELECT seq, kind, ordinal, detail FROM consolidation_change
     WHERE namespace = ${namespace} AND run = ${no}
-      AND seq < coalesce((SELECT undone_from FROM consolidation_run WHERE ${these(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
-    ORDER BY seq DESC LIMIT ${most}`);
-  for (const change of changes) await takeBack(transaction, namespace, change);
+      AND seq < coalesce((SELECT undone_from FROM consolidation_run WHERE ${isRun(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
+    ORDER BY seq DESC LIMIT ${batchLimit}`);
+  for (const change of changes) await undoChange(transaction, namespace, change);
   const last = changes.at(-1);
-  if (last) await transaction.run(sql`UPDATE consolidation_run SET undone_from = ${last.seq} WHERE ${these(run)}`);
-  const more = changes.length === most;
+  if (last) await transaction.run(sql`UPDATE consolidation_run SET undone_from = ${last.seq} WHERE ${isRun(run)}`);
+  const more = changes.length === batchLimit;
   if (!more) await endUndo(transaction, run, at);
   return { count: changes.length, more };
 }
@@ -119,17 +119,17 @@ async function endUndo(transaction: Transaction, run: RunRef, at: number): Promi
   await transaction.run(sql`
     UPDATE consolidation_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
       counts = CASE WHEN ended_at IS NULL THEN ${changeCounts(transaction.dialect)} ELSE counts END, ended_at = coalesce(ended_at, ${at})
-    WHERE ${these(run)}`);
+    WHERE ${isRun(run)}`);
 }
 
-function takeBack(transaction: Transaction, namespace: string, { kind, ordinal, detail }: Change): Promise<void> {
+function undoChange(transaction: Transaction, namespace: string, { kind, ordinal, detail }: Change): Promise<void> {
   const undo = UNDO[kind] as Undo<ChangeKind>;
   return undo(transaction, { namespace, ordinal, detail: fromJson<Recorded<ChangeKind>['detail']>(detail) });
 }
 
 /**
- * Takes back one change of a memory that has not been forgotten, as far as nothing else has happened to it since. Later
- * changes have been taken back before.
+ * Undoes one change of an existing memory, unless the memory has changed since. Later changes of the run are undone
+ * already.
  */
 type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Recorded<Kind>) => Promise<void>;
 
@@ -137,7 +137,7 @@ const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
   promoted: demote,
   merged: unmerge,
   moved: moveBack,
-  gained: giveBack,
+  gained: restoreGained,
   distilled: undistil,
   refreshed: unrefresh,
   corrected: uncorrect,
@@ -160,29 +160,30 @@ async function unevict(transaction: Transaction, { namespace, ordinal }: Recorde
   const target = await findByOrdinal(transaction, namespace, ordinal);
   if (!target || target.evictedAt === null || target.mergedInto !== null) return;
   await setEvicted(transaction, namespace, [ordinal], null);
-  await enterAgain(transaction, namespace, ordinal);
+  await indexAndQueue(transaction, namespace, ordinal);
 }
 
 async function unmerge(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'merged'>): Promise<void> {
-  const duplicate = await duplicateIn(transaction, namespace, ordinal, detail.into);
-  if (duplicate) await setFree(transaction, duplicate);
+  const duplicate = await findMergedDuplicate(transaction, namespace, ordinal, detail.into);
+  if (duplicate) await detachDuplicate(transaction, duplicate);
 }
 
 async function moveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'moved'>): Promise<void> {
-  const duplicate = await duplicateIn(transaction, namespace, ordinal, detail.into);
+  const duplicate = await findMergedDuplicate(transaction, namespace, ordinal, detail.into);
   if (!duplicate) return;
   const former = await transaction.row<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
-  // The memory that it was merged into before has been forgotten.
-  if (!former) return setFree(transaction, duplicate);
-  const moved = await transaction.row<{ correctedBy: string | null }>(sql`
+  // The former survivor has been forgotten.
+  if (!former) return detachDuplicate(transaction, duplicate);
+  const moved = await transaction.row<{ supersededBy: string | null }>(sql`
     UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
-    RETURNING superseded_by AS "correctedBy"`);
-  if (moved?.correctedBy != null) await correctAnew(transaction, namespace, [duplicate.mergedInto, former.id]);
+    RETURNING superseded_by AS "supersededBy"`);
+  if (moved?.supersededBy != null)
+    await recomputeSupersededBy(transaction, namespace, [duplicate.mergedInto, former.id]);
 }
 
-/** A memory, if it is still merged into another. */
-async function duplicateIn(
+/** Returns a duplicate if it is still merged into the given memory. */
+async function findMergedDuplicate(
   transaction: Transaction,
   namespace: string,
   ordinal: number,
@@ -193,9 +194,12 @@ async function duplicateIn(
   return survivor && duplicate?.mergedInto === survivor.id ? { ...duplicate, mergedInto: survivor.id } : undefined;
 }
 
-// What a client has written since the undo began stays.
-async function giveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'gained'>): Promise<void> {
-  await takeAccess(transaction, namespace, ordinal, detail);
+// A memory that a client has written since the undo began keeps its fields.
+async function restoreGained(
+  transaction: Transaction,
+  { namespace, ordinal, detail }: Recorded<'gained'>,
+): Promise<void> {
+  await subtractAccess(transaction, namespace, ordinal, detail);
   const now = await findByOrdinal(transaction, namespace, ordinal);
   if (now?.version !== detail.version) return;
   const { tags, importance } = detail;
@@ -208,7 +212,7 @@ async function giveBack(transaction: Transaction, { namespace, ordinal, detail }
   await transaction.recall.relabel(namespace, ordinal);
 }
 
-/** Removes a semantic memory that a run has made. Its group is not distilled again before it changes. */
+/** Deletes a semantic memory of the run. Its group is not distilled again until one of its texts changes. */
 async function undistil(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'distilled'>,
@@ -219,7 +223,7 @@ async function undistil(
   await erase(transaction, namespace, [target]);
 }
 
-/** Gives a semantic memory the sources that it had, those that have been forgotten left out, and its text from then. */
+/** Restores the former sources of a semantic memory, except forgotten ones, and its former text. */
 async function unrefresh(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'refreshed'>,
@@ -233,11 +237,11 @@ async function unrefresh(
   if (sources.length === 0) return;
   await decline(transaction, namespace, ordinal);
   await setSources(transaction, namespace, ordinal, sources);
-  await describe(transaction, target, await readSources(transaction, namespace, sources));
+  await updateSharedFields(transaction, target, await readSources(transaction, namespace, sources));
   if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
 }
 
-// Also where it is merged: a merge by the same run is taken back next, and by a later one hides no text.
+// A merged memory can be a source too: a merge by the same run is undone next, and a later merge hides no text.
 async function canBeSource(
   transaction: Transaction,
   namespace: string,
@@ -246,31 +250,31 @@ async function canBeSource(
 ): Promise<boolean> {
   const { tier } = (await findByOrdinal(transaction, namespace, source)) ?? {};
   if (tier !== 'episodic') return false;
-  return [undefined, semantic].includes(await distilledFrom(transaction, namespace, source));
+  return [undefined, semantic].includes(await getSemanticOrdinal(transaction, namespace, source));
 }
 
-// Where a source has been forgotten since, no earlier text is left.
+// If a source was forgotten since, the earlier texts were deleted.
 async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<void> {
   const { namespace, ordinal } = target;
   const earlier = await transaction.row<{ content: string }>(sql`
     DELETE FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND revision = ${revision}
     RETURNING content`);
   if (earlier) await setDistilledText(transaction, target, earlier.content);
-  else await distilAgain(transaction, target, await getSources(transaction, namespace, ordinal));
+  else await redistil(transaction, target, await getSources(transaction, namespace, ordinal));
 }
 
-/** Lets a memory no longer rank below another that a run took for its correction. */
+/** Removes a supersede link that the run set. */
 async function uncorrect(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'corrected'>,
 ): Promise<void> {
-  const wrong = await findByOrdinal(transaction, namespace, ordinal);
-  const right = await findByOrdinal(transaction, namespace, detail.by);
-  if (!wrong || right?.supersedes !== wrong.id) return;
+  const superseded = await findByOrdinal(transaction, namespace, ordinal);
+  const superseding = await findByOrdinal(transaction, namespace, detail.by);
+  if (!superseded || superseding?.supersedes !== superseded.id) return;
   await transaction.run(
-    sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND ordinal = ${right.ordinal}`,
+    sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`,
   );
   await transaction.run(sql`
     UPDATE memory SET superseded_by = NULL
-    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND superseded_by = ${right.id}`);
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND superseded_by = ${superseding.id}`);
 }

@@ -1,33 +1,33 @@
 import type { MemoryChange, UpdateOutcome } from '../../ports/storage-memories.ts';
 import type { OverQuota, Quotas } from '../../ports/storage-namespaces.ts';
-import { awaitDistilling, awaitMerging } from './candidates.ts';
+import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
-import { type FoundMemory, findHiddenDuplicates, findMemory, planUpdate, toLabelled } from './find-memory.ts';
-import { erase, setFree } from './forget-memories.ts';
+import { type FoundMemory, findHiddenDuplicates, findMemory, planUpdate, toMemoryAttributes } from './find-memory.ts';
+import { detachDuplicate, erase } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
 import type { Transaction } from './queries.ts';
 import { readRooms } from './quotas.ts';
-import { leaveDistilled } from './semantic-sources.ts';
+import { removeSources } from './semantic-sources.ts';
 import { sql } from './sql.ts';
 import { rememberText, setText } from './text-history.ts';
 
-/** Changes a memory, of a namespace that the transaction has for itself. See `Storage.update`. */
+/** Updates a memory. The transaction must hold the lock of the namespace. See `Storage.update`. */
 export async function update(transaction: Transaction, change: MemoryChange, quota: Quotas): Promise<UpdateOutcome> {
   const target = await findMemory(transaction, change.namespace, change.id);
   if (!target) return { outcome: 'unknown' };
   const plan = planUpdate(target, change);
   if (typeof plan === 'string') return { outcome: plan };
   const { newText, newExpiry, newMetadata, leavesGroup } = plan;
-  const over = newText === undefined ? undefined : await takeRoom(transaction, target, newText, quota);
+  const over = newText === undefined ? undefined : await reserveQuota(transaction, target, newText, quota);
   if (over) return over;
-  if (leavesGroup) await setFree(transaction, target);
+  if (leavesGroup) await detachDuplicate(transaction, target);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
     // A hidden duplicate has left its group by now.
     await setText(transaction, { ...target, mergedInto: null }, newText);
   }
   await replaceAttributes(transaction, change, target);
-  if (newMetadata) await awaitMerging(transaction, target.namespace, [target.ordinal]);
+  if (newMetadata) await queueForMerging(transaction, target.namespace, [target.ordinal]);
   await writeFields(transaction, change, target);
   if (isRelabelled(change)) await transaction.recall.relabel(target.namespace, target.ordinal);
   let othersEmbedding = newExpiry && (await changeExpiry(transaction, target.namespace, target.ordinal));
@@ -43,8 +43,8 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   };
 }
 
-// The earlier text stays beside it, in the history.
-async function takeRoom(
+// The earlier text stays in the history and still counts.
+async function reserveQuota(
   transaction: Transaction,
   { namespace, userId }: FoundMemory,
   newText: string,
@@ -65,28 +65,28 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-/** Whether something changes that recall knows a memory by, its text apart. */
+/** Returns true if the change affects the index entry, apart from the text. */
 function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-// Returns whether a semantic memory waits for new vectors, as do `withdraw` and `changeGroup`.
+// Returns true if a semantic memory waits for new vectors, as do `withdraw` and `changeGroup`.
 async function changeExpiry(transaction: Transaction, namespace: string, ordinal: number): Promise<boolean> {
   const embedding = await withdraw(transaction, namespace, [ordinal]);
-  await awaitMerging(transaction, namespace, [ordinal]);
-  await awaitDistilling(transaction, namespace, [ordinal]);
+  await queueForMerging(transaction, namespace, [ordinal]);
+  await queueForDistilling(transaction, namespace, [ordinal]);
   return embedding;
 }
 
-// A semantic memory would repeat the text of a source after that has expired or changed.
+// Otherwise a semantic memory would repeat the text of a source that has expired or changed.
 async function withdraw(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<boolean> {
-  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, { keepsOwn: true });
+  const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, { keepOwnText: true });
   await erase(transaction, namespace, emptied);
   return embedding;
 }
 
-// Hidden duplicates stay hidden, so their earlier text must not reach recall through a semantic memory either. They
-// expire with the visible memory.
+// Hidden duplicates stay hidden, so a semantic memory must not expose their earlier text to recall. They expire
+// together with the visible memory.
 async function changeGroup(
   transaction: Transaction,
   change: MemoryChange,
@@ -105,7 +105,7 @@ async function changeGroup(
 
 async function replaceAttributes(transaction: Transaction, change: MemoryChange, target: FoundMemory): Promise<void> {
   if (change.tags === undefined && change.metadata === undefined) return;
-  const old = toLabelled(target);
+  const old = toMemoryAttributes(target);
   const { tags = old.tags, metadata = old.metadata } = change;
   await removeAttributes(transaction, [old]);
   await addAttributes(transaction, [{ ...old, tags, metadata }]);

@@ -8,16 +8,16 @@ import { IN_TIER, isOfOwners, liveAndPassing } from './filters.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** The counts of a database, without its size, which each database knows in its own way. */
+/** The counts of a database, without its size, which each adapter determines itself. */
 type Counted = Omit<StorageStats, 'sizeBytes'>;
 
-/** See `Storage.stats`. To be asked in a snapshot. */
+/** See `Storage.stats`. Must run in a snapshot. */
 export async function stats(queries: Queries, namespace: string, now: number, of: OwnerFilter = {}): Promise<Counted> {
   if (isLimited(of)) return statsOfOwners(queries, namespace, now, of);
   return { ...(await tierCounts(queries, now, namespace)), ...(await facts(queries, namespace)) };
 }
 
-/** See `Storage.totals`. To be asked in a snapshot. */
+/** See `Storage.totals`. Must run in a snapshot. */
 export async function totals(queries: Queries, now: number): Promise<Counted> {
   return { ...(await tierCounts(queries, now)), ...(await facts(queries)) };
 }
@@ -30,7 +30,7 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
   const counts = noCounts();
   for (const { tier, count } of live) counts[`${tier}_count`] += count;
   const used = await queries.row<Quota>(sql`SELECT ${COUNTED} FROM memory m WHERE ${these}`);
-  const pendingEmbeddings = await countWaitingIn(queries, these);
+  const pendingEmbeddings = await countPendingAmong(queries, these);
   const { lastSleepAt, embedding } = await facts(queries, namespace);
   const total = await count(queries, sql`memory m WHERE ${these} AND ${raw(IN_TIER)}`);
   return {
@@ -44,15 +44,15 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
 
 type Facts = Omit<Counted, keyof TierCounts>;
 
-/** Returns what is known beside the counts, of one namespace or of all. */
+/** Returns the statistics other than tier counts, of one namespace or of all. */
 async function facts(queries: Queries, namespace?: string): Promise<Facts> {
   const these = within(namespace);
-  // The newest run, not the latest: the clock may have been set back between two.
+  // By number, not by time, because the clock may have been set back.
   const row = await queries.row<Omit<Facts, 'embedding'> & { modelId: string | null; total: number }>(sql`
     SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM usage WHERE ${these} AND user_id = '') AS "textBytes",
       (SELECT ended_at FROM consolidation_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
         AS "lastSleepAt",
-      (${countWaiting(these, await changedUntil(queries))}) AS "pendingEmbeddings",
+      (${countPending(these, await changedUntil(queries))}) AS "pendingEmbeddings",
       (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM tier_count WHERE ${these}) AS total,
       (SELECT model_id FROM embedding_model WHERE in_use) AS "modelId"`);
   const { modelId, total, ...rest } = row as NonNullable<typeof row>;
@@ -61,10 +61,10 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
 }
 
 /**
- * Returns a query for how many memories wait for vectors. While PostgreSQL changes the model in use a part at a time, those
- * that the change has not reached wait too.
+ * Returns a query for the number of pending embeddings. During a model change on PostgreSQL, which runs in steps,
+ * entries not processed yet count as pending.
  */
-function countWaiting(these: Sql, until: ChangedUntil | undefined): Sql {
+function countPending(these: Sql, until: ChangedUntil | undefined): Sql {
   if (!until) return sql`SELECT count(*) FROM pending_embedding WHERE ${these}`;
   const place = sql`(${until.namespace}, CAST(${until.ordinal} AS bigint))`;
   return sql`
@@ -72,8 +72,8 @@ function countWaiting(these: Sql, until: ChangedUntil | undefined): Sql {
       + (SELECT count(*) FROM recall_entry WHERE ${these} AND (namespace, ordinal) > ${place})`;
 }
 
-/** Returns how many of some memories wait for vectors. See `countWaiting`. */
-async function countWaitingIn(queries: Queries, these: Sql): Promise<number> {
+/** Returns the number of pending embeddings among the memories that meet a condition. See `countPending`. */
+async function countPendingAmong(queries: Queries, these: Sql): Promise<number> {
   const until = await changedUntil(queries);
   const ofTable = (table: string, condition: Sql) =>
     count(
@@ -87,20 +87,20 @@ async function countWaitingIn(queries: Queries, these: Sql): Promise<number> {
   return noted + (await ofTable('recall_entry', sql`(p.namespace, p.ordinal) > ${place}`));
 }
 
-/** Live memories of a namespace. */
+/** Returns the number of live memories in a namespace. */
 export async function countLive(queries: Queries, namespace: string, now: number): Promise<number> {
   const counts = await tierCounts(queries, now, namespace);
   return counts.working_count + counts.episodic_count + counts.semantic_count;
 }
 
-/** Live memories by tier, of one namespace or of all. */
+/** Returns the live memories by tier, of one namespace or of all. */
 async function tierCounts(queries: Queries, now: number, namespace?: string): Promise<TierCounts> {
   const counts = noCounts();
   for (const { tier, count } of await countTiers(queries, now, namespace)) counts[`${tier}_count`] += count;
   return counts;
 }
 
-/** Live memories by tier, of every namespace that has had any. */
+/** Returns the live memories by tier, of each namespace that ever had any. */
 async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
   const all = new Map<string, TierCounts>();
   for (const { namespace, tier, count } of await countTiers(queries, now)) {
@@ -111,15 +111,15 @@ async function countsByNamespace(queries: Queries, now: number): Promise<Map<str
   return all;
 }
 
-/** Returns no memories in any tier. */
+/** Returns zero counts for all tiers. */
 export function noCounts(): TierCounts {
   return { working_count: 0, episodic_count: 0, semantic_count: 0 };
 }
 
-/** Parts of the live memories in the tiers of one namespace or of all, some of them negative. */
+/** Selects summands of the live memory counts by tier, of one namespace or of all. Summands may be negative. */
 function countTiers(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
-  // The kept counts know nothing of the time; what has expired since is subtracted.
+  // The stored counts include expired memories, which are subtracted here.
   return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`
     SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
     UNION ALL
@@ -130,7 +130,7 @@ function countTiers(queries: Queries, now: number, namespace?: string) {
     GROUP BY m.namespace, m.tier`);
 }
 
-/** A condition: one namespace, or any. */
+/** Returns a condition: the namespace, or any if undefined. */
 function within(namespace: string | undefined): Sql {
   return namespace === undefined ? raw('true') : sql`namespace = ${namespace}`;
 }
@@ -154,7 +154,7 @@ interface Row {
   keys: number;
 }
 
-/** See `Storage.usage`. To be asked in a snapshot. */
+/** See `Storage.usage`. Must run in a snapshot. */
 export async function namespaceUsage(queries: Queries, now: number): Promise<NamespaceUsage[]> {
   const rows = await queries.rows<Row>(sql`
     WITH used AS (

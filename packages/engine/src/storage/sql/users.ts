@@ -6,7 +6,7 @@ import type { Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 import { noCounts } from './usage.ts';
 
-/** See `Storage.users`. To be asked in a snapshot. */
+/** See `Storage.users`. Must run in a snapshot. */
 export async function users(
   queries: Queries,
   namespace: string,
@@ -29,7 +29,10 @@ export async function users(
   };
 }
 
-/** Returns the table `each` of the users after one, with a null behind them: each is a step in an index from the one before. */
+/**
+ * Returns the table `each` of the users after a given one, followed by null. Each row is one index seek from the
+ * previous.
+ */
 function usersFrom(namespace: string, after: string): Sql {
   const first = (than: Sql) => sql`(
     SELECT m.user_id FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > ${than} AND m.user_id <> '' ORDER BY m.user_id LIMIT 1)`;

@@ -7,15 +7,14 @@ import {
   endMigration,
   isMigrating,
   lastBackup,
-  noteBackup,
   probe,
+  recordBackup,
   releaseLease,
   secret,
 } from './database-marks.ts';
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
-import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './forget-memories.ts';
-import { importKept } from './import-records.ts';
-import { dropIdempotencyKeys, storeMany } from './keep-memories.ts';
+import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
+import { importRecords } from './import-records.ts';
 import { growth, memories, memory, session, sessions } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
@@ -23,23 +22,24 @@ import { setQuota, userQuotas } from './quotas.ts';
 import { leastRetainedAfter, planEvict, planMergeAfter, planPromotion } from './run-plan.ts';
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
+import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';
 import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 import { users } from './users.ts';
 
-/** Reads by name: each gets `Queries` of one snapshot, and then its arguments. */
+/** Reads by name. Each takes the `Queries` of one snapshot and its arguments. */
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
   ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
-/** Writes by name: each gets a `Transaction`, and does all of its work in it or, when it throws, none. */
+/** Writes by name. Each takes a `Transaction` and its arguments. If it throws, none of its work is committed. */
 export const writeVerbs = {
-  ...{ storeMany, importKept, update, forget, forgetSome, lastOrdinal, recordAccess, dropIdempotencyKeys },
-  ...{ eraseSome, dropNamespace, setQuota, beginMigration, endMigration },
+  ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
+  ...{ eraseBatch, dropNamespace, setQuota, beginMigration, endMigration },
   ...{
     openLoopback,
     noteKeyUse,
@@ -50,7 +50,7 @@ export const writeVerbs = {
     acquireLease,
     releaseLease,
     probe,
-    noteBackup,
+    recordBackup,
   },
   ...{ beginRun, promote, mergeDuplicates, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
@@ -59,5 +59,5 @@ export const writeVerbs = {
 export type ReadVerbs = typeof readVerbs;
 export type WriteVerbs = typeof writeVerbs;
 
-/** What a verb is called with after its `Queries` or `Transaction`. */
+/** The arguments of a verb after its `Queries` or `Transaction`. */
 export type VerbArguments<Verb> = Verb extends (queries: never, ...args: infer Rest) => unknown ? Rest : never;

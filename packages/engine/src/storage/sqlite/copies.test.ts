@@ -51,10 +51,10 @@ beforeAll(async () => {
   await rm(place, { recursive: true });
 });
 
-/** Writes a database with some memories that nobody uses. */
+/** Writes a closed database with some memories. */
 const prepare = () => writeFile(path, prepared, { mode: 0o600 });
 
-/** Returns the ids of the memories of a database that nobody writes to. */
+/** Returns the ids of all memories of a database. */
 function getIds(file: string): Set<string> {
   const database = new Sqlite(file, { readonly: true });
   const ids = database.prepare<[], string>('SELECT id FROM memory').pluck().all();
@@ -62,8 +62,8 @@ function getIds(file: string): Set<string> {
   return new Set(ids);
 }
 
-/** Writes memories one after the other until it is told to stop; tells which were acknowledged. */
-function writing(storage: Storage, name: string) {
+/** Writes memories one by one until `stop` is called. `acknowledged` lists the stored ones. */
+function startWriting(storage: Storage, name: string) {
   const acknowledged: string[] = [];
   let stopped = false;
   const done = (async () => {
@@ -84,12 +84,12 @@ function writing(storage: Storage, name: string) {
   };
 }
 
-describe('a backup', () => {
-  it('holds all that was acknowledged before it, and is sound, while several connections write', async () => {
+describe('Storage.backup', () => {
+  it('contains all acknowledged memories and passes verification while several connections write', async () => {
     const [one, other] = [await open(), await open()];
-    const writers = [writing(one, 'one'), writing(one, 'again'), writing(other, 'other')];
+    const writers = [startWriting(one, 'one'), startWriting(one, 'again'), startWriting(other, 'other')];
     for (let n = 0; n < 3; n++) {
-      // What is forgotten first is stored first: the newest of each are there.
+      // The oldest memories are forgotten first, so the newest of each writer still exist.
       const before = writers.flatMap(({ acknowledged }) => acknowledged.slice(-20));
       const copy = await one.backup();
       const bytes = await getBytes(copy);
@@ -106,7 +106,7 @@ describe('a backup', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('says how long it is and what its digest is, and leaves nothing beside the database', async () => {
+  it('reports its size and checksum, and leaves no files beside the database', async () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const copy = await storage.backup();
@@ -117,7 +117,7 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is for the owner alone from its first byte, and has no name while it is read', async () => {
+  it('is readable by the owner only, and is unlinked while it is read', async () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const seen = new Map<string, number>();
@@ -138,20 +138,20 @@ describe('a backup', () => {
     await storage.close();
   });
 
-  it('that is given up leaves nothing behind', async () => {
+  it('leaves nothing behind after an abort', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const stop = new AbortController();
     const making = storage.backup(stop.signal);
     await expect.poll(async () => (await readdir(folder)).some((name) => name.includes('.copy-'))).toBe(true);
     stop.abort();
-    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/given up/) });
+    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/aborted/) });
     expect((await readdir(folder)).filter((name) => name.includes('.copy-'))).toEqual([]);
     await expect(storage.backup(stop.signal)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await storage.close();
   });
 
-  it('that is given up before it has begun takes no process', async () => {
+  it('starts no process after an early abort', async () => {
     await prepare();
     const begun: unknown[] = [];
     const note = (message: unknown) => begun.push(message);
@@ -162,13 +162,13 @@ describe('a backup', () => {
     const stop = new AbortController();
     const making = copyTo({ from: path, to: join(folder, 'copy.db') }, { signal: stop.signal });
     stop.abort();
-    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/given up/) });
+    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/aborted/) });
     expect(begun).toHaveLength(0);
     await copyTo({ from: path, to: join(folder, 'copy.db') });
     expect(begun).toHaveLength(1);
   });
 
-  it('is refused where its process cannot be started, which ends no other', async () => {
+  it('is rejected if its process cannot be started, without ending this process', async () => {
     await prepare();
     const { execPath } = process;
     onTestFinished(() => {
@@ -183,7 +183,7 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is refused where too many files are open, which ends no server', async () => {
+  it('is rejected if too many files are open, without ending the process', async () => {
     await prepare();
     const script = `
       import { closeSync, openSync } from 'node:fs';
@@ -200,7 +200,7 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('does not keep the database from closing', async () => {
+  it('does not delay closing the database', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const making = expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -209,7 +209,7 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is one of few at a time', async () => {
+  it('is rejected while the maximum number of copies is open', async () => {
     const storage = await open();
     const copies = await Promise.all(Array.from({ length: 4 }, () => storage.backup()));
     await expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -222,7 +222,7 @@ describe('a backup', () => {
     await storage.close();
   });
 
-  it('holds no byte of what was forgotten before, and lets what is forgotten meanwhile be purged after it', async () => {
+  it('contains no forgotten texts, and does not prevent the purge of texts forgotten meanwhile', async () => {
     const storage = await open();
     await storage.storeMany(many(3000));
     await storage.store(memory('before', 'xylograph'));
@@ -240,7 +240,7 @@ describe('a backup', () => {
     await storage.close();
   });
 
-  it('that a crash left half made is removed at the next start, but not one that is being made', async () => {
+  it('is removed at the next start if a crash left it incomplete, unless its process is alive', async () => {
     await prepare();
     const left = [
       'memory.db.copy-4194304-1-1',
@@ -255,8 +255,8 @@ describe('a backup', () => {
   });
 });
 
-describe('backing up into a file', () => {
-  it('copies a database that nobody uses, and leaves it as it was', async () => {
+describe('backUpFile', () => {
+  it('copies a closed database without changing it', async () => {
     await prepare();
     const before = await readFile(path);
     const copy = join(folder, 'copy.db');
@@ -267,7 +267,7 @@ describe('backing up into a file', () => {
     expect(verifyFile(copy)).toEqual({ problems: [], checked: 'everything' });
   });
 
-  it('copies a database that a server uses, with what is only in its log', async () => {
+  it('copies an open database, including commits that are only in its log', async () => {
     const storage = await open();
     await storage.store(memory('newest'));
     await backUpFile(path, join(folder, 'copy.db'));
@@ -275,7 +275,7 @@ describe('backing up into a file', () => {
     expect(getIds(join(folder, 'copy.db'))).toEqual(new Set(['newest']));
   });
 
-  it('overwrites nothing', async () => {
+  it('rejects an existing target without overwriting it', async () => {
     await prepare();
     const taken = join(folder, 'taken');
     await writeFile(taken, 'mine');
@@ -285,9 +285,9 @@ describe('backing up into a file', () => {
   });
 
   it.each([
-    ['no database', 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9)],
+    ['not a database', 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9)],
     ['empty', ''],
-  ])('refuses a file that is %s', async (_what, text) => {
+  ])('rejects a file that is %s', async (_name, text) => {
     await writeFile(path, text);
     await expect(backUpFile(path, join(folder, 'copy.db'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await readdir(folder)).toEqual(['memory.db']);
@@ -295,7 +295,7 @@ describe('backing up into a file', () => {
   });
 });
 
-describe('restoring', () => {
+describe('restoreFile', () => {
   const copyPath = () => join(folder, 'copy.db');
   const newPath = () => join(folder, 'new', 'memory.db');
   let backup: Buffer;
@@ -309,12 +309,12 @@ describe('restoring', () => {
     } else await writeFile(copyPath(), backup, { mode: 0o600 });
   }
 
-  it('puts a backup where a database is to be, for the owner alone', async () => {
+  it('restores a backup with owner-only permissions', async () => {
     await prepareBackup();
     await chmod(copyPath(), 0o644);
-    const told: [number, number][] = [];
-    await restoreFile(copyPath(), newPath(), { onCopied: (...far) => told.push(far) });
-    expect(told.at(-1)).toEqual([(await stat(copyPath())).size, (await stat(copyPath())).size]);
+    const progress: [number, number][] = [];
+    await restoreFile(copyPath(), newPath(), { onCopied: (...copied) => progress.push(copied) });
+    expect(progress.at(-1)).toEqual([(await stat(copyPath())).size, (await stat(copyPath())).size]);
     expect((await stat(newPath())).mode & 0o777).toBe(0o600);
     expect(await readdir(join(folder, 'new'))).toEqual(['memory.db']);
     const storage = await open(newPath());
@@ -323,7 +323,7 @@ describe('restoring', () => {
     await storage.close();
   });
 
-  it('takes a database that was copied after a clean stop too', async () => {
+  it('restores a database file that was copied after a clean stop', async () => {
     await prepare();
     await restoreFile(path, newPath());
     expect(await readdir(join(folder, 'new'))).toEqual(['memory.db']);
@@ -331,7 +331,7 @@ describe('restoring', () => {
     expect(await readdir(folder)).toEqual(['memory.db', 'new']);
   });
 
-  it.each(['', '-wal', '-shm', '-journal'])('overwrites no memory.db%s', async (suffix) => {
+  it.each(['', '-wal', '-shm', '-journal'])('does not overwrite an existing memory.db%s', async (suffix) => {
     await prepare();
     await mkdir(join(folder, 'new'));
     await writeFile(`${newPath()}${suffix}`, 'mine');
@@ -341,7 +341,7 @@ describe('restoring', () => {
   });
 
   const broken: [what: string, breakIt: () => Promise<void>][] = [
-    ['cut off', async () => truncate(copyPath(), (await stat(copyPath())).size - 30_000)],
+    ['truncated', async () => truncate(copyPath(), (await stat(copyPath())).size - 30_000)],
     [
       'damaged',
       async () => {
@@ -351,26 +351,26 @@ describe('restoring', () => {
       },
     ],
     ['empty', () => truncate(copyPath(), 0)],
-    ['no database', () => writeFile(copyPath(), 'a text')],
+    ['not a database', () => writeFile(copyPath(), 'a text')],
     [
-      'of another program',
+      'from another program',
       async () => {
         await rm(copyPath());
         new Sqlite(copyPath()).exec('CREATE TABLE theirs (a)').close();
       },
     ],
     [
-      'of a newer memoryd',
+      'from a newer memoryd',
       async () => {
         const newer = new Sqlite(copyPath());
         newer.pragma(`user_version = ${MIGRATIONS.length + 1}`);
         newer.close();
       },
     ],
-    ['not there', () => rm(copyPath())],
-    ['in use', () => writeFile(`${copyPath()}-wal`, 'what is not in the file yet')],
+    ['missing', () => rm(copyPath())],
+    ['in use', () => writeFile(`${copyPath()}-wal`, 'commits that are not in the file yet')],
   ];
-  it.each(broken)('refuses a copy that is %s, and leaves no part of it', async (_what, breakIt) => {
+  it.each(broken)('rejects a copy that is %s, and leaves no partial file', async (_name, breakIt) => {
     await prepareBackup();
     await breakIt();
     const before = await readFile(copyPath()).catch(() => undefined);
@@ -380,8 +380,8 @@ describe('restoring', () => {
   });
 });
 
-describe('verifying', () => {
-  it('finds nothing wrong with a database, in use or not, and leaves it as it was', async () => {
+describe('verifyFile', () => {
+  it('finds no problems in an intact database, open or closed, and does not change it', async () => {
     await prepare();
     const before = await readFile(path);
     const stages: string[] = [];
@@ -395,7 +395,7 @@ describe('verifying', () => {
     await storage.close();
   });
 
-  it('says what is damaged', async () => {
+  it('reports corrupted pages', async () => {
     await prepare();
     const bytes = await readFile(path);
     bytes.fill(0x5a, bytes.length - 8192 * 4, bytes.length - 8192);
@@ -406,21 +406,21 @@ describe('verifying', () => {
     expect(await readFile(path)).toEqual(bytes);
   });
 
-  it('says where recall would not find what is kept', async () => {
+  it('reports texts and index entries that do not match', async () => {
     await prepare();
     const tampered = new Sqlite(path);
     tampered.exec("UPDATE memory SET content = 'another' WHERE ordinal = 7");
     tampered.exec('DELETE FROM recall_entry WHERE ordinal = 9');
     tampered.close();
     expect(verifyFile(path).problems).toEqual([
-      'memory 7 has another text than it was given',
-      'namespace default is not counted as it is',
-      'memory 7 is recalled by another text',
-      'memory 9 cannot be recalled',
+      'the text of memory 7 does not match its digest',
+      'the usage of namespace default is wrong',
+      'the index entry of memory 7 does not match its row',
+      'memory 9 has no index entry',
     ]);
   });
 
-  it('leaves what a crash left as it is, and sees all of it', async () => {
+  it('reads the log of a crashed process without changing it', async () => {
     const storage = await open();
     await storage.store(memory('in the log'));
     const crashed = join(folder, 'crashed');
@@ -432,7 +432,7 @@ describe('verifying', () => {
     expect(await readFile(join(crashed, 'memory.db-wal'))).toEqual(before);
   });
 
-  it('checks the pages alone of a file that this version has yet to bring up to date', async () => {
+  it('checks only the pages of a file that needs a migration', async () => {
     await prepare();
     const steps = MIGRATIONS as string[];
     steps.push('CREATE TABLE later (name)');
@@ -443,7 +443,7 @@ describe('verifying', () => {
     }
   });
 
-  it('is refused for what is no database of memoryd', async () => {
+  it('throws for a file that is not a memoryd database', async () => {
     await writeFile(path, '');
     expect(() => verifyFile(path)).toThrow('the file is empty');
     new Sqlite(path).exec('CREATE TABLE theirs (a)').close();

@@ -5,32 +5,32 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
-import type { KeptRecords, StorageCopy } from '../../ports/storage-kept.ts';
+import type { ExportRecords, StorageCopy } from '../../ports/storage-kept.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
-import { getPieces, getRecords, type OpenFile } from '../kept-lines.ts';
+import { getPieces, getRecords, type OpenFile } from '../record-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './file-failure.ts';
 
-/** Copies that are made or read at a time. */
-const COPIES_LIMIT = 4;
+/** Maximum copies that are made or read concurrently. */
+const MAX_COPIES = 4;
 
-/** How often it is looked how far a copy is. */
-const PROGRESS_EVERY_MS = 200;
+/** Interval of progress reports. */
+const PROGRESS_INTERVAL_MS = 200;
 
 const resolve = createRequire(import.meta.url).resolve;
 
-/** Told now and then how much of a copy there is, of about how much. */
-export type OnCopied = (bytes: number, ofBytes: number) => void;
+/** Receives the copied bytes and the approximate total bytes. */
+export type OnCopied = (bytes: number, totalBytes: number) => void;
 
-/** The part of a database: all of it, or the records of one namespace. */
-type What = Pick<CopyTask, 'kept'>;
+/** The part of a database to copy: all of it, or the records of one namespace. */
+type CopyScope = Pick<CopyTask, 'kept'>;
 
-/** A copy on disk, open to be read; its room is free again when it is closed, or the process ends. */
+/** An open copy. Its disk space is freed when it is closed or the process ends. */
 type OpenCopy = CopiedFacts & OpenFile;
 
 /**
- * Makes copies of a database file, one at a time. While a copy is made it is a file beside the database; a copy that is
- * read has no name any more, so that no crash leaves it behind.
+ * Creates copies of a database file, one at a time. While a copy is created, it is a file beside the database. It is
+ * unlinked before it is read, so that a crash does not leave it behind.
  */
 export class Copies {
   readonly #path: string;
@@ -42,7 +42,9 @@ export class Copies {
     this.#path = path;
   }
 
-  /** The whole database. UNAVAILABLE where the disk has no room, too many copies are read, or it was given up. */
+  /**
+   * Copies the whole database. Throws UNAVAILABLE if the disk is full, too many copies are open, or the signal aborts.
+   */
   async backup(signal?: AbortSignal): Promise<StorageCopy> {
     const copy = await this.#open({}, signal);
     return {
@@ -54,13 +56,14 @@ export class Copies {
   }
 
   /** See `Storage.kept`. */
-  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<KeptRecords> {
+  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
     const copy = await this.#open({ kept: { namespace, of } }, signal);
     return { count: copy.lines, records: getRecords(copy), discard: copy.close };
   }
 
-  async #open(what: What, signal?: AbortSignal): Promise<OpenCopy> {
-    if (this.#count >= COPIES_LIMIT) throw new MemoryError('UNAVAILABLE', 'too many copies are being made or read');
+  async #open(what: CopyScope, signal?: AbortSignal): Promise<OpenCopy> {
+    if (this.#count >= MAX_COPIES)
+      throw new MemoryError('UNAVAILABLE', 'too many copies are being created or read; retry later');
     this.#count++;
     try {
       const stop = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
@@ -71,14 +74,14 @@ export class Copies {
     }
   }
 
-  /** Gives up what is being made. Copies that are being read stay readable. */
+  /** Aborts the copies that are being created. Open copies stay readable. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#inTurn(() => {});
   }
 
-  async #make(what: What, signal: AbortSignal): Promise<OpenCopy> {
-    const to = temporaryBeside(this.#path);
+  async #make(what: CopyScope, signal: AbortSignal): Promise<OpenCopy> {
+    const to = getTemporaryPath(this.#path);
     try {
       const facts = await copyTo({ ...what, from: this.#path, to }, { signal });
       const file = await open(to);
@@ -95,20 +98,20 @@ export class Copies {
 }
 
 /**
- * Makes a copy in a process of its own. The file that it goes to must not exist; it is for the owner alone from its
- * first byte, and on disk in the end. Where no copy comes of it, the file is removed.
+ * Creates a copy in a separate process. The target must not exist. It is created with owner-only permissions and synced
+ * at the end. If the copy fails, the target is removed.
  */
 export async function copyTo(
   task: CopyTask,
   { signal, onCopied }: { signal?: AbortSignal; onCopied?: OnCopied } = {},
 ): Promise<CopiedFacts> {
-  const ofBytes = await assertRoom(task);
-  // Not before: a signal that has come tells nobody who listens afterwards.
-  if (signal?.aborted) throw givenUp();
+  const totalBytes = await assertRoom(task);
+  // Checked after the await, because an aborted signal fires no event for later listeners.
+  if (signal?.aborted) throw abortedError();
   closeSync(openSync(task.to, 'wx', 0o600));
-  const watch = onCopied && setInterval(() => void tellSize(task.to, ofBytes, onCopied), PROGRESS_EVERY_MS);
+  const watch = onCopied && setInterval(() => void reportSize(task.to, totalBytes, onCopied), PROGRESS_INTERVAL_MS);
   try {
-    return unwrap(await inProcess(task, signal));
+    return unwrap(await runCopyProcess(task, signal));
   } catch (error) {
     await removeCopy(task.to);
     throw error;
@@ -117,89 +120,89 @@ export async function copyTo(
   }
 }
 
-async function inProcess(task: CopyTask, signal: AbortSignal | undefined): Promise<Attempt<CopiedFacts>> {
+async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): Promise<Attempt<CopiedFacts>> {
   const child = fork(resolve('@memoryd/engine/storage/sqlite/copy-process'), { execArgv: [], stdio: 'ignore' });
-  const ended = getEnd(child);
+  const ended = waitForExit(child);
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill);
   let answer: Attempt<CopiedFacts> | undefined;
   child.on('message', (message: Attempt<CopiedFacts>) => {
     answer = message;
   });
-  // Without a channel it never started; with one, a task that does not arrive is told of by the end of the process.
+  // Without a channel, the process never started. If sending fails, the process exits, which is handled below.
   if (child.connected) child.send(task, () => {});
   const cause = await ended;
   signal?.removeEventListener('abort', kill);
-  if (signal?.aborted) throw givenUp();
+  if (signal?.aborted) throw abortedError();
   if (answer) return answer;
-  if (cause) throw new MemoryError('UNAVAILABLE', 'the process that makes the copy could not be started', { cause });
-  throw new MemoryError('UNAVAILABLE', 'the process that makes the copy has ended');
+  if (cause) throw new MemoryError('UNAVAILABLE', 'the copy process could not be started', { cause });
+  throw new MemoryError('UNAVAILABLE', 'the copy process ended unexpectedly');
 }
 
-/** Resolves when a process has ended, with the reason where it could not be started. */
-function getEnd(child: ChildProcess): Promise<Error | undefined> {
+/** Resolves when the process has exited, or with the error if it could not be started. */
+function waitForExit(child: ChildProcess): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    // Listened to for good: a start may fail in more than one way, and what nobody listens to ends this process.
+    // Not `once`: a failed start may emit several errors, and an unhandled one would end this process.
     child.on('error', resolve);
     child.on('exit', () => resolve(undefined));
   });
 }
 
-function givenUp(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'the copy was given up');
+function abortedError(): MemoryError {
+  return new MemoryError('UNAVAILABLE', 'the copy was aborted');
 }
 
 /**
- * Answers the size of what is copied. UNAVAILABLE where the disk has no room for as much again: a copy that fills it
- * would keep memories from being stored meanwhile.
+ * Returns the size of the source. Throws UNAVAILABLE if the disk cannot hold a copy of that size, because a full disk
+ * would make stores fail.
  */
 async function assertRoom({ from, to }: CopyTask): Promise<number> {
   const { size } = await stat(from).catch((cause: unknown) => {
-    throw new MemoryError('UNAVAILABLE', 'the database file is not where it was', { cause });
+    throw new MemoryError('UNAVAILABLE', 'the database file is missing', { cause });
   });
   const { bavail, bsize } = await statfs(dirname(to));
   if (bavail * bsize < size) throw new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
   return size;
 }
 
-async function tellSize(path: string, ofBytes: number, onCopied: OnCopied): Promise<void> {
+async function reportSize(path: string, totalBytes: number, onCopied: OnCopied): Promise<void> {
   const { size } = await stat(path).catch(() => ({ size: 0 }));
-  onCopied(size, ofBytes);
+  onCopied(size, totalBytes);
 }
 
 let copiesNamed = 0;
 
-/** Which run of which process: ids of processes come again. */
-const STARTED = Math.floor(performance.timeOrigin);
+/** Start time of this process, because process ids are reused. */
+const STARTED_AT = Math.floor(performance.timeOrigin);
 
-/** A name for what is not finished yet, beside the file that it is made from or to become. */
-export function temporaryBeside(path: string): string {
+/** Returns a temporary path beside a file. */
+export function getTemporaryPath(path: string): string {
   copiesNamed++;
-  return `${path}.copy-${process.pid}-${STARTED}-${copiesNamed}`;
+  return `${path}.copy-${process.pid}-${STARTED_AT}-${copiesNamed}`;
 }
 
-/** What SQLite may put beside a copy while it is made or checked. */
-const BESIDE = ['', '-journal', '-wal', '-shm'];
+/** Suffixes of the files that SQLite may create while a copy is written or checked. */
+const SUFFIXES = ['', '-journal', '-wal', '-shm'];
 
-/** Removes a copy that is not, or no longer, needed under its name. */
+/** Removes a copy and the files beside it. */
 export async function removeCopy(path: string): Promise<void> {
-  for (const beside of BESIDE) await rm(`${path}${beside}`, { force: true });
+  for (const suffix of SUFFIXES) await rm(`${path}${suffix}`, { force: true });
 }
 
-/** Removes what processes that have ended left of copies beside a file. */
-export async function removeLeftCopies(path: string): Promise<void> {
+/** Removes copies beside a file that ended processes left behind. */
+export async function removeAbandonedCopies(path: string): Promise<void> {
   const folder = dirname(path);
   const prefix = `${basename(path)}.copy-`;
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(prefix))) {
     const [, pid, started] = /^([0-9]+)-([0-9]+)-[0-9]+(?:-journal|-wal|-shm)?$/.exec(name.slice(prefix.length)) ?? [];
-    if (pid === undefined || isAtWork(Number(pid), Number(started))) continue;
+    if (pid === undefined || isAlive(Number(pid), Number(started))) continue;
     await rm(join(folder, name), { force: true });
   }
 }
 
-function isAtWork(pid: number, started: number): boolean {
-  if (pid === process.pid) return started === STARTED;
+function isAlive(pid: number, started: number): boolean {
+  if (pid === process.pid) return started === STARTED_AT;
   try {
     return process.kill(pid, 0);
   } catch (error) {

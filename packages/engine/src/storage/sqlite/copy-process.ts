@@ -1,14 +1,14 @@
 import { rmSync } from 'node:fs';
 import { type CopyTask, copy } from './copy-task.ts';
-import { attemptAll } from './file-failure.ts';
+import { attemptAsync } from './file-failure.ts';
 
 /*
- * The process that makes one copy and ends. It is a process, since a statement that copies a whole file can be stopped
- * only by ending whoever runs it.
+ * A process that creates one copy and exits. A separate process is needed, because the statement that copies a whole
+ * file can be stopped only by killing its process.
  */
 process.once('message', async (task: CopyTask) => {
-  process.send?.(await attemptAll(() => copy(task)), (error: Error | null) => {
-    // Nobody is there any more who would take it.
+  process.send?.(await attemptAsync(() => copy(task)), (error: Error | null) => {
+    // The parent is gone, so nobody uses the copy.
     if (error) rmSync(task.to, { force: true });
     process.exit();
   });

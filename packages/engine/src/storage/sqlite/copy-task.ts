@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
-import type { KeptRecord } from '../../ports/storage-kept.ts';
+import type { ExportRecord } from '../../ports/storage-kept.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
-import { toLine } from '../kept-lines.ts';
-import { keptRecords } from '../sql/kept-records.ts';
+import { toLine } from '../record-lines.ts';
+import { keptRecords } from '../sql/export-records.ts';
 import type { Connection } from './connection.ts';
 import { snapshot } from './file-queries.ts';
-import { openAsItIs } from './open-connection.ts';
+import { openWithoutMigrating } from './open-connection.ts';
 
 /**
- * What is to be copied from a database file into another, which exists and is empty: all of it, as a database, or what
- * one namespace keeps of some users and agents, a JSON value a line.
+ * A copy from a database file into an existing empty file: the whole database, or the records of a namespace as one
+ * JSON value per line.
  */
 export interface CopyTask {
   from: string;
@@ -19,21 +19,21 @@ export interface CopyTask {
   kept?: { namespace: string; of: OwnerFilter };
 }
 
-/** A copy that is on disk. */
+/** Facts about a finished copy. */
 export interface CopiedFacts {
   sizeBytes: number;
-  /** SHA-256 of its bytes, in base64. */
+  /** SHA-256 of the bytes, in base64. */
   sha256: string;
-  /** Lines of an export; 0 of a backup. */
+  /** Number of lines of an export; 0 for a backup. */
   lines: number;
 }
 
-/** Makes a copy from one snapshot of the database. UNAVAILABLE where the disk has no room for it. */
+/** Creates a copy from one snapshot of the database. Throws UNAVAILABLE if the disk is full. */
 export async function copy({ from, to, kept }: CopyTask): Promise<CopiedFacts> {
-  const connection = openAsItIs(from);
+  const connection = openWithoutMigrating(from);
   try {
     const lines = kept ? await copyKept(connection, kept, to) : copyDatabase(connection, to);
-    return { lines, ...sealed(to) };
+    return { lines, ...sync(to) };
   } catch (error) {
     throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
   } finally {
@@ -46,8 +46,8 @@ function copyDatabase(connection: Connection, to: string): number {
   return 0;
 }
 
-/** About how many characters are written at a time. */
-const WRITTEN_AT_ONCE = 1024 * 1024;
+/** Approximate characters per write, and bytes per read. */
+const CHUNK_SIZE = 1024 * 1024;
 
 async function copyKept(
   connection: Connection,
@@ -62,17 +62,17 @@ async function copyKept(
   }
 }
 
-async function writeLines(file: number, records: AsyncIterable<KeptRecord>): Promise<number> {
+async function writeLines(file: number, records: AsyncIterable<ExportRecord>): Promise<number> {
   let lines = 0;
-  let waiting = '';
+  let buffered = '';
   for await (const record of records) {
     lines++;
-    waiting += `${toLine(record)}\n`;
-    if (waiting.length < WRITTEN_AT_ONCE) continue;
-    writeWhole(file, Buffer.from(waiting));
-    waiting = '';
+    buffered += `${toLine(record)}\n`;
+    if (buffered.length < CHUNK_SIZE) continue;
+    writeWhole(file, Buffer.from(buffered));
+    buffered = '';
   }
-  writeWhole(file, Buffer.from(waiting));
+  writeWhole(file, Buffer.from(buffered));
   return lines;
 }
 
@@ -80,13 +80,13 @@ function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** Brings a file to the disk, and tells what it holds. */
-function sealed(path: string): { sizeBytes: number; sha256: string } {
+/** Syncs a file to disk, and returns its size and checksum. */
+function sync(path: string): { sizeBytes: number; sha256: string } {
   const file = openSync(path, 'r+');
   try {
     fsyncSync(file);
     const digest = createHash('sha256');
-    const buffer = Buffer.alloc(WRITTEN_AT_ONCE);
+    const buffer = Buffer.alloc(CHUNK_SIZE);
     let sizeBytes = 0;
     for (let read = -1; read !== 0; sizeBytes += read) {
       read = readSync(file, buffer);
@@ -98,7 +98,7 @@ function sealed(path: string): { sizeBytes: number; sha256: string } {
   }
 }
 
-/** Codes of a disk without room, and of a file that may grow no further; SQLite tells some of them as a failed write. */
+/** Error codes of a full disk and of exceeded file size limits. SQLite reports some of them as a failed write. */
 const OUT_OF_ROOM = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|ENOSPC|EDQUOT|EFBIG)$/;
 
 function isOutOfRoom(error: unknown): boolean {

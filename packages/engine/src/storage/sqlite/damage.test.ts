@@ -18,24 +18,24 @@ const MODEL = 'test-model';
 const DIMENSIONS = 64;
 const COUNT = 120;
 
-/** Of three tokens. */
+/** Token states of three tokens. */
 const STATES = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => i);
 
 let folder: string;
 let path: string;
 let memories: NewMemory[];
-/** A file of memories with words, vectors, tags and a text in history, which nobody has open. */
-let whole: Buffer;
+/** The bytes of a closed file with words, vectors, tags and an earlier text. */
+let intact: Buffer;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
   path = join(folder, 'memory.db');
   memories = await makeFile();
-  whole = await readFile(path);
+  intact = await readFile(path);
 });
 beforeEach(async () => {
   for (const name of await readdir(folder)) await rm(join(folder, name));
-  await writeFile(path, whole);
+  await writeFile(path, intact);
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -103,111 +103,111 @@ function flipped(entry: Buffer, place: number): Buffer {
   return changed;
 }
 
-const KEEP_ENTRY = 'UPDATE recall_entry SET entry = ? WHERE ordinal = ?';
+const WRITE_ENTRY = 'UPDATE recall_entry SET entry = ? WHERE ordinal = ?';
 
-describe('a look at all that is kept finds', () => {
-  const rows: { row: string; damage: () => void; says: RegExp }[] = [
+describe('an integrity check finds', () => {
+  const rows: { row: string; damage: () => void; expected: RegExp }[] = [
     {
-      row: 'a text of which a letter has changed',
+      row: 'a text with a changed letter',
       damage: () => change("UPDATE memory SET content = replace(content, 'Text 7 ', 'Text 6 ') WHERE ordinal = 8"),
-      says: /memory 8 has another text/,
+      expected: /text of memory 8 does not match its digest/,
     },
     {
-      row: 'a word of recall that has changed',
-      damage: () => change(KEEP_ENTRY, flipped(getEntry(8), 90), 8),
-      says: /recall knows of memory 8 has changed/,
+      row: 'an index entry with a changed term',
+      damage: () => change(WRITE_ENTRY, flipped(getEntry(8), 90), 8),
+      expected: /index entry of memory 8 is corrupted/,
     },
     {
-      row: 'a vector that has changed',
-      damage: () => change(KEEP_ENTRY, flipped(getEntry(8), getEntry(8).length - 20), 8),
-      says: /recall knows of memory 8 has changed/,
+      row: 'an index entry with a changed vector',
+      damage: () => change(WRITE_ENTRY, flipped(getEntry(8), getEntry(8).length - 20), 8),
+      expected: /index entry of memory 8 is corrupted/,
     },
     {
-      row: 'what recall knows of another memory',
-      damage: () => change(KEEP_ENTRY, getEntry(9), 8),
-      says: /memory 8 is recalled by another text/,
+      row: 'the index entry of another memory',
+      damage: () => change(WRITE_ENTRY, getEntry(9), 8),
+      expected: /index entry of memory 8 does not match its row/,
     },
     {
-      row: 'what recall knows of another moment',
+      row: 'an outdated index entry',
       damage: () => change('UPDATE memory SET importance = 0.25 WHERE ordinal = 8'),
-      says: /memory 8 is recalled by another text/,
+      expected: /index entry of memory 8 does not match its row/,
     },
     {
-      row: 'vectors of other dimensions than their model has',
+      row: 'vectors with other dimensions than their model',
       damage: () => change('UPDATE embedding_model SET dimensions = 32'),
-      says: /memory 8 has vectors that its model cannot have made/,
+      expected: /memory 8 has vectors with the wrong dimensions/,
     },
     {
-      row: 'a memory that has no vectors and waits for none',
+      row: 'a memory that has no vectors and is not queued for embedding',
       damage: () => {
         change('UPDATE embedding_model SET in_use = 0');
         change("INSERT INTO embedding_model (model_id, in_use) VALUES ('another', 1)");
       },
-      says: /memory 8 has no vectors and waits for none/,
+      expected: /memory 8 has no vectors and is not queued for embedding/,
     },
     {
-      row: 'a tag by which its memory is not found',
+      row: 'a tag without its attribute row',
       damage: () => change("DELETE FROM attribute WHERE value = 'tag 7'"),
-      says: /memory 8 is not found by its tag/,
+      expected: /memory 8 has no attribute row for its tag/,
     },
     {
-      row: 'a tag that no memory has',
+      row: 'an attribute row that no memory has',
       damage: () => change("INSERT INTO attribute VALUES ('default', 'tag', 'nobody', 8)"),
-      says: /filters know/,
+      expected: /attribute rows, expected/,
     },
     {
-      row: 'tags that cannot be read',
+      row: 'tags with invalid JSON',
       damage: () => change("UPDATE memory SET tags = '[\"ta' WHERE ordinal = 8"),
-      says: /memory 8 has tags or metadata that cannot be read/,
+      expected: /memory 8 has invalid tags or metadata/,
     },
     {
-      row: 'counts that do not add up',
+      row: 'wrong tier counts',
       damage: () => change('UPDATE tier_count SET count = count + 1'),
-      says: /counts 121 working memories and has 120/,
+      expected: /has a working count of 121, expected 120/,
     },
     {
-      row: 'a memory that recall has lost',
+      row: 'a memory without an index entry',
       damage: () => change('DELETE FROM recall_entry WHERE ordinal = 8'),
-      says: /memory 8 cannot be recalled/,
+      expected: /memory 8 has no index entry/,
     },
     {
-      row: 'a state of a token that has changed',
+      row: 'a changed token state',
       damage: () => change('UPDATE token_states SET states = ? WHERE ordinal = 8', flipped(packStates([STATES]), 9)),
-      says: /memory 8 has states of tokens that have changed/,
+      expected: /token states of memory 8 are corrupted/,
     },
     {
-      row: 'states of tokens of a memory that recall does not know',
+      row: 'token states without an index entry',
       damage: () => change('UPDATE token_states SET ordinal = 999 WHERE ordinal = 8'),
-      says: /memory 999 has states of tokens and should not/,
+      expected: /memory 999 has token states but no index entry/,
     },
     {
-      row: 'a history without its memory',
+      row: 'a history without a memory row',
       damage: () => change("INSERT INTO memory_history VALUES ('default', 999, 1, 1, 'text')"),
-      says: /memory 999 has a history/,
+      expected: /memory 999 has a history/,
     },
     {
-      row: 'a duplicate without the memory that it was merged into',
+      row: 'a merged duplicate without its survivor',
       damage: () => change("UPDATE memory SET merged_into = 'nobody' WHERE ordinal = 8"),
-      says: /memory 8 was merged into one that does not exist/,
+      expected: /memory 8 was merged into a missing memory/,
     },
   ];
-  it.each(rows)('$row', ({ damage, says }) => {
+  it.each(rows)('$row', ({ damage, expected }) => {
     damage();
-    expect(verifyFile(path).problems.join('\n')).toMatch(says);
+    expect(verifyFile(path).problems.join('\n')).toMatch(expected);
   });
 
-  it('the same in a database that is open', async () => {
+  it('the same problems in an open database', async () => {
     for (const { damage } of rows.slice(0, 3)) damage();
     const storage = await open();
     const problems = await storage.integrity();
     await storage.close();
-    expect(problems.join('\n')).toMatch(/memory 8 has another text/);
-    expect(problems.join('\n')).toMatch(/recall knows of memory 8 has changed/);
+    expect(problems.join('\n')).toMatch(/text of memory 8 does not match its digest/);
+    expect(problems.join('\n')).toMatch(/index entry of memory 8 is corrupted/);
   });
 });
 
-describe('a damaged file', () => {
-  it('answers UNAVAILABLE with what to do, from the page that is damaged on and not before', async () => {
+describe('a corrupted file', () => {
+  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves all others', async () => {
     const bytes = await readFile(path);
     const place = bytes.indexOf('Text 77 of');
     const page = Math.floor(place / 8192);
@@ -224,55 +224,55 @@ describe('a damaged file', () => {
     await storage.close();
   });
 
-  it('is searched by nothing that has changed, until it is as it was', async () => {
+  it('fails searches until a corrupted index entry is restored', async () => {
     const entry = getEntry(8);
-    change(KEEP_ENTRY, flipped(entry, entry.length - 20), 8);
+    change(WRITE_ENTRY, flipped(entry, entry.length - 20), 8);
     const storage = await open();
     const damaged = { code: 'UNAVAILABLE', message: expect.stringMatching(/damaged.*memory 8/) };
     await expect(search(storage)).rejects.toMatchObject(damaged);
     await expect(search(storage)).rejects.toMatchObject(damaged);
-    change(KEEP_ENTRY, entry, 8);
+    change(WRITE_ENTRY, entry, 8);
     expect((await search(storage)).found).toBeGreaterThan(0);
     await storage.close();
   });
 
-  it('that has lost its end is refused and left as it was, log or no log', async () => {
+  it('is rejected unchanged if it is truncated, with or without a log', async () => {
     const half = join(folder, 'half.db');
     await copyFile(path, half);
     await truncate(half, 8192 * 9);
     const before = await readFile(half);
     const damaged = { code: 'UNAVAILABLE', message: expect.stringMatching(/damaged/) };
     await expect(open(half)).rejects.toMatchObject(damaged);
-    expect(await isStill(half, before)).toBe(true);
+    expect(await isUnchanged(half, before)).toBe(true);
     const { log } = await leaveLog();
     await truncate(path, 8192 * 9);
     const rest = await readFile(path);
     await expect(open()).rejects.toMatchObject(damaged);
-    expect([await isStill(path, rest), await isStill(`${path}-wal`, log)]).toEqual([true, true]);
+    expect([await isUnchanged(path, rest), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('of which only the log is left is refused, and the log left as it was', async () => {
+  it('is rejected if only its log is left, which stays unchanged', async () => {
     const { log } = await leaveLog();
     await writeFile(path, '');
     const refused = { code: 'UNAVAILABLE', message: expect.stringMatching(/missing or empty.*-wal/) };
     await expect(open()).rejects.toMatchObject(refused);
     await rm(path);
     await expect(open()).rejects.toMatchObject(refused);
-    expect(await isStill(`${path}-wal`, log)).toBe(true);
+    expect(await isUnchanged(`${path}-wal`, log)).toBe(true);
   });
 
-  it('that names a schema which it has not is refused and left as it was', async () => {
+  it('is rejected unchanged if its schema version does not match its schema', async () => {
     for (const version of [0, -1]) {
       const connection = new Sqlite(path);
       connection.pragma(`user_version = ${version}`);
       connection.close();
       const before = await readFile(path);
       await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/damaged/) });
-      expect(await isStill(path, before)).toBe(true);
+      expect(await isUnchanged(path, before)).toBe(true);
     }
   });
 
-  it('of a newer memoryd that was killed is refused, and its log left as it was', async () => {
+  it('is rejected unchanged, with its log, if a newer memoryd was killed', async () => {
     const connection = new Sqlite(path);
     connection.pragma('journal_mode = WAL');
     connection.pragma(`user_version = ${MIGRATIONS.length + 1}`);
@@ -284,31 +284,33 @@ describe('a damaged file', () => {
       code: 'UNAVAILABLE',
       message: expect.stringMatching(/newer memoryd/),
     });
-    expect([await isStill(path, file), await isStill(`${path}-wal`, log)]).toEqual([true, true]);
+    expect([await isUnchanged(path, file), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('never gives a wrong text or an error of another kind without being found out', { timeout: 300_000 }, async () => {
+  it('returns correct results, UNAVAILABLE, or integrity problems after any bit flip', {
+    timeout: 300_000,
+  }, async () => {
     const copy = join(folder, 'copy.db');
-    const anyFlip = fc.record({ place: fc.nat({ max: whole.length - 1 }), bit: fc.nat({ max: 7 }) });
+    const anyFlip = fc.record({ place: fc.nat({ max: intact.length - 1 }), bit: fc.nat({ max: 7 }) });
     await fc.assert(
       fc.asyncProperty(anyFlip, async ({ place, bit }) => {
-        await writeFile(copy, whole);
+        await writeFile(copy, intact);
         const file = await openFile(copy, 'r+');
-        await file.write(Buffer.from([(whole[place] as number) ^ (1 << bit)]), 0, 1, place);
+        await file.write(Buffer.from([(intact[place] as number) ^ (1 << bit)]), 0, 1, place);
         await file.close();
-        await expectHonest(copy);
+        await expectDetected(copy);
       }),
       { numRuns: Number(process.env.DAMAGE_RUNS ?? propertyRuns(10)) },
     );
   });
 });
 
-/** Whether a file has these bytes; comparing them one by one, as a matcher does, takes seconds. */
-async function isStill(file: string, bytes: Buffer): Promise<boolean> {
+/** Returns true if the file has these bytes. A matcher would compare them one by one, which takes seconds. */
+async function isUnchanged(file: string, bytes: Buffer): Promise<boolean> {
   return (await readFile(file)).equals(bytes);
 }
 
-/** Leaves beside the file what a killed process leaves: a log of commits. */
+/** Leaves a log of commits beside the file, as a killed process does. */
 async function leaveLog(): Promise<{ log: Buffer }> {
   const storage = await open();
   await storage.store({ ...memory(COUNT), id: 'in the log' });
@@ -319,8 +321,8 @@ async function leaveLog(): Promise<{ log: Buffer }> {
   return { log };
 }
 
-/** Every answer is right, or UNAVAILABLE; where one is neither, a look at all that is kept finds a problem. */
-async function expectHonest(file: string): Promise<void> {
+/** Expects correct results or UNAVAILABLE. Otherwise the integrity check must report a problem. */
+async function expectDetected(file: string): Promise<void> {
   let storage: Storage;
   try {
     storage = await open(file);
@@ -330,17 +332,17 @@ async function expectHonest(file: string): Promise<void> {
   }
   try {
     let wrong = false;
-    const ask = async <T>(question: Promise<T>): Promise<T | undefined> =>
-      question.catch((error: unknown) => {
+    const attempt = async <T>(request: Promise<T>): Promise<T | undefined> =>
+      request.catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'UNAVAILABLE' });
         wrong = true;
         return undefined;
       });
     for (const { id, content, tags } of memories) {
-      const found = await ask(storage.memory('default', id, 1e6));
+      const found = await attempt(storage.memory('default', id, 1e6));
       wrong ||= found?.content !== content || found.tags.join() !== tags.join();
     }
-    const found = await ask(search(storage));
+    const found = await attempt(search(storage));
     wrong ||= found?.memoryCount !== COUNT;
     if (wrong) expect(await storage.integrity()).not.toEqual([]);
   } finally {

@@ -2,14 +2,14 @@ import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { DAMAGED } from '../damage.ts';
 
-/** What went wrong in a thread. Errors lose their codes and classes on the way between threads, so they go as data. */
+/** An error from another thread, as data, because errors lose their class and code when they are cloned. */
 export interface Failure {
   code: string;
   message: string;
   stack?: string;
 }
 
-/** Either what a call answered or why it could not. */
+/** The result of a call, or the reason why it failed. */
 export type Attempt<T> = { value: T } | { failure: Failure };
 
 export function attempt<T>(call: () => T): Attempt<T> {
@@ -20,8 +20,8 @@ export function attempt<T>(call: () => T): Attempt<T> {
   }
 }
 
-/** As `attempt`, for what ends later. */
-export async function attemptAll<T>(call: () => Promise<T>): Promise<Attempt<T>> {
+/** Same as `attempt`, for an async call. */
+export async function attemptAsync<T>(call: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { value: await call() };
   } catch (error) {
@@ -36,26 +36,28 @@ export function toFailure(error: unknown): Failure {
 }
 
 /**
- * What is told of SQLite's result codes for a file or disk that cannot serve now, their extended forms included
- * (sqlite.org/rescode.html): what is wrong and, where somebody has to do something, what. The code itself is in the cause.
+ * Messages for SQLite result codes of an unusable file or disk, including extended codes (sqlite.org/rescode.html).
+ * Each states the problem and, if needed, the fix. The code itself is in the cause.
  */
 const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
   [/^SQLITE_CORRUPT/, DAMAGED],
-  [/^SQLITE_NOTADB/, 'the file is no memoryd database, or its beginning is damaged; restore a backup'],
-  [/^SQLITE_FULL/, 'the disk is full: nothing was written; free some space'],
-  [/^SQLITE_(READONLY|PERM)/, 'the database file, or the folder that it lies in, cannot be written'],
-  [/^SQLITE_(CANTOPEN|AUTH)/, 'the database file, or the folder that it lies in, cannot be opened'],
-  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'another process holds the database for too long'],
-  [/^SQLITE_IOERR/, 'the disk of the database failed, or takes no more'],
+  [/^SQLITE_NOTADB/, 'the file is not a memoryd database, or its header is damaged; restore a backup'],
+  [/^SQLITE_FULL/, 'the disk is full, so nothing was written; free some space'],
+  [/^SQLITE_(READONLY|PERM)/, 'the database file or its folder cannot be written; check the permissions'],
+  [/^SQLITE_(CANTOPEN|AUTH)/, 'the database file or its folder cannot be opened; check the path and the permissions'],
+  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'another process has locked the database for too long; retry later'],
+  [/^SQLITE_IOERR/, 'the disk of the database failed or has no space left'],
 ];
 
-/** The value of an attempt; throws UNAVAILABLE where the file or disk cannot serve, else the defect. */
+/**
+ * Returns the value of an attempt. Throws UNAVAILABLE if the file or disk is unusable, otherwise the original error.
+ */
 export function unwrap<T>(attempted: Attempt<T>): T {
   if ('value' in attempted) return attempted.value;
   const { code, message, stack } = attempted.failure;
   const cause = Object.assign(new Error(message), { code, ...(stack ? { stack } : {}) });
   if (code === 'UNAVAILABLE') throw new MemoryError('UNAVAILABLE', message, { cause });
-  const [, told] = UNAVAILABLE.find(([codes]) => codes.test(code)) ?? [];
-  if (told !== undefined) throw new MemoryError('UNAVAILABLE', told, { cause });
+  const [, known] = UNAVAILABLE.find(([codes]) => codes.test(code)) ?? [];
+  if (known !== undefined) throw new MemoryError('UNAVAILABLE', known, { cause });
   throw cause;
 }

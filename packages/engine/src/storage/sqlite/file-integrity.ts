@@ -1,14 +1,14 @@
-import { getModel, hasVectors, isWhole, saySame } from '../../recall-index/entry.ts';
-import { areWhole } from '../../recall-index/token-states.ts';
+import { getModel, hasVectors, haveEqualContents, isWhole } from '../../recall-index/entry.ts';
+import { areIntactStates } from '../../recall-index/token-states.ts';
 import { attributeKey, attributesOfRow } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import { IN_TIER } from '../sql/filters.ts';
 import { MAX_PROBLEMS, PROBLEMS } from '../sql/integrity.ts';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
 import { isDamage } from './file.ts';
-import { freshEntry } from './recall-entry.ts';
+import { rebuildEntry } from './recall-entry.ts';
 
-/** One kind of thing that may be wrong. */
+/** Yields the problems of one kind. */
 type Check = (connection: Connection) => Iterable<string>;
 
 const CONTENT_CHECKS: readonly Check[] = [
@@ -21,56 +21,53 @@ const CONTENT_CHECKS: readonly Check[] = [
   candidateProblems,
 ];
 
-/**
- * What is wrong with the file: its pages, the texts of its memories, or what is derived from them: what recall knows
- * them by, counts, records of runs, and what was distilled.
- */
+/** Returns the problems of a file: pages, texts, attributes, index entries, counts, run records and sources. */
 export function integrity(connection: Connection): string[] {
   const problems: string[] = [];
   try {
-    connection.transaction(() => gatherAll([getPages, ...CONTENT_CHECKS], connection, problems))();
+    connection.transaction(() => runChecks([findPageProblems, ...CONTENT_CHECKS], connection, problems))();
   } catch (error) {
-    // SQLite does not commit where it has met a damaged page, though nothing was written.
+    // SQLite refuses to commit after reading a corrupted page, even though nothing was written.
     if (!isDamage(error) || problems.length === 0) throw error;
   }
   return problems;
 }
 
-/** What is wrong with the pages alone. */
+/** Returns the problems of the pages alone. */
 export function pageProblems(connection: Connection): string[] {
-  return gatherAll([getPages], connection);
+  return runChecks([findPageProblems], connection);
 }
 
-/** What is wrong with what the pages hold. */
+/** Returns the problems of the contents. */
 export function contentProblems(connection: Connection): string[] {
-  return gatherAll(CONTENT_CHECKS, connection);
+  return runChecks(CONTENT_CHECKS, connection);
 }
 
-function gatherAll(checks: readonly Check[], connection: Connection, problems: string[] = []): string[] {
-  for (const check of checks) gather(readable(check, connection), problems);
+function runChecks(checks: readonly Check[], connection: Connection, problems: string[] = []): string[] {
+  for (const check of checks) addProblems(runCheck(check, connection), problems);
   return problems;
 }
 
-function gather(found: Iterable<string>, problems: string[]): void {
+function addProblems(found: Iterable<string>, problems: string[]): void {
   for (const problem of found) {
     if (problems.length === MAX_PROBLEMS) return;
     problems.push(problem);
   }
 }
 
-/** The problems that a check finds; what it cannot read is one, and its last. */
-function* readable(check: Check, connection: Connection): Iterable<string> {
+/** Runs a check. If it cannot read something, this is its last problem. */
+function* runCheck(check: Check, connection: Connection): Iterable<string> {
   try {
     yield* check(connection);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    yield `not everything could be looked at: ${error.message}`;
+    yield `a check stopped early: ${error.message}`;
   }
 }
 
-function getPages(connection: Connection): string[] {
+function findPageProblems(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
-  // One message may have several lines, the first of which names the database.
+  // A message may have several lines. The first one names the database.
   const lines = found.flatMap((row) => row.integrity_check.split('\n'));
   return lines.filter((line) => line !== 'ok' && line !== '*** in database main ***');
 }
@@ -82,8 +79,8 @@ function problemsBy(connection: Connection, text: string): Iterable<string> {
 function* textProblems(connection: Connection): Iterable<string> {
   const rows = sql(connection, 'SELECT ordinal, content, text_digest FROM memory').raw().iterate();
   for (const [ordinal, content, digest] of rows as Iterable<[number, unknown, unknown]>) {
-    const isAsStored = typeof content === 'string' && Buffer.isBuffer(digest) && textDigest(content).equals(digest);
-    if (!isAsStored) yield `memory ${ordinal} has another text than it was given`;
+    const isIntact = typeof content === 'string' && Buffer.isBuffer(digest) && textDigest(content).equals(digest);
+    if (!isIntact) yield `the text of memory ${ordinal} does not match its digest`;
   }
 }
 
@@ -94,15 +91,15 @@ function* attributeProblems(connection: Connection): Iterable<string> {
   let expected = 0;
   for (const [ordinal, namespace, tags, metadata] of rows as Iterable<[number, string, string, string]>) {
     const attributes = attributesOfRow({ tags, metadata });
-    if (!attributes) yield `memory ${ordinal} has tags or metadata that cannot be read`;
+    if (!attributes) yield `memory ${ordinal} has invalid tags or metadata`;
     for (const [name, value] of attributes ?? []) {
       expected++;
       if (has.get(namespace, attributeKey(name), attributeKey(value), ordinal) === undefined)
-        yield `memory ${ordinal} is not found by its ${name}`;
+        yield `memory ${ordinal} has no attribute row for its ${name}`;
     }
   }
-  const kept = sql(connection, 'SELECT count(*) FROM attribute').pluck().get() as number;
-  if (kept > expected) yield `filters know ${kept} tags and metadata fields, where memories have ${expected}`;
+  const actual = sql(connection, 'SELECT count(*) FROM attribute').pluck().get() as number;
+  if (actual > expected) yield `there are ${actual} attribute rows, expected ${expected}`;
 }
 
 function* entryProblems(connection: Connection): Iterable<string> {
@@ -115,26 +112,27 @@ function* entryProblems(connection: Connection): Iterable<string> {
   ).iterate() as Iterable<{ ordinal: number; entry: Buffer | null; isInTier: number | null }>;
   const dimensions = dimensionsByModel(connection);
   for (const { ordinal, entry, isInTier } of rows) {
-    if (entry === null) yield `memory ${ordinal} cannot be recalled`;
-    else if (isInTier !== 1) yield `memory ${ordinal} can be recalled and should not`;
-    else if (!isWhole(entry)) yield `what recall knows of memory ${ordinal} has changed`;
-    else if (!saysWhatRowSays(connection, ordinal, entry)) yield `memory ${ordinal} is recalled by another text`;
+    if (entry === null) yield `memory ${ordinal} has no index entry`;
+    else if (isInTier !== 1) yield `memory ${ordinal} has an index entry but is not in a tier`;
+    else if (!isWhole(entry)) yield `the index entry of memory ${ordinal} is corrupted`;
+    else if (!matchesRow(connection, ordinal, entry))
+      yield `the index entry of memory ${ordinal} does not match its row`;
     else if (!hasVectors(entry, dimensions.get(getModel(entry)) ?? 0)) {
-      yield `memory ${ordinal} has vectors that its model cannot have made`;
+      yield `memory ${ordinal} has vectors with the wrong dimensions`;
     }
   }
 }
 
-function saysWhatRowSays(connection: Connection, ordinal: number, entry: Buffer): boolean {
+function matchesRow(connection: Connection, ordinal: number, entry: Buffer): boolean {
   try {
-    return saySame(entry, freshEntry(connection, ordinal));
+    return haveEqualContents(entry, rebuildEntry(connection, ordinal));
   } catch (error) {
     if (isDamage(error)) return false;
     throw error;
   }
 }
 
-/** Memories that recall finds by words alone, and that nobody is to give vectors; or the reverse. */
+/** Finds index entries without vectors that are not queued for embedding, and queued memories without index entry. */
 function* pendingProblems(connection: Connection): Iterable<string> {
   const model = modelInUse(connection);
   const rows = sql(
@@ -144,31 +142,31 @@ function* pendingProblems(connection: Connection): Iterable<string> {
      SELECT ordinal, NULL, 1 FROM pending_embedding WHERE ordinal NOT IN (SELECT ordinal FROM recall_entry)`,
   ).iterate() as Iterable<{ ordinal: number; entry: Buffer | null; waits: number }>;
   for (const { ordinal, entry, waits } of rows) {
-    if (entry === null) yield `memory ${ordinal} waits for vectors and cannot be recalled`;
+    if (entry === null) yield `memory ${ordinal} is queued for embedding but has no index entry`;
     else if (model && waits === 0 && isWhole(entry) && getModel(entry) !== model.number) {
-      yield `memory ${ordinal} has no vectors and waits for none`;
+      yield `memory ${ordinal} has no vectors and is not queued for embedding`;
     }
   }
 }
 
 function* stateProblems(connection: Connection): Iterable<string> {
-  const kept = sql(connection, 'SELECT ordinal, states FROM token_states').raw().iterate() as Iterable<
+  const stored = sql(connection, 'SELECT ordinal, states FROM token_states').raw().iterate() as Iterable<
     [number, Buffer]
   >;
-  for (const [ordinal, states] of kept) {
-    if (!areWhole(states)) yield `memory ${ordinal} has states of tokens that have changed`;
+  for (const [ordinal, states] of stored) {
+    if (!areIntactStates(states)) yield `the token states of memory ${ordinal} are corrupted`;
   }
-  const left = sql(
+  const orphaned = sql(
     connection,
     'SELECT ordinal FROM token_states WHERE ordinal NOT IN (SELECT ordinal FROM recall_entry)',
   )
     .pluck()
     .iterate() as Iterable<number>;
-  for (const ordinal of left) yield `memory ${ordinal} has states of tokens and should not`;
+  for (const ordinal of orphaned) yield `memory ${ordinal} has token states but no index entry`;
 }
 
 function* candidateProblems(connection: Connection): Iterable<string> {
-  const waiting = sql(
+  const queued = sql(
     connection,
     `SELECT c.ordinal FROM distil_candidate c
      LEFT JOIN memory m ON m.ordinal = c.ordinal AND m.namespace = c.namespace AND m.tier <> 'semantic' AND ${IN_TIER}
@@ -176,5 +174,5 @@ function* candidateProblems(connection: Connection): Iterable<string> {
   )
     .pluck()
     .iterate() as Iterable<number>;
-  for (const ordinal of waiting) yield `memory ${ordinal} waits to be distilled and should not`;
+  for (const ordinal of queued) yield `memory ${ordinal} is queued for distilling but not distillable`;
 }

@@ -3,10 +3,10 @@ import { type Dialect, namespaceBeside, type Queries, type RecallWriter, type Tr
 import { join, raw, type Sql, sql } from '../sql/sql.ts';
 import { type Connection, statement as prepared } from './connection.ts';
 import { assertMayWriteFile } from './migrate-file.ts';
-import { enterNew, enterRecall, leaveRecall, relabel } from './recall-entry.ts';
-import { askForPurge } from './residue.ts';
+import { requestPurge } from './page-gaps.ts';
+import { addEntry, enterNew, relabel, removeEntry } from './recall-entry.ts';
 
-/** `Queries` on a connection to a file. Each is done when it returns: its promise takes no turn of the event loop. */
+/** `Queries` on a SQLite connection. Statements run synchronously, before the promise is returned. */
 export interface FileQueries extends Queries {
   readonly connection: Connection;
 }
@@ -15,9 +15,10 @@ export function toQueries(connection: Connection): FileQueries {
   return {
     connection,
     dialect: SQLITE,
-    rows: async <Row>(statement: Sql) => prepare(connection, statement).all(...bound(statement)) as Row[],
-    row: async <Row>(statement: Sql) => prepare(connection, statement).get(...bound(statement)) as Row | undefined,
-    run: async (statement) => prepare(connection, statement).run(...bound(statement)).changes,
+    rows: async <Row>(statement: Sql) => prepare(connection, statement).all(...toParameters(statement)) as Row[],
+    row: async <Row>(statement: Sql) =>
+      prepare(connection, statement).get(...toParameters(statement)) as Row | undefined,
+    run: async (statement) => prepare(connection, statement).run(...toParameters(statement)).changes,
     async insert(table, columns, rows, onConflict = raw('')) {
       const names = Object.keys(columns) as (keyof typeof columns)[];
       const values = names.map(() => '?').join(', ');
@@ -32,25 +33,25 @@ function prepare(connection: Connection, { parts }: Sql): Sqlite.Statement<unkno
   return prepared(connection, parts.join('?'));
 }
 
-function bound({ values }: Sql): unknown[] {
+function toParameters({ values }: Sql): unknown[] {
   return values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
 }
 
-/** Does reads that see the file as it is at one moment. */
+/** Runs reads in one snapshot of the file. */
 export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => Promise<T>): Promise<T> {
   prepared(connection, 'BEGIN').run();
   try {
     return await read(toQueries(connection));
   } finally {
-    // Of a damaged file, not even a transaction that wrote nothing can be committed.
+    // A corrupted file does not allow a commit, even if nothing was written.
     if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
   }
 }
 
-/** Inside a transaction that writes a file. */
+/** A write transaction on a file. */
 export interface FileTransaction extends FileQueries, Transaction {}
 
-/** Returns queries of a connection that is in a transaction with what writes need. */
+/** Extends the queries of an open transaction with the operations that writes need. */
 export function toTransaction(queries: FileQueries): FileTransaction {
   return {
     ...queries,
@@ -62,7 +63,7 @@ export function toTransaction(queries: FileQueries): FileTransaction {
   };
 }
 
-/** Does work in a transaction that writes, all of it or none. */
+/** Runs work in a write transaction, and rolls back if it throws. */
 export async function transaction<T>(
   connection: Connection,
   work: (transaction: FileTransaction) => Promise<T>,
@@ -80,7 +81,9 @@ export async function transaction<T>(
   }
 }
 
-/** Does work inside a transaction, all of it or none. Where SQLite has given up the whole transaction, so it stays. */
+/**
+ * Runs work in a savepoint, and rolls back if it throws. If SQLite has rolled back the whole transaction, that stays.
+ */
 export async function savepoint<T>({ connection }: FileQueries, work: () => Promise<T>): Promise<T> {
   prepared(connection, 'SAVEPOINT work').run();
   try {
@@ -98,16 +101,16 @@ export async function savepoint<T>({ connection }: FileQueries, work: () => Prom
 
 const SQLITE: Dialect = {
   isIn: (column, values) => sql`${column} ${oneOf(values)}`,
-  // By its first condition alone, SQLite would go through the namespace.
+  // The `+` keeps SQLite from scanning the namespace by an index on the first condition.
   isMemory: (column, namespace, ordinals) =>
     sql`+${namespaceBeside(column)} = ${namespace} AND ${raw(column)} ${oneOf(ordinals)}`,
   records(name, columns, values) {
     const names = Object.keys(columns);
-    return sql`(${values.length <= FEW ? selectFew(names, values) : selectMany(names, values)}) AS ${raw(name)}`;
+    return sql`(${values.length <= MAX_BOUND_RECORDS ? selectBound(names, values) : selectFromJson(names, values)}) AS ${raw(name)}`;
   },
   ordinals: (name, values) =>
     sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
-  // A cross join keeps its order.
+  // SQLite does not reorder a cross join.
   joinMemory(name, key, index) {
     const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`${name}.${column}`)} = ${value}`);
     const hint = index === undefined ? raw('') : indexedBy(index);
@@ -126,11 +129,14 @@ const SQLITE: Dialect = {
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
 };
 
-/** Records that are bound one by one: for so few, a table of JSON takes longer than the statement that it is in. */
-const FEW = 4;
+/**
+ * Maximum records that are bound as parameters. For so few, parsing a JSON table takes longer than the statement
+ * itself.
+ */
+const MAX_BOUND_RECORDS = 4;
 
-function selectFew(columns: readonly string[], values: readonly object[]): Sql {
-  if (values.length === 0) return selectMany(columns, values);
+function selectBound(columns: readonly string[], values: readonly object[]): Sql {
+  if (values.length === 0) return selectFromJson(columns, values);
   const rows = values.map((value) => {
     const selected = columns.map((column) => sql`${value[column as keyof typeof value]} AS ${raw(`"${column}"`)}`);
     return sql`SELECT ${join(selected, ', ')}`;
@@ -138,7 +144,7 @@ function selectFew(columns: readonly string[], values: readonly object[]): Sql {
   return join(rows, ' UNION ALL ');
 }
 
-function selectMany(columns: readonly string[], values: readonly object[]): Sql {
+function selectFromJson(columns: readonly string[], values: readonly object[]): Sql {
   const selected = columns.map((column) => raw(`value ->> '${column}' AS "${column}"`));
   return sql`SELECT ${join(selected, ', ')} FROM json_each(${JSON.stringify(values)})`;
 }
@@ -155,11 +161,11 @@ function recallWriter(queries: FileQueries): RecallWriter {
   const { connection } = queries;
   return {
     enterNew: async (memories) => enterNew(connection, memories),
-    enter: async (_namespace, ordinal) => enterRecall(connection, ordinal),
+    enter: async (_namespace, ordinal) => addEntry(connection, ordinal),
     relabel: async (_namespace, ordinal) => relabel(connection, ordinal),
     async remove(namespace, ordinals) {
-      for (const ordinal of ordinals) leaveRecall(connection, namespace, ordinal);
+      for (const ordinal of ordinals) removeEntry(connection, namespace, ordinal);
     },
-    noteErased: async () => askForPurge(connection),
+    noteErased: async () => requestPurge(connection),
   };
 }

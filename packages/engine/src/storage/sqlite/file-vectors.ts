@@ -4,20 +4,20 @@ import type {
   PendingEmbedding,
   PendingEmbeddings,
 } from '../../ports/storage-vectors.ts';
-import { MODEL_PLACE, withVectors } from '../../recall-index/entry.ts';
+import { MODEL_OFFSET, withVectors } from '../../recall-index/entry.ts';
 import { toInt8 } from '../../recall-index/int8.ts';
 import type { ModelInUse } from '../sql/database-marks.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './file-queries.ts';
 import { noteChange, readEntry, writeEntry, writeStates } from './recall-entry.ts';
 
-/** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
+/** Switches to a model, and queues the memories without its vectors for embedding. See `Storage.useModel`. */
 export function useModel(connection: Connection, modelId: string): number {
-  if (modelInUse(connection)?.modelId !== modelId) change(connection, modelId);
+  if (modelInUse(connection)?.modelId !== modelId) switchModel(connection, modelId);
   return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE anew = 1').pluck().get() as number;
 }
 
-function change(connection: Connection, modelId: string): void {
+function switchModel(connection: Connection, modelId: string): void {
   sql(connection, 'UPDATE embedding_model SET in_use = 0').run();
   sql(
     connection,
@@ -30,17 +30,17 @@ function change(connection: Connection, modelId: string): void {
     `INSERT INTO pending_embedding
      SELECT e.ordinal, m.namespace, substr(e.entry, @place, 4) <> @none
      FROM recall_entry e CROSS JOIN memory m USING (ordinal) WHERE substr(e.entry, @place, 4) <> @number`,
-  ).run({ place: MODEL_PLACE + 1, none: spelled(0), number: spelled(number) });
+  ).run({ place: MODEL_OFFSET + 1, none: encodeModel(0), number: encodeModel(number) });
 }
 
-/** The number of a model as an entry holds it. */
-function spelled(number: number): Buffer {
+/** Returns the encoding of a model number in an index entry. */
+function encodeModel(number: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(number);
   return bytes;
 }
 
-/** Writes vectors of texts that have not changed. See `Storage.putVectors`. */
+/** Writes the vectors of unchanged texts. See `Storage.putVectors`. */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
   const model = modelInUse(connection);
   if (model?.modelId !== modelId) return [];
@@ -68,7 +68,7 @@ function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vect
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-// One model makes vectors of one length, or they could not be compared.
+// All vectors of a model need the same length to be comparable.
 function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
   for (const { length } of vectors) {
     if (model.dimensions === null) {
@@ -76,12 +76,12 @@ function noteDimensions(connection: Connection, model: ModelInUse, vectors: read
       sql(connection, 'UPDATE embedding_model SET dimensions = ? WHERE no = ?').run(length, model.number);
     }
     if (length !== model.dimensions) {
-      throw new Error(`the model made a vector of ${length} dimensions, where it had made ${model.dimensions}`);
+      throw new Error(`the model returned a vector of ${length} dimensions, but earlier ones had ${model.dimensions}`);
     }
   }
 }
 
-const COUNTED_UP_TO = 1000;
+const MAX_COUNTED = 1000;
 
 /** See `Storage.pendingEmbeddings`. */
 export async function pendingEmbeddings(
@@ -97,7 +97,7 @@ export async function pendingEmbeddings(
     'SELECT count(*) FROM (SELECT 1 FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE p.anew = 0 LIMIT ?)',
   )
     .pluck()
-    .get(COUNTED_UP_TO) as number;
+    .get(MAX_COUNTED) as number;
   const anew = waiting === 0;
   return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
 }
@@ -105,14 +105,14 @@ export async function pendingEmbeddings(
 function takeBatch(
   connection: Connection,
   anew: boolean,
-  { limit, newest, ...most }: EmbeddingBatch,
+  { limit, newest, ...maxima }: EmbeddingBatch,
 ): PendingEmbedding[] {
   const rows = sql(
     connection,
     `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
      WHERE p.anew = ? ORDER BY p.ordinal ${newest ? 'DESC' : ''} LIMIT ?`,
   ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
-  const maxChars = anew ? most.maxCharsAnew : most.maxChars;
+  const maxChars = anew ? maxima.maxReembeddingChars : maxima.maxChars;
   const memories: PendingEmbedding[] = [];
   let chars = 0;
   for (const row of rows) {

@@ -25,14 +25,14 @@ const open = async (file = path) => (await openSqlite({ path: file, workingMax: 
 
 const memory = (id: string, content: string, fields: Partial<NewMemory> = {}) => newMemory({ id, content, ...fields });
 
-/** A run of consolidation under way. */
+/** Starts a consolidation run. */
 async function begin({ storage, lease }: { storage: Storage; lease: Lease }, id: string): Promise<RunRef> {
   const fence = (await lease.acquire(CONSOLIDATION_LEASE, 'a test', 1, 1000)) ?? 0;
   return (await storage.beginRun('default', { id, startedAt: 1, promotedUntil: 1, fence })).ref;
 }
 
-/** A connection of another program that still needs the log. */
-function holdingReader(file = path): Sqlite.Database {
+/** Opens a connection of another program whose snapshot needs the log. */
+function openBlockingReader(file = path): Sqlite.Database {
   const reader = new Sqlite(file, { readonly: true });
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM memory').get();
@@ -44,14 +44,14 @@ async function bytesOnDisk(place = folder): Promise<Buffer> {
   return Buffer.concat(await Promise.all(names.map((name) => readFile(join(place, name)))));
 }
 
-/** Memories of a session with texts that can be told from each other in the bytes of a file. */
+/** Memories of a session with distinct texts, which can be searched for in the bytes of a file. */
 const many = (count: number) =>
   Array.from({ length: count }, (_, i) => memory(`m${i}`, `xylograph ${i} text`, { sessionId: 's' }));
 
-/** Expects so many of `many` to be forgotten, and their texts to go from the bytes of the file. */
+/** Expects `count` of the memories to be forgotten, and their texts to be purged from the file. */
 async function expectGone(storage: Storage, count: number): Promise<void> {
-  const kept = await Promise.all(many(250).map(({ id }) => storage.memory('default', id, 2)));
-  const gone = many(250).filter((_, i) => kept[i] === undefined);
+  const found = await Promise.all(many(250).map(({ id }) => storage.memory('default', id, 2)));
+  const gone = many(250).filter((_, i) => found[i] === undefined);
   expect(gone).toHaveLength(count);
   const left = async () => {
     const bytes = await bytesOnDisk();
@@ -75,7 +75,7 @@ describe('the file of an open database', () => {
     await rm(place, { recursive: true });
   });
 
-  it('holds no byte of a forgotten text, its history, tags, metadata or terms', async () => {
+  it('contains no text, history, tags, metadata or terms of a forgotten memory', async () => {
     const { storage } = database;
     const words = ['xylograph', 'quincunx', 'zugzwang', 'borborygmus', 'syzygy'];
     await storage.storeMany(Array.from({ length: 300 }, (_, i) => memory(`ordinary-${i}`, `ordinary text ${i}`)));
@@ -91,7 +91,7 @@ describe('the file of an open database', () => {
     for (const word of words) expect(after.includes(word), word).toBe(false);
   });
 
-  it('holds no byte of many texts that were forgotten together', async () => {
+  it('contains no texts of a bulk forget', async () => {
     const { storage } = database;
     await storage.storeMany(many(50));
     expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
@@ -102,7 +102,7 @@ describe('the file of an open database', () => {
     expect((await bytesOnDisk(place)).includes('xylograph')).toBe(false);
   });
 
-  it('holds no byte of what has left the archive', async () => {
+  it('contains no text that was cleared from the archive', async () => {
     const { storage } = database;
     await storage.store(memory('brief', 'xylograph', { expiresAt: 2 }));
     const run = await begin(database, 'a run that clears the archive');
@@ -113,7 +113,7 @@ describe('the file of an open database', () => {
     await expect.poll(async () => (await bytesOnDisk(place)).includes('xylograph')).toBe(false);
   });
 
-  it('holds no byte of a forgotten memory in the records of runs', async () => {
+  it('contains no data of a forgotten memory in run records', async () => {
     const { storage } = database;
     await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
     await storage.store(memory('duplicate', 'same', { tags: ['quincunx'] }));
@@ -125,7 +125,7 @@ describe('the file of an open database', () => {
     for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
   });
 
-  it('holds no byte of forgotten texts after rows have grown, shrunk and moved between pages', async () => {
+  it('contains no forgotten texts after rows have grown, shrunk and moved between pages', async () => {
     const { storage } = database;
     let seed = 7;
     const random = () => {
@@ -158,10 +158,10 @@ describe('the file of an open database', () => {
     check.close();
   });
 
-  it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {
+  it('reports a pending purge while a reader blocks the log, and completes it afterwards', async () => {
     const { storage } = database;
     await storage.store(memory('secret', 'xylograph'));
-    const reader = holdingReader(file);
+    const reader = openBlockingReader(file);
     expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
     expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
     reader.exec('COMMIT');
@@ -169,30 +169,30 @@ describe('the file of an open database', () => {
     await expect.poll(async () => (await bytesOnDisk(place)).includes('xylograph')).toBe(false);
   });
 
-  it('holds no byte of a deleted namespace once that is acknowledged, though a reader still held the log at first', async () => {
+  it('contains no data of a deleted namespace after the response, even if a reader blocked the log at first', async () => {
     const { storage } = database;
     await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
-    const reader = holdingReader(file);
+    const reader = openBlockingReader(file);
     const release = setTimeout(() => reader.close(), 500);
     expect(await storage.deleteNamespace('private matters')).toEqual({ count: 1, purged: true });
     for (const gone of ['xylograph', 'private matters']) expect((await bytesOnDisk(place)).includes(gone)).toBe(false);
     clearTimeout(release);
   });
 
-  it('is asked in turn: the calls that came first return first', async () => {
+  it('is read in FIFO order', async () => {
     const { storage } = database;
-    const answered: number[] = [];
-    const ask = (i: number) => storage.memory('default', `m${i}`, 2).then(() => answered.push(i));
-    // Two waves, the second while the first is being answered.
-    const first = Array.from({ length: 20 }, (_, i) => ask(i));
+    const finished: number[] = [];
+    const read = (i: number) => storage.memory('default', `m${i}`, 2).then(() => finished.push(i));
+    // Two waves. The second starts while the first is running.
+    const first = Array.from({ length: 20 }, (_, i) => read(i));
     await first[3];
-    await Promise.all([...first, ...Array.from({ length: 20 }, (_, i) => ask(20 + i))]);
-    expect(answered).toEqual(Array.from({ length: 40 }, (_, i) => i));
+    await Promise.all([...first, ...Array.from({ length: 20 }, (_, i) => read(20 + i))]);
+    expect(finished).toEqual(Array.from({ length: 40 }, (_, i) => i));
   });
 });
 
 describe('the database file', () => {
-  it('is made with its folders, for the owner alone, and stands alone after a clean stop', async () => {
+  it('is created with its folders and owner-only permissions, and has no files beside it after a clean stop', async () => {
     const nested = join(folder, 'a', 'b', 'memory.db');
     const storage = await open(nested);
     await storage.store(memory('one', 'text'));
@@ -203,24 +203,24 @@ describe('the database file', () => {
     expect(await readdir(join(folder, 'a', 'b'))).toEqual(['memory.db']);
   });
 
-  it('holds no byte of what a forget of many has removed before another writer kept it from going on', async () => {
+  it('contains no texts that a bulk forget deleted before another writer blocked it', async () => {
     const storage = await open();
     await storage.storeMany(many(250));
     const writer = new Sqlite(path);
-    const told: unknown[] = [];
+    const notified: unknown[] = [];
     const forgetting = storage.forgetMany('default', { sessionId: 's' }, (gone) => {
-      told.push(gone);
+      notified.push(gone);
       writer.exec('BEGIN IMMEDIATE');
     });
     await expect(forgetting).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(told).toEqual([{ owned: [{ userId: '', agentId: '', count: 100 }], embedding: false }]);
+    expect(notified).toEqual([{ owned: [{ userId: '', agentId: '', count: 100 }], embedding: false }]);
     writer.exec('COMMIT');
     await expectGone(storage, 100);
     writer.close();
     await storage.close();
   });
 
-  it('holds no byte of what the deletion of a namespace has removed before it failed', async () => {
+  it('contains no texts that a namespace deletion deleted before it failed', async () => {
     const storage = await open();
     await storage.storeMany(many(250));
     const other = new Sqlite(path);
@@ -233,12 +233,12 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('is purged at the next start of what was forgotten just before a crash', async () => {
+  it('is purged at the next start if a crash interrupted the purge', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
-    const reader = holdingReader();
+    const reader = openBlockingReader();
     expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
-    // What a killed process leaves: the file and its log as they are.
+    // Copies the file and its log, as a killed process leaves them.
     const crashed = join(folder, 'crashed');
     await mkdir(crashed);
     for (const name of ['memory.db', 'memory.db-wal']) await copyFile(join(folder, name), join(crashed, name));
@@ -255,7 +255,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is followed when another process writes to it', async () => {
+  it('is searched with the writes of other processes', async () => {
     const [one, other] = [await open(), await open()];
     await one.useModel('model');
     const stored = await one.store(memory('shared', 'seen by both'));
@@ -281,7 +281,7 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('keeps its vectors when entries of another layout are made anew', async () => {
+  it('keeps its vectors when entries of an older layout are rebuilt', async () => {
     const vector = new Float32Array(64).fill(1 / 8);
     const before = await open();
     await before.useModel('model');
@@ -312,7 +312,7 @@ describe('the database file', () => {
     expect(waiting).toBe(0);
   });
 
-  it('of another program is refused and left as it was', async () => {
+  it('is rejected unchanged if it belongs to another program', async () => {
     const foreign = new Sqlite(path);
     foreign.exec('CREATE TABLE theirs (a)');
     foreign.close();
@@ -325,14 +325,14 @@ describe('the database file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('that is no database is refused and left as it was', async () => {
+  it('is rejected unchanged if it is not a database', async () => {
     await writeFile(path, 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9));
     const before = await readFile(path);
     await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await readFile(path)).toEqual(before);
   });
 
-  it('of a newer schema is refused and left as it was', async () => {
+  it('is rejected unchanged if it has a newer schema', async () => {
     const storage = await open();
     await storage.close();
     const newer = new Sqlite(path);
@@ -350,7 +350,7 @@ describe('the database file', () => {
   it.each([
     ['schema', `PRAGMA user_version = ${MIGRATIONS.length + 1}`],
     ['entries', "UPDATE property SET value = value + 1 WHERE name = 'entries_made_by'"],
-  ])('of which a newer memoryd has changed the %s is no longer written', async (_, change) => {
+  ])('is no longer written after a newer memoryd has changed the %s', async (_, change) => {
     const storage = await open();
     await storage.store(memory('before', 'text'));
     const newer = new Sqlite(path);
@@ -365,7 +365,7 @@ describe('the database file', () => {
     await expect(open()).rejects.toMatchObject(refused);
   });
 
-  it('that is deleted or replaced under a running service is noticed before anything is acknowledged', async () => {
+  it('rejects writes after it was deleted or replaced', async () => {
     const storage = await open();
     await storage.store(memory('one', 'text'));
     await rm(path);
@@ -376,10 +376,10 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('that has taken its place is not touched by a purge that was held up', async () => {
+  it('is not purged if another file has taken its place', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
-    const reader = holdingReader();
+    const reader = openBlockingReader();
     expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
     await rename(path, `${path}.moved`);
     const foreign = join(folder, 'foreign.db');
@@ -388,8 +388,8 @@ describe('the database file', () => {
     other.exec('DELETE FROM theirs; VACUUM');
     other.close();
     const bytes = await readFile(foreign);
-    // Something in the gap of the second page, which a purge would zero.
-    bytes.write('their residue', 4096 + 1000);
+    // Writes into the gap of the second page, which a purge would zero.
+    bytes.write('foreign bytes', 4096 + 1000);
     await writeFile(path, bytes);
     reader.close();
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -397,7 +397,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('promotes a 64th of the working maximum ahead, so that a full tier does not promote at every store', async () => {
+  it('promotes 1/64 of the working maximum in advance, so that a full tier does not promote at every store', async () => {
     const storage = await open();
     const working = async () => (await storage.stats('default', 0)).working_count;
     await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));
@@ -407,7 +407,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('answers nothing more once it is closed', async () => {
+  it('rejects calls after it is closed', async () => {
     const storage = await open();
     await storage.close();
     await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -426,14 +426,14 @@ describe('the database file', () => {
     await opened.close();
   });
 
-  it('that cannot be made is an error that names it', async () => {
+  it('throws an error with its path if it cannot be created', async () => {
     await writeFile(path, '');
     await chmod(path, 0o600);
     const below = join(path, 'memory.db');
     await expect(open(below)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(below) });
   });
 
-  it.runIf(process.platform === 'linux')('whose folder cannot be made is an error, not tried for ever', async () => {
+  it.runIf(process.platform === 'linux')('throws an error if its folder cannot be created', async () => {
     const below = '/proc/nowhere/at-all/memory.db';
     const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(below) };
     await expect(open(below)).rejects.toMatchObject(refusal);

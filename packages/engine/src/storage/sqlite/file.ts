@@ -16,16 +16,16 @@ import Sqlite from 'better-sqlite3';
 import { DamagedDatabase } from '../damage.ts';
 
 /**
- * Makes the database file and its folders where they are missing, for the owner alone; SQLite gives the files that it
- * puts beside it the same mode. UNAVAILABLE when the path cannot be written, or a log lies there without its file.
+ * Creates the database file and its folders if they are missing, with owner-only permissions, which SQLite also gives
+ * to the files beside it. Throws UNAVAILABLE if the path cannot be written, or if a log exists without its file.
  */
 export function prepareFile(path: string): void {
   try {
     makeFolder(dirname(path));
-    assertNotLost(path);
-    // Not opened where it exists: closing it would end the locks that this process may hold on it (POSIX).
+    assertNoOrphanedLog(path);
+    // An existing file is not opened, because closing it would release the POSIX locks of this process on it.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    // SQLite would open for reading what cannot be written, and leave a log beside it that cannot be written either.
+    // SQLite would open a read-only file for reading, and leave a read-only log beside it.
     for (const place of [path, dirname(path)]) accessSync(place, constants.R_OK | constants.W_OK);
   } catch (error) {
     if (error instanceof MemoryError) throw error;
@@ -34,30 +34,30 @@ export function prepareFile(path: string): void {
   }
 }
 
-// SQLite takes the log of an empty file for one that was left over, and deletes it.
-function assertNotLost(path: string): void {
+// SQLite would delete the log of an empty file as a leftover.
+function assertNoOrphanedLog(path: string): void {
   if (getSize(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
     'UNAVAILABLE',
-    `the database file ${path} is missing or empty, but its log ${logPath(path)} is not; put the file back, or take the log away`,
+    `the database file ${path} is missing or empty, but its log ${logPath(path)} is not; restore the file, or delete the log`,
   );
 }
 
-/** Whether a log with commits lies beside the file: another process has it open, or one that had was killed. */
+/** Returns true if a log with commits exists: another process has the file open, or was killed. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0;
 }
 
 /**
- * Refuses a file to which SQLite would give a log that it cannot take away again, as it cannot write the file: one with the
- * same mode, that keeps the file from being opened when it may be written again.
+ * Throws UNAVAILABLE for a read-only file with WAL mode and without a log. SQLite would create a log with the same mode
+ * and could not remove it. That log would prevent opening the file once it is writable again.
  */
-export function assertLogCanGo(path: string): void {
-  // What is not there, or cannot be read, SQLite itself refuses.
+export function assertLogRemovable(path: string): void {
+  // SQLite itself rejects a missing or unreadable file.
   if (isAllowed(path, constants.W_OK) || !isAllowed(path, constants.R_OK) || hasLog(path) || !usesLog(path)) return;
   throw new MemoryError(
     'UNAVAILABLE',
-    `the database file ${path} cannot be written, and reading it would leave a log beside it; copy it, and read the copy`,
+    `the database file ${path} is read-only, and reading it would leave a log beside it; copy the file and read the copy`,
   );
 }
 
@@ -70,23 +70,23 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-/** Where a file says whether it is read with a log, and what it says then (sqlite.org/fileformat2.html, 1.3.3). */
-const READ_VERSION_AT = 19;
-const WITH_LOG = 2;
+/** Offset of the read version in the file header, and its value for WAL mode (sqlite.org/fileformat2.html, 1.3.3). */
+const READ_VERSION_OFFSET = 19;
+const WAL_MODE = 2;
 
-// Opened only where it cannot be written, so that closing it ends no lock of a writer in this process.
+// Called only for read-only files, so that closing the file releases no lock of a writer in this process.
 function usesLog(path: string): boolean {
   const opened = openSync(path, 'r');
   try {
     const version = Buffer.alloc(1);
-    readSync(opened, version, 0, 1, READ_VERSION_AT);
-    return version[0] === WITH_LOG;
+    readSync(opened, version, 0, 1, READ_VERSION_OFFSET);
+    return version[0] === WAL_MODE;
   } finally {
     closeSync(opened);
   }
 }
 
-/** Bytes of the log before its frames, and of each frame before its page (sqlite.org/fileformat2.html, section 4.1). */
+/** Header sizes of the log and of each frame (sqlite.org/fileformat2.html, section 4.1). */
 export const LOG_HEADER_BYTES = 32;
 export const FRAME_HEADER_BYTES = 24;
 
@@ -95,32 +95,32 @@ export function logPath(path: string): string {
   return `${path}-wal`;
 }
 
-/** Size of the log beside the file; 0 where there is none. */
+/** Returns the size of the log in bytes; 0 if there is none. */
 export function logBytes(path: string): number {
   return getSize(logPath(path));
 }
 
-/** 0 for a file that is not there. */
+/** Returns the size of a file in bytes; 0 if it is missing. */
 function getSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
- * Makes a folder where it is missing, and those that it lies in, for the owner alone: all of them on disk. Throws what the
- * file system says.
+ * Creates a folder and its missing parents with owner-only permissions, and syncs them to disk. Throws errors of the
+ * file system.
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const parent = dirname(folder);
-  // One by one: told to make several, Node tries for ever where a file system takes none into a folder that is there.
+  // One by one: a recursive mkdir of Node loops forever if the file system refuses to create folders.
   if (parent !== folder) makeFolder(parent);
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process made it meanwhile.
+    // Another process created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  // A folder is on disk when the one that names it has been synced. SQLite syncs the one that names its files.
+  // Syncing the parent makes a new folder durable. SQLite syncs the folder of its own files.
   if (process.platform !== 'win32') syncFolder(parent);
 }
 
@@ -133,40 +133,40 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Bytes of the database on disk: the file and the log that belongs to it. UNAVAILABLE when the file is gone. */
-/** Bytes that the disk of a database needs to have left: SQLite needs some for any write, and the log of a run more. */
+/** Minimum free disk bytes: any write of SQLite needs some, and the log of a run needs more. */
 const MIN_FREE_BYTES = 1024 * 1024;
 
-/** Returns how large the disk of a database is, and how much of it is free. */
+/** Returns the size and the free bytes of the disk of a database. */
 export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; diskSizeBytes: number }> {
   const { bavail, blocks, bsize } = await statfs(dirname(path));
   return { diskFreeBytes: bavail * bsize, diskSizeBytes: blocks * bsize };
 }
 
-/** Throws UNAVAILABLE where the disk of a database is about full. */
+/** Throws UNAVAILABLE if the disk of a database is almost full. */
 export async function assertRoom(path: string): Promise<void> {
   const { diskFreeBytes } = await diskSpace(path);
   if (diskFreeBytes >= MIN_FREE_BYTES) return;
   throw new MemoryError('UNAVAILABLE', 'the disk is full; free some space');
 }
 
+/** Returns the bytes of the database file and its log. Throws UNAVAILABLE if the file is missing. */
 export async function sizeOnDisk(path: string): Promise<number> {
   const [file, log] = await Promise.all([
     stat(path).catch((cause: unknown) => {
-      throw new MemoryError('UNAVAILABLE', 'the database file is not where it was', { cause });
+      throw new MemoryError('UNAVAILABLE', 'the database file is missing', { cause });
     }),
     stat(`${path}-wal`).catch(() => ({ size: 0 })),
   ]);
   return file.size + log.size;
 }
 
-/** Names the file that stands at a path: another file there, or none, has another identity. */
-export function fileIdentity(path: string): string {
+/** Returns an identifier of the file at a path, which changes if the file is replaced or deleted. */
+export function getFileIdentity(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}` : 'none';
 }
 
-/** Whether an error says that what was read cannot have been written: SQLite's of a page, or the adapter's of a row. */
+/** Returns true if an error reports corruption: of a page (by SQLite) or of a row (by this adapter). */
 export function isDamage(error: unknown): error is Error {
   return (
     error instanceof DamagedDatabase ||

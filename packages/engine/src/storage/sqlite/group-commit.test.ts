@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
 import type { WriteCall } from './write-thread.ts';
 
-function committer() {
+function createCommitter() {
   const batches: WriteCall[][] = [];
   let finish: (() => void)[] = [];
   const writes = new GroupCommit((calls) => {
@@ -19,17 +19,17 @@ function committer() {
   return { writes, batches, finishAll };
 }
 
-describe('group commit', () => {
-  it('lets what arrives during a commit share the next one', async () => {
-    const { writes, batches, finishAll } = committer();
-    const answers = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('dropIdempotencyKeys', [i, 1])));
+describe('GroupCommit', () => {
+  it('groups writes that arrive during a commit into the next one', async () => {
+    const { writes, batches, finishAll } = createCommitter();
+    const results = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('dropIdempotencyKeys', [i, 1])));
     await finishAll();
     expect(batches.map((batch) => batch.length)).toEqual([1, 49]);
-    expect(await answers).toEqual(Array.from({ length: 50 }, (_, i) => i));
+    expect(await results).toEqual(Array.from({ length: 50 }, (_, i) => i));
   });
 
-  it('bounds what one transaction commits, by memories and by text', async () => {
-    const { writes, batches, finishAll } = committer();
+  it('limits the memories and the text of one transaction', async () => {
+    const { writes, batches, finishAll } = createCommitter();
     const large = Array.from({ length: 5 }, () =>
       writes.run('dropIdempotencyKeys', [0, 1], { chars: 2 * 1024 * 1024 }),
     );
@@ -40,18 +40,18 @@ describe('group commit', () => {
     expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 2, 2, 2 + 112, 488]);
   });
 
-  it('asks for an argument that is a function when it is the turn of its call', async () => {
-    const { writes, batches, finishAll } = committer();
+  it('evaluates a function argument right before the commit of its call', async () => {
+    const { writes, batches, finishAll } = createCommitter();
     let made = 0;
-    const answers = Promise.all([1, 2].map(() => writes.run('dropIdempotencyKeys', [() => made, 1])));
+    const results = Promise.all([1, 2].map(() => writes.run('dropIdempotencyKeys', [() => made, 1])));
     made = 7;
     await finishAll();
-    expect(await answers).toEqual([0, 7]);
+    expect(await results).toEqual([0, 7]);
     expect(batches.map((batch) => batch.map((call) => call.args))).toEqual([[[0, 1]], [[7, 1]]]);
   });
 
-  it('refuses what it cannot keep waiting, and takes more when the queue has gone', async () => {
-    const { writes, finishAll } = committer();
+  it('rejects writes while the queue is full, and accepts them again afterwards', async () => {
+    const { writes, finishAll } = createCommitter();
     const waiting = Array.from({ length: 10_001 }, () => writes.run('dropIdempotencyKeys', [0, 1]));
     await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await finishAll();
@@ -62,20 +62,20 @@ describe('group commit', () => {
   });
 
   it.each([
-    ['later', async () => Promise.reject(new Error('disk full'))],
+    ['asynchronously', async () => Promise.reject(new Error('disk full'))],
     [
-      'at once',
+      'synchronously',
       () => {
         throw new Error('disk full');
       },
     ],
-  ])('fails every write of a commit that fails %s, and goes on with the next', async (_when, fail) => {
+  ])('rejects every write of a commit that fails %s, and continues with the next commit', async (_name, fail) => {
     let disk: 'full' | 'free' = 'full';
     const writes = new GroupCommit((calls) =>
-      disk === 'full' ? fail() : Promise.resolve(calls.map(() => ({ value: 'kept' }))),
+      disk === 'full' ? fail() : Promise.resolve(calls.map(() => ({ value: 'stored' }))),
     );
     await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toThrow('disk full');
     disk = 'free';
-    await expect(writes.run('dropIdempotencyKeys', [0, 1])).resolves.toBe('kept');
+    await expect(writes.run('dropIdempotencyKeys', [0, 1])).resolves.toBe('stored');
   });
 });

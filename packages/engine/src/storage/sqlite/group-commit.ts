@@ -3,28 +3,28 @@ import { type Attempt, unwrap } from './file-failure.ts';
 import type { WriteCall } from './write-thread.ts';
 import type { WriteVerbs } from './write-verbs.ts';
 
-/** Lets writes that arrive together share a commit. */
+/** Groups concurrent writes into shared commits. */
 export class GroupCommit {
   readonly #queue: BatchQueue<WriteCall, Attempt<unknown>>;
 
   constructor(commit: (calls: WriteCall[]) => Promise<Attempt<unknown>[]>) {
-    this.#queue = new BatchQueue((calls) => commit(calls.map(inTurn)));
+    this.#queue = new BatchQueue((calls) => commit(calls.map(evaluateArguments)));
   }
 
   /**
-   * Resolves with what the verb answered when its commit is on disk. UNAVAILABLE when too much waits. An argument that is a
-   * function is called for its value when it is the call's turn.
+   * Runs a verb, and resolves with its result once the commit is on disk. Throws UNAVAILABLE if the queue is full. An
+   * argument that is a function is called right before the commit to get its value.
    */
   async run<Result>(verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<Result> {
     return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Result>);
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
 }
 
-function inTurn({ verb, args }: WriteCall): WriteCall {
+function evaluateArguments({ verb, args }: WriteCall): WriteCall {
   return { verb, args: args.map((arg) => (typeof arg === 'function' ? arg() : arg)) };
 }

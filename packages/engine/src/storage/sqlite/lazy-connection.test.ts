@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { lazyConnection } from './open-connection.ts';
 import { openSqlite } from './open-sqlite.ts';
 
-it('a thread’s connection is opened when it is first asked for, and refuses once it is closed', async () => {
+it('lazyConnection opens once on first use, and throws after close', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'memory.db');

@@ -3,21 +3,21 @@ import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { DamagedDatabase } from '../damage.ts';
 import type { Connection } from './connection.ts';
-import { assertLogCanGo, FRAME_HEADER_BYTES, hasLog, LOG_HEADER_BYTES, logBytes } from './file.ts';
-import { assertOurs } from './migrate-file.ts';
+import { assertLogRemovable, FRAME_HEADER_BYTES, hasLog, LOG_HEADER_BYTES, logBytes } from './file.ts';
+import { assertMemorydFile } from './migrate-file.ts';
 
 const PAGE_BYTES = 8192;
 
-/** The mode of a file that gives its free pages back when told to (`PRAGMA auto_vacuum`). */
+/** Value of `PRAGMA auto_vacuum` for incremental vacuum. */
 export const INCREMENTAL = 2;
 
-/** How long a statement waits for a lock that another process holds. */
+/** Timeout for locks of other processes. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing, unless the file is not ours, or is damaged where that shows at once. Each commit is on
- * disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted content is
- * overwritten with zeros.
+ * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database or is visibly corrupted.
+ * Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted
+ * content is overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
   assertUsable(path);
@@ -31,14 +31,15 @@ export function openForWriting(path: string): Connection {
   }
 }
 
-// Before anything is written: the journal mode would be, and even closing would write a log into the file and remove it,
-// but for a connection that can only read. One that can only read would leave a log of its own where there is none.
+// Runs before anything is written. Setting the journal mode writes to the file, and closing a writable connection
+// checkpoints and removes the log, so an existing log needs a read-only connection. Without a log, a read-only
+// connection would create one and leave it.
 function assertUsable(path: string): void {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: hasLog(path) });
   try {
     hardenReading(connection);
-    assertOurs(connection);
-    assertWhole(connection, path);
+    assertMemorydFile(connection);
+    assertNotTruncated(connection, path);
   } finally {
     connection.close();
   }
@@ -47,7 +48,8 @@ function assertUsable(path: string): void {
 function prepareForWriting(connection: Connection): void {
   hardenReading(connection);
   if (isEmpty(connection)) {
-    // Reading all entries takes half the time that it takes with 4 KiB, and writing as long. Before the other.
+    // With 8 KiB pages, reading all entries takes half as long as with 4 KiB, and writing as long. Must precede
+    // journal_mode.
     connection.pragma(`page_size = ${PAGE_BYTES}`);
     connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
   }
@@ -57,7 +59,7 @@ function prepareForWriting(connection: Connection): void {
   connection.pragma('temp_store = MEMORY');
 }
 
-/** Lets a damaged page be an error rather than content. */
+/** Makes SQLite report a corrupted page as an error instead of returning its content. */
 function hardenReading(connection: Connection): void {
   connection.pragma('cell_size_check = ON');
 }
@@ -67,17 +69,17 @@ function isEmpty(connection: Connection): boolean {
 }
 
 /**
- * Opens a file of ours that others may be using, to read all of it. Beside a file that nobody uses, nothing stays when
- * the connection is closed; what a crash left beside one stays as it is. UNAVAILABLE where something would stay.
+ * Opens a memoryd file for reading without migrating it, even if a server uses it. Leaves no files beside an unused
+ * file, and keeps the log of a crashed process as it is. Throws UNAVAILABLE if a new log would stay.
  */
-export function openAsItIs(path: string): Connection {
-  assertLogCanGo(path);
-  // A connection that can write takes the log away when it is the last, having written it into the file.
+export function openWithoutMigrating(path: string): Connection {
+  assertLogRemovable(path);
+  // The last writable connection checkpoints and removes the log when it closes.
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
   try {
     hardenReading(connection);
-    assertOurs(connection);
-    if (isEmpty(connection)) throw new MemoryError('UNAVAILABLE', 'the file is empty');
+    assertMemorydFile(connection);
+    if (isEmpty(connection)) throw new MemoryError('UNAVAILABLE', 'the file is empty, so it is not a memoryd database');
     connection.pragma('temp_store = MEMORY');
     return connection;
   } catch (error) {
@@ -86,7 +88,7 @@ export function openAsItIs(path: string): Connection {
   }
 }
 
-/** Opens a connection that sees each commit at its next statement and cannot write. */
+/** Opens a read-only connection. Each statement sees the latest commit. */
 function openForReading(path: string, cacheMib: number): Connection {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
   try {
@@ -100,14 +102,17 @@ function openForReading(path: string, cacheMib: number): Connection {
   }
 }
 
-/** A thread's connection that cannot write, opened when it is first asked for. */
+/** A read-only connection that is opened on first use. */
 interface LazyConnection {
-  /** UNAVAILABLE after `close`. */
+  /** Throws UNAVAILABLE after `close`. */
   open(): Connection;
   close(): void;
 }
 
-// Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.
+/**
+ * Creates a lazy connection. The thread opens it at the first call, so that an unreadable file fails that call instead
+ * of crashing the thread.
+ */
 export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   let opened: Connection | undefined;
   let closed = false;
@@ -124,23 +129,23 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   };
 }
 
-/** Times that it is looked, since another process may grow or shrink the file meanwhile. */
-const LOOKS = 3;
+/** Maximum attempts, because another process may resize the file meanwhile. */
+const MAX_ATTEMPTS = 3;
 
 /**
- * Throws DamagedDatabase for a file that has lost its end. SQLite looks for that only where there is no log, which may hold
- * the last pages; but no more of them than it has frames.
+ * Throws DamagedDatabase for a truncated file. SQLite detects this only without a log, because a log may contain the
+ * last pages. A log contains at most as many pages as it has frames.
  */
-function assertWhole(connection: Connection, path: string): void {
+function assertNotTruncated(connection: Connection, path: string): void {
   let missing = 0;
-  for (let look = 0; look < LOOKS; look++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     missing = missingPages(connection, path);
     if (missing <= 0) return;
   }
   throw new DamagedDatabase(`${missing} of its pages are missing`);
 }
 
-// In this order: what leaves the log stands in the file before.
+// Reads the log size before the file size, because a checkpoint writes pages to the file before it cuts the log.
 function missingPages(connection: Connection, path: string): number {
   const pages = connection.pragma('page_count', { simple: true }) as number;
   const pageBytes = connection.pragma('page_size', { simple: true }) as number;

@@ -9,45 +9,46 @@ import type { Quotas } from '../../ports/storage-namespaces.ts';
 import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { type NamespaceLimits, NO_QUOTAS } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
-import { Copies, removeLeftCopies } from './copies.ts';
-import { EntryMaker } from './entry-maker.ts';
+import { Copies, removeAbandonedCopies } from './copies.ts';
+import { EntryBuilder } from './entry-builder.ts';
 import { assertRoom, diskSpace, prepareFile, sizeOnDisk } from './file.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
-import { indexTask, purgeTask, shrinkTask } from './purging.ts';
+import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
 import { startThread, type Thread } from './storage-thread.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 interface SqliteOptions {
-  /** Path of the database file; it and its folders are made where missing. */
+  /** Path of the database file. The file and its folders are created if missing. */
   path: string;
-  /** Most working memories of a namespace. */
+  /** Maximum working memories per namespace. */
   workingMax: number;
-  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  /** Default quotas of namespaces and users. Unlimited if omitted. */
   quota?: Quotas;
-  /** Whether recall will be asked, so that its index is made at once and kept; it is where absent. */
+  /** Whether to build the recall index at start and keep it up to date. Defaults to true. */
   recalls?: boolean;
   telemetry?: Telemetry;
 }
 
-/** Most calls that wait for one thread. */
-const WAITING_LIMIT = 2000;
+/** Maximum queued calls per thread. */
+const MAX_QUEUED_CALLS = 2000;
 
 /**
- * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
- * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
+ * Opens a storage in one SQLite file, with one thread for writes, one for recall searches and one for all other reads.
+ * Scans and syncs of one thread do not block the others or the calling thread. Throws UNAVAILABLE if the file is
+ * unusable.
  */
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
   const path = resolve(options.path);
   prepareFile(path);
-  // All at once, since a thread takes longer to start than a file to open; two of them read it when they are first asked.
-  const writer = startThread('write-thread', { path }, WAITING_LIMIT);
-  const reader = startThread('read-thread', { path }, WAITING_LIMIT);
-  const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
+  // All threads start concurrently, because starting one takes longer than opening the file.
+  const writer = startThread('write-thread', { path }, MAX_QUEUED_CALLS);
+  const reader = startThread('read-thread', { path }, MAX_QUEUED_CALLS);
+  const searcher = startThread('search-thread', { path }, MAX_QUEUED_CALLS);
   const threads: Threads = { writer, reader, searcher };
   try {
     await writer.call('open');
-    await removeLeftCopies(path);
+    await removeAbandonedCopies(path);
   } catch (error) {
     await Promise.all(Object.values(threads).map((thread) => thread.stop()));
     throw error;
@@ -63,21 +64,21 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
 }
 
-/** Candidates whose neighbours are looked for in one call: recall, which shares the thread, waits for few. */
+/** Distilling candidates per call. Recall shares the thread, so calls must be short. */
 const CANDIDATES_AT_ONCE = 2;
 
-/** How often a purge is tried again before a deletion is answered: whoever deletes may close the file right after. */
-const PURGE_RETRIES = 10;
-const PURGE_RETRY_MS = 300;
+/** Retries of a purge before a namespace deletion returns, because the caller may close the file right after. */
+const MAX_PURGE_RETRIES = 10;
+const PURGE_RETRY_DELAY_MS = 300;
 
-/** The threads of a file: each has a connection of its own. */
+/** The threads of a file. Each has its own connection. */
 export interface Threads {
   writer: Thread;
   reader: Thread;
   searcher: Thread;
 }
 
-/** What the storage of a file works with. */
+/** The dependencies of the storage of a file. */
 interface StorageParts {
   path: string;
   limits: NamespaceLimits;
@@ -88,7 +89,7 @@ interface StorageParts {
   telemetry: Telemetry | undefined;
 }
 
-/** Storage over the threads of a file, which it stops when it closes. */
+/** Creates a storage over the threads of a file. Closing the storage stops them. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
   const { path, limits, threads, writes, index, telemetry } = parts;
   const { writer, reader, searcher } = threads;
@@ -99,16 +100,16 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
     telemetry,
   });
   const copies = new Copies(path);
-  const entries = new EntryMaker(reader);
+  const entries = new EntryBuilder(reader);
   const { storage, lease, keys } = sqlStorage({
     quota: limits.quota,
     read: (verb, args) => reader.call('read', { verb, args }),
     write: (_held, verb, args, load) => writes.run(verb, args, load),
     purge: (removed, of) =>
-      of === 'namespace' ? purgeAtLast(purge) : Promise.resolve(removed === 0 || purge.request('now')),
+      of === 'namespace' ? purgeWithRetries(purge) : Promise.resolve(removed === 0 || purge.request('now')),
     sizeBytes: () => sizeOnDisk(path),
   });
-  // A purge that a process before this one left open.
+  // Resumes a purge that an earlier process left unfinished.
   void purge.request();
   return {
     lease,
@@ -132,7 +133,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       useModel: (modelId) => writes.run('useModel', [modelId]),
       pendingEmbeddings: (...args) => reader.call('read', { verb: 'pendingEmbeddings', args }),
       putVectors: (modelId, vectors) => writes.run('putVectors', [modelId, vectors]),
-      mostDimensions: MAX_DIMENSIONS,
+      maxDimensions: MAX_DIMENSIONS,
       candidatesAtOnce: CANDIDATES_AT_ONCE,
       search: (request) => searcher.call('search', request),
       answer: (request) => searcher.call('answer', request),
@@ -148,16 +149,16 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
         return { ...(await diskSpace(path)), backedUpAt: await backedUpAt };
       },
       backup: (signal) => copies.backup(signal),
-      kept: (namespace, signal) => copies.kept(namespace, signal),
+      kept: (namespace, of, signal) => copies.kept(namespace, of, signal),
       async integrity() {
-        const looks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
-        return (await Promise.all(looks)).flat();
+        const checks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
+        return (await Promise.all(checks)).flat();
       },
       async close() {
         await copies.close();
         await writes.idle();
         for (const task of [purge, shrink, index]) await task.stop();
-        // The writer last: closing the last connection is what takes the log away.
+        // The writer closes last, because closing the last connection removes the log.
         const failures: unknown[] = [];
         for (const thread of [searcher, reader, writer]) {
           await thread.close().catch((error: unknown) => failures.push(error));
@@ -168,17 +169,17 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
   };
 }
 
-async function purgeAtLast(purge: BackgroundTask): Promise<boolean> {
+async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   let purged = await purge.request('now');
-  for (let i = 0; i < PURGE_RETRIES && !purged; i++) {
-    await delay(PURGE_RETRY_MS);
+  for (let i = 0; i < MAX_PURGE_RETRIES && !purged; i++) {
+    await delay(PURGE_RETRY_DELAY_MS);
     purged = await purge.request('now');
   }
   return purged;
 }
 
-// Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
-// index the other.
+// Every request waits for this read, so both threads are asked and the first response wins. A scan may block the one,
+// and building an index the other.
 async function readKeys(
   { reader, searcher }: Omit<Threads, 'writer'>,
   seen?: number,

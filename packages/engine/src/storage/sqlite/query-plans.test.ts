@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { forgetSome } from '../sql/forget-memories.ts';
+import { forgetBatch } from '../sql/forget-memories.ts';
 import { setLinks } from '../sql/import-links.ts';
 import { growth, memories, sessions } from '../sql/memory-pages.ts';
 import type { Transaction } from '../sql/queries.ts';
@@ -13,8 +13,8 @@ import type { Connection } from './connection.ts';
 import { toQueries, toTransaction } from './file-queries.ts';
 import { migrate } from './migrate-file.ts';
 
-/** A step of a plan that goes through all memories of the file, or of a namespace, a source or the like. */
-const GOES_THROUGH_MEMORIES =
+/** Matches a plan step that scans all memories of the file, or of a namespace, source, tier or session. */
+const SCANS_MEMORIES =
   /^SCAN (m|memory)\b|^SEARCH (m|memory) .*(memory_by_(time|tier|session|source)\b|\(namespace=\?\)$)/;
 
 const PAGE = { limit: 10, maxBytes: 1e6 };
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => connection.close());
 
-/** Returns the steps of the plans of all statements that a verb runs. */
+/** Returns the query plan steps of all statements that a verb runs. */
 async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): Promise<string[]> {
   const queries = toQueries(connection);
   const steps: string[] = [];
@@ -67,7 +67,7 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['sessions of a user', (queries) => sessions(queries, 'a', OF_ADA, PAGE, 2)],
   ['the users of a namespace', (queries) => users(queries, 'a', PAGE, 2)],
   [
-    'a later page of what a user tagged',
+    'a later page of tagged memories of a user',
     (queries) =>
       memories(queries, 'a', { ...OF_ADA, ...TAGGED, agentIds: ['cook'], since: 1 }, { ...PAGE, after: FIRST }, 2),
   ],
@@ -77,16 +77,16 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['the names of namespaces', (queries) => namespaces(queries)],
   ['the changes of a run', (queries) => changes(queries, 'a', 1, PAGE)],
   ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], promotedUntil: 5, now: 5 })],
-  ['memories to forget by their tag', (transaction) => forgetSome(transaction, 'a', { tag: 'one' }, 10)],
+  ['memories to forget by their tag', (transaction) => forgetBatch(transaction, 'a', { tag: 'one' }, 10)],
   [
-    'memories whose links come after them',
+    'memories whose links are resolved later',
     (transaction) =>
       setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, userId: '', agentId: '', id: 'other', target: 2 }]),
   ],
-])('reads %s without going through all memories', async (_what, verb) => {
+])('reads %s without scanning all memories', async (_name, verb) => {
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
-  expect(plans.filter((step) => GOES_THROUGH_MEMORIES.test(step))).toEqual([]);
+  expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
 });
 
 it('counts growth from an index alone', async () => {

@@ -20,13 +20,13 @@ import type { RecallEntry } from '../sql/queries.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 
 /**
- * The entry of a memory, without vectors.
+ * Builds the index entry of a memory, without vectors.
  *
- * @param revision the change that it comes with; 0 where nothing changes
+ * @param revision number of the change that the entry belongs to; 0 if there is none
  */
-export function getEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
+export function buildEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
   const { namespace, userId, agentId, sessionId } = memory;
-  const { frequencies, length, speaker, speakerTerms, marks } = getWords(memory);
+  const { frequencies, length, speaker, getSpeakerTerms, marks } = getWords(memory);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const labels = [
     label(USER_LABEL, userId),
@@ -34,7 +34,7 @@ export function getEntry(memory: Recallable, ordinal: number, revision = 0): Buf
     label(SOURCE_LABEL, memory.source),
     ...Array.from(getAttributes(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
     ...(sessionId === null ? [] : [label(SESSION_LABEL, sessionId)]),
-    ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
+    ...getSpeakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal,
@@ -52,10 +52,13 @@ export function getEntry(memory: Recallable, ordinal: number, revision = 0): Buf
   });
 }
 
-/** In an entry's marks beside those of its text: the memory was given no session. */
+/** Bit in the marks of an entry: the memory was stored without a session. */
 export const NO_SESSION_MARK = 1 << 15;
 
-/** The session of one user; 0 is none. What was given none may be a conversation all the same, where it names who speaks. */
+/**
+ * Returns the session of a user; 0 for none. Memories without a session still form a conversation if they name a
+ * speaker.
+ */
 function getSession({ namespace, userId, sessionId }: Recallable, speaker: number): Digest {
   if (sessionId === null || (sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER)) return 0;
   return labelDigest(namespace, SESSION_LABEL, userId === '' ? sessionId : `${userId}\0${sessionId}`);
@@ -64,32 +67,32 @@ function getSession({ namespace, userId, sessionId }: Recallable, speaker: numbe
 /** See `RecallWriter.enterNew`. */
 export function enterNew(connection: Connection, memories: readonly RecallEntry[]): void {
   for (const { entry, ...memory } of memories) {
-    const made = entry
+    const prebuilt = entry
       ? numbered(Buffer.from(entry.buffer, entry.byteOffset, entry.length), memory.ordinal)
       : undefined;
-    writeEntry(connection, memory.ordinal, made ?? getEntry(memory, memory.ordinal));
+    writeEntry(connection, memory.ordinal, prebuilt ?? buildEntry(memory, memory.ordinal));
   }
-  awaitVectors(connection, memories);
+  queueForEmbedding(connection, memories);
 }
 
 /** See `RecallWriter.enter`. */
-export function enterRecall(connection: Connection, ordinal: number): void {
-  const memory = recallable(connection, ordinal);
-  writeEntry(connection, ordinal, getEntry(memory, ordinal, noteChange(connection, ordinal)));
+export function addEntry(connection: Connection, ordinal: number): void {
+  const memory = readRecallable(connection, ordinal);
+  writeEntry(connection, ordinal, buildEntry(memory, ordinal, noteChange(connection, ordinal)));
   dropStates(connection, ordinal);
-  awaitVectors(connection, [{ ordinal, namespace: memory.namespace }]);
+  queueForEmbedding(connection, [{ ordinal, namespace: memory.namespace }]);
 }
 
-/** Lets filters find a memory by the labels that it has now, if recall finds it at all. */
+/** Updates the labels of the index entry of a memory, if there is one. */
 export function relabel(connection: Connection, ordinal: number): void {
   const entry = readEntry(connection, ordinal);
   if (!entry) return;
-  const labelled = freshEntry(connection, ordinal, noteChange(connection, ordinal));
+  const labelled = rebuildEntry(connection, ordinal, noteChange(connection, ordinal));
   writeEntry(connection, ordinal, withVectors(labelled, getModel(entry), getVectors(entry)));
 }
 
-/** Takes a memory, its words, its vectors and its states out of recall. */
-export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
+/** Removes the index entry and token states of a memory, and its places in all queues. */
+export function removeEntry(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
   if (changes > 0) noteChange(connection, ordinal);
   dropStates(connection, ordinal);
@@ -103,7 +106,7 @@ function dropStates(connection: Connection, ordinal: number): void {
   sql(connection, 'DELETE FROM token_states WHERE ordinal = ?').run(ordinal);
 }
 
-/** Keeps the states that a model made of a memory's tokens in place of those that it has. */
+/** Replaces the token states of a memory. */
 export function writeStates(
   connection: Connection,
   ordinal: number,
@@ -121,40 +124,42 @@ export function writeStates(
   );
 }
 
-/** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
+/** Returns the index entry of a memory, if there is one. Throws DamagedDatabase if it is corrupted. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
-  const entry = entryInRow(connection, ordinal);
-  return entry === undefined ? undefined : whole(ordinal, entry);
+  const entry = readStoredEntry(connection, ordinal);
+  return entry === undefined ? undefined : verifyEntry(ordinal, entry);
 }
 
-function entryInRow(connection: Connection, ordinal: number): unknown {
+function readStoredEntry(connection: Connection, ordinal: number): unknown {
   return sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
 }
 
-/** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made for that memory. */
-export function whole(ordinal: number, entry: unknown): Buffer {
+/**
+ * Returns a stored entry after verifying it. Throws DamagedDatabase if it is corrupted or belongs to another memory.
+ */
+export function verifyEntry(ordinal: number, entry: unknown): Buffer {
   if (isWhole(entry) && getOrdinal(entry) === ordinal) return entry;
-  throw changed(ordinal);
+  throw corrupted(ordinal);
 }
 
-function changed(ordinal: number): DamagedDatabase {
-  return new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
+function corrupted(ordinal: number): DamagedDatabase {
+  return new DamagedDatabase(`the index entry of memory ${ordinal} is corrupted`);
 }
 
 /**
- * Entries that are read at once. They come as one blob: to make one of JavaScript takes longer than to read an entry, so
- * a million come in half a second, and one by one in two.
+ * Entries read per query, as one blob. Creating a JavaScript buffer takes longer than reading an entry: a million
+ * entries take half a second this way, and two seconds one by one.
  */
 const READ_AT_ONCE = 128;
 
-/** Longer ones, which long texts make, come by themselves, so that a blob stays below 8 MiB. */
-const LONG_BYTES = 64 * 1024;
+/** Maximum bytes of an entry in a shared blob, which thus stays below 8 MiB. Longer entries are read individually. */
+const MAX_SHORT_BYTES = 64 * 1024;
 
-/** What of an entry may stand in a blob with others; an entry of another type is a damaged one. */
-const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${LONG_BYTES}`;
+/** Condition: the entry fits into a shared blob. An entry of another type than blob is corrupted. */
+const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${MAX_SHORT_BYTES}`;
 
-/** All entries in order of their memories. Throws DamagedDatabase at one that is none as it was made, or out of order. */
-export function* wholeEntries(connection: Connection): Iterable<Buffer> {
+/** Yields all entries ordered by ordinal. Throws DamagedDatabase at the first one that is corrupted or out of order. */
+export function* readEntries(connection: Connection): Iterable<Buffer> {
   const next = sql(
     connection,
     `SELECT CAST(group_concat(entry, '') FILTER (WHERE ${IS_SHORT}) AS BLOB),
@@ -168,9 +173,12 @@ export function* wholeEntries(connection: Connection): Iterable<Buffer> {
     if (places.length === 0) return;
     let at = 0;
     for (const [ordinal, bytes] of places) {
-      // Where a page has changed, rows may come in any order, and without an end.
-      if (ordinal <= last) throw changed(ordinal);
-      yield whole(ordinal, bytes === null ? entryInRow(connection, ordinal) : short?.subarray(at, at + bytes));
+      // A corrupted page may return rows in any order, and endlessly.
+      if (ordinal <= last) throw corrupted(ordinal);
+      yield verifyEntry(
+        ordinal,
+        bytes === null ? readStoredEntry(connection, ordinal) : short?.subarray(at, at + bytes),
+      );
       at += bytes ?? 0;
       last = ordinal;
     }
@@ -182,34 +190,37 @@ export function writeEntry(connection: Connection, ordinal: number, entry: Buffe
 }
 
 /**
- * Tells indexes in memory, of every process, to look at a memory's entry again; of its state they are told by a trigger.
- * Answers a number that no other change has.
+ * Records that the entry of a memory has changed, for the in-memory indexes of all processes. Changes of its state are
+ * recorded by a trigger. Returns the unique number of the change.
  */
 export function noteChange(connection: Connection, ordinal: number): number {
   const { lastInsertRowid } = sql(connection, 'INSERT INTO recall_change (ordinal) VALUES (?)').run(ordinal);
   return Number(lastInsertRowid);
 }
 
-function awaitVectors(connection: Connection, memories: readonly Pick<RecallEntry, 'ordinal' | 'namespace'>[]): void {
+function queueForEmbedding(
+  connection: Connection,
+  memories: readonly Pick<RecallEntry, 'ordinal' | 'namespace'>[],
+): void {
   if (!modelInUse(connection)) return;
   const insert = sql(
     connection,
-    // A memory that waits already to be embedded anew now waits for its first vectors.
+    // A memory that is queued for re-embedding is now queued for its first vectors.
     `INSERT INTO pending_embedding (ordinal, namespace, anew) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET anew = 0`,
   );
   for (const { ordinal, namespace } of memories) insert.run(ordinal, namespace);
 }
 
 /**
- * The entry that a memory's text and labels make now, without vectors.
+ * Builds the index entry of a stored memory from its row, without vectors.
  *
- * @param revision the change that it comes with; 0 where nothing changes
+ * @param revision number of the change that the entry belongs to; 0 if there is none
  */
-export function freshEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
-  return getEntry(recallable(connection, ordinal), ordinal, revision);
+export function rebuildEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
+  return buildEntry(readRecallable(connection, ordinal), ordinal, revision);
 }
 
-function recallable(connection: Connection, ordinal: number): Recallable {
+function readRecallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
     `SELECT namespace, user_id AS userId, agent_id AS agentId, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,

@@ -1,19 +1,20 @@
 import { access, constants, copyFile, type FileHandle, link, lstat, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { copyTo, type OnCopied, removeCopy, removeLeftCopies, temporaryBeside } from './copies.ts';
+import { copyTo, getTemporaryPath, type OnCopied, removeAbandonedCopies, removeCopy } from './copies.ts';
 import { makeFolder } from './file.ts';
 import { attempt, unwrap } from './file-failure.ts';
-import { openAsItIs } from './open-connection.ts';
+import { openWithoutMigrating } from './open-connection.ts';
 
-/** What SQLite puts beside a database. */
-const BESIDE = ['-wal', '-shm', '-journal'];
+/** Suffixes of the files that SQLite puts beside a database. */
+const SUFFIXES = ['-wal', '-shm', '-journal'];
 
-const PIECE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Puts a copy in the place of a database. CONFLICT where there is one, or a part of one; UNAVAILABLE where the copy cannot
- * be read, is damaged, is no database of memoryd or one of a newer memoryd, or the signal gave it up. The copy is only read.
+ * Restores a database from a copy, which is only read. Throws CONFLICT if the database or a file beside it exists.
+ * Throws UNAVAILABLE if the copy is unreadable, corrupted, not a memoryd database or from a newer memoryd, or the
+ * signal aborts.
  */
 export async function restoreFile(
   copy: string,
@@ -21,7 +22,7 @@ export async function restoreFile(
   { signal, onCopied }: { signal?: AbortSignal; onCopied?: OnCopied } = {},
 ): Promise<void> {
   const [from, path] = [resolve(copy), resolve(dbPath)];
-  for (const beside of BESIDE) await assertFree(`${path}${beside}`);
+  for (const suffix of SUFFIXES) await assertFree(`${path}${suffix}`);
   await assertComplete(from);
   makeParentFolder(path);
   await placeFile(path, async (to) => {
@@ -38,13 +39,13 @@ function makeParentFolder(path: string): void {
   }
 }
 
-/** Refuses a file that a server was using when it was copied: the newest of it stands in the log beside it. */
+/** Throws UNAVAILABLE if the copy has a log, which contains newer commits. A server was using the file then. */
 async function assertComplete(from: string): Promise<void> {
   const log = await stat(`${from}-wal`).catch(() => ({ size: 0 }));
   if (log.size === 0) return;
   throw new MemoryError(
     'UNAVAILABLE',
-    `${from} has a log beside it, so it is in use or was; copy it by memoryd backup`,
+    `${from} has a log beside it, so a server uses or used it; create the copy with memoryd backup`,
   );
 }
 
@@ -62,11 +63,11 @@ async function copyBytes(
     const target = await open(to, 'wx', 0o600);
     try {
       const { size } = await source.stat();
-      const piece = Buffer.alloc(PIECE_BYTES);
+      const chunk = Buffer.alloc(CHUNK_BYTES);
       for (let read = -1, done = 0; read !== 0; done += read) {
-        if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'restoring was given up');
-        read = (await source.read(piece).catch(cannotBeRead)).bytesRead;
-        await target.writeFile(piece.subarray(0, read));
+        if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the restore was aborted');
+        read = (await source.read(chunk).catch(cannotBeRead)).bytesRead;
+        await target.writeFile(chunk.subarray(0, read));
         onCopied?.(done + read, size);
       }
       await target.sync();
@@ -81,7 +82,7 @@ async function copyBytes(
 function assertSound(path: string): void {
   const problems = unwrap(
     attempt(() => {
-      const connection = openAsItIs(path);
+      const connection = openWithoutMigrating(path);
       try {
         return connection.pragma('quick_check(1)', { simple: true }) as string;
       } finally {
@@ -92,37 +93,37 @@ function assertSound(path: string): void {
   if (problems !== 'ok') throw new MemoryError('UNAVAILABLE', `the copy is damaged: ${problems}`);
 }
 
-/** Refusals of a file system that knows no second name for a file. */
+/** Error codes of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Makes a file under another name and gives it its own only when it is whole and on disk, so that nobody ever sees a part
- * of it. CONFLICT where the path is taken: nothing is overwritten. UNAVAILABLE where its folder is not there, takes no file
- * or has no room for it.
+ * Creates a file under a temporary name, and renames it once it is complete and on disk, so that nobody sees a partial
+ * file. Throws CONFLICT if the path exists. Throws UNAVAILABLE if the folder is missing or not writable, or the disk is
+ * full.
  *
- * @param make makes the file at the path that it is given, for the owner alone
+ * @param create creates the file at the temporary path, with owner-only permissions
  */
-export async function placeFile<T>(path: string, make: (temporary: string) => Promise<T>): Promise<T> {
+export async function placeFile<T>(path: string, create: (temporary: string) => Promise<T>): Promise<T> {
   await assertFree(path);
   await assertFolderExists(path);
-  await removeLeftCopies(path);
-  const temporary = temporaryBeside(path);
+  await removeAbandonedCopies(path);
+  const temporary = getTemporaryPath(path);
   try {
-    const made = await make(temporary);
-    await name(temporary, path);
+    const result = await create(temporary);
+    await rename(temporary, path);
     await syncFolder(dirname(path));
-    return made;
+    return result;
   } catch (error) {
-    throw isOfFileSystem(error) ? cannotBeMade(path, error) : error;
+    throw isFileSystemError(error) ? cannotBeMade(path, error) : error;
   } finally {
     await removeCopy(temporary);
   }
 }
 
-/** CONFLICT where there is anything at the path. */
+/** Throws CONFLICT if the path exists. */
 async function assertFree(path: string): Promise<void> {
-  const there = await lstat(path).catch(() => undefined);
-  if (there) throw taken(path);
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats) throw pathExists(path);
 }
 
 async function assertFolderExists(path: string): Promise<void> {
@@ -133,27 +134,26 @@ async function assertFolderExists(path: string): Promise<void> {
   }
 }
 
-function isOfFileSystem(error: unknown): boolean {
+function isFileSystemError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
-/** What is told of a path at which a file system makes nothing. */
 function cannotBeMade(path: string, cause: unknown): MemoryError {
   const { code } = cause as NodeJS.ErrnoException;
   return new MemoryError('UNAVAILABLE', `${path} cannot be made (${code})`, { cause });
 }
 
-function taken(path: string): MemoryError {
-  return new MemoryError('CONFLICT', `${path} exists, and is not overwritten`);
+function pathExists(path: string): MemoryError {
+  return new MemoryError('CONFLICT', `${path} exists and would be overwritten; choose another path`);
 }
 
-// A second name, unlike a new one, is refused where the first is taken meanwhile.
-async function name(temporary: string, path: string): Promise<void> {
+// A hard link, unlike a rename, fails if the target was created meanwhile.
+async function rename(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    if (code === 'EEXIST') throw taken(path);
+    if (code === 'EEXIST') throw pathExists(path);
     if (!NO_LINKS.has(code)) throw error;
     await copyFile(temporary, path, constants.COPYFILE_EXCL);
     await sync(await open(path, 'r+'));
@@ -161,7 +161,7 @@ async function name(temporary: string, path: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folder.
+  // Windows cannot open folders.
   const handle = await open(folder, 'r').catch(() => undefined);
   if (handle) await sync(handle);
 }
@@ -175,8 +175,8 @@ async function sync(handle: FileHandle): Promise<void> {
 }
 
 /**
- * Copies a database into a file, whether or not a server uses it. CONFLICT where the file exists; UNAVAILABLE where the
- * database cannot be read, there is no room, or the signal gave it up.
+ * Backs up a database into a file, even if a server uses the database. Throws CONFLICT if the file exists, and
+ * UNAVAILABLE if the database is unreadable, the disk is full, or the signal aborts.
  */
 export async function backUpFile(
   dbPath: string,

@@ -1,9 +1,9 @@
-/** Marks a file as memoryd's: "mmry" in ASCII, kept in SQLite's application_id. */
+/** The `application_id` of memoryd files: "mmry" in ASCII. */
 export const APPLICATION_ID = 0x6d6d7279;
 
 /**
- * The steps from an empty file to the present schema; step n takes a file of version n to n + 1. A step that has been
- * released is never changed.
+ * The migration steps from an empty file to the current schema. Step n migrates version n to n + 1. A released step
+ * must never change. Files store the comments inside `CREATE TABLE`, so these must not change either.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -37,7 +37,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
-  -- The last columns let scopes and counts be told from the index alone.
+  -- The last columns make the index cover scopes and counts.
   CREATE INDEX memory_by_session
     ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
   CREATE INDEX memory_by_user
@@ -54,7 +54,7 @@ export const MIGRATIONS: readonly string[] = [
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
-  -- Those whose state an index in memory cannot take for granted, beside working memories.
+  -- Memories with a state other than the default of the in-memory index. Working memories have an index of their own.
   CREATE INDEX memory_unusual ON memory (ordinal)
     WHERE tier = 'semantic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
@@ -76,7 +76,7 @@ export const MIGRATIONS: readonly string[] = [
     last_at INTEGER NOT NULL
   ) STRICT;
 
-  -- Tags under the name 'tag', scalar metadata fields under 'metadata.' and their name.
+  -- Tags have the name 'tag', scalar metadata fields the name 'metadata.' plus their field name.
   CREATE TABLE attribute (
     namespace TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -85,7 +85,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- Memories in recall or hidden only by their expiry, counted by the writes that let them in or take them out.
+  -- Number of memories in each tier, including expired ones that are not evicted yet. Every write updates it.
   CREATE TABLE tier_count (
     namespace TEXT NOT NULL,
     tier TEXT NOT NULL,
@@ -94,41 +94,41 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, tier, slot)
   ) STRICT, WITHOUT ROWID;
 
-  -- What the index in memory is made of: the memories in recall, those hidden only by their expiry included.
+  -- The entries of the in-memory index: all memories in a tier, including expired ones that are not evicted yet.
   CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
-  -- The states of tokens, which are read for what a search has found and stand apart from what the index is made of. model
-  -- is the embedding_model that they come from.
+  -- Token states, which a search reads for its candidates only. They are not part of the in-memory index. model: the
+  -- number of the embedding_model that computed them.
   CREATE TABLE token_states (ordinal INTEGER PRIMARY KEY, model INTEGER NOT NULL, states BLOB NOT NULL) STRICT;
-  -- Memories whose entry or state has changed, in order, so that indexes in memory follow the file. A new memory is
-  -- not noted: its ordinal is higher than all before it.
+  -- Log of changed entries and states, which updates the in-memory indexes. New memories are not logged, because their
+  -- ordinals are higher than all before.
   CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;
   CREATE TRIGGER memory_changes_state AFTER UPDATE OF tier, expires_at, superseded_by ON memory
     WHEN new.tier <> old.tier OR new.expires_at IS NOT old.expires_at OR new.superseded_by IS NOT old.superseded_by
   BEGIN
     INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
   END;
-  -- The last 100,000 or so are kept; an index that has fallen behind them is made anew.
+  -- Keeps about the last 100,000 changes. An index that is further behind is rebuilt.
   CREATE TRIGGER recall_change_ages AFTER INSERT ON recall_change WHEN new.seq % 1024 = 0
   BEGIN
     DELETE FROM recall_change WHERE seq <= new.seq - 100000;
   END;
 
-  -- dimensions: null until the model has made a vector.
+  -- dimensions: null until the model has produced a vector.
   CREATE TABLE embedding_model (
     no INTEGER PRIMARY KEY,
     model_id TEXT NOT NULL UNIQUE,
     dimensions INTEGER,
     in_use INTEGER NOT NULL
   ) STRICT;
-  -- Memories with a text that has not yet been looked at for duplicates.
+  -- Queue of memories to check for duplicates.
   CREATE TABLE merge_candidate (
     namespace TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- anew: 1 for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
-  -- consolidation wrote it.
+  -- Queue of memories to embed. anew: 1 for low priority, which means re-embedding for another model or layout, or a
+  -- text written by consolidation.
   CREATE TABLE pending_embedding (
     ordinal INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
@@ -149,8 +149,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
 
-  -- Runs of consolidation. ended_at is null until the run has done all its work; counts: changes by kind, as they were
-  -- then. Of a run that is being undone, undone_from is the last change that has been taken back.
+  -- Consolidation runs. ended_at: null until the run is complete. counts: changes by kind at that time. undone_from:
+  -- the last undone change of a run that is being undone.
   CREATE TABLE consolidation_run (
     no INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
@@ -165,8 +165,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX consolidation_run_by_id ON consolidation_run (namespace, id);
   CREATE INDEX consolidation_run_by_namespace ON consolidation_run (namespace, no);
-  -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
-  -- memory has none.
+  -- Changes of a run, in order. detail: JSON with ordinals, numbers and tags, never texts. Forgetting a memory deletes
+  -- its changes.
   CREATE TABLE consolidation_change (
     namespace TEXT NOT NULL,
     run INTEGER NOT NULL,
@@ -178,7 +178,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX consolidation_change_by_memory ON consolidation_change (ordinal);
 
-  -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
+  -- The sources of semantic memories, by ordinal. A memory is a source of at most one.
   CREATE TABLE memory_source (
     namespace TEXT NOT NULL,
     semantic INTEGER NOT NULL,
@@ -186,7 +186,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (semantic, source)
   ) STRICT, WITHOUT ROWID;
   CREATE UNIQUE INDEX memory_source_by_source ON memory_source (source);
-  -- Those that its earlier texts alone may tell of.
+  -- Former sources, whose words may occur in earlier texts of the semantic memory.
   CREATE TABLE former_source (
     namespace TEXT NOT NULL,
     semantic INTEGER NOT NULL,
@@ -194,13 +194,13 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (semantic, source)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX former_source_by_source ON former_source (source);
-  -- Memories that are to be looked at for what they say together with others: new ones, and those that have changed.
+  -- Queue of new and changed memories to distill.
   CREATE TABLE distil_candidate (
     namespace TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   ) STRICT, WITHOUT ROWID;
-  -- Groups whose semantic memory a client forgot: a digest of its sources and their texts.
+  -- Groups whose semantic memory was forgotten by a client. digest: of the sources and their texts.
   CREATE TABLE declined_group (
     namespace TEXT NOT NULL,
     digest BLOB NOT NULL,
@@ -209,7 +209,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, digest)
   ) STRICT, WITHOUT ROWID;
 
-  -- fence grows whenever another holder takes the lease; one that was given up has the empty holder.
+  -- fence: increases whenever another holder takes the lease. holder: empty if the lease was released.
   CREATE TABLE lease (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,
@@ -220,8 +220,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
 
-  -- API keys; digest is the SHA-256 of the secret in hexadecimal digits. user_id and agent_id: those that a key is bound
-  -- to, or ''.
+  -- API keys. digest: SHA-256 of the secret, in hexadecimal digits. user_id and agent_id: the user and agent that the
+  -- key is bound to, or ''.
   CREATE TABLE api_key (
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -237,7 +237,7 @@ export const MIGRATIONS: readonly string[] = [
     revoked_at INTEGER
   ) STRICT;
 
-  -- What a namespace, whose user is '', or one of its users may hold; 0 is any number, null what the setting says.
+  -- Quotas of namespaces (user_id is '') and of users. 0: unlimited. null: the default of the settings.
   CREATE TABLE quota (
     namespace TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -246,8 +246,8 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, user_id)
   ) STRICT, WITHOUT ROWID;
 
-  -- What clients gave a namespace, whose user is '', and each of its users, and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
-  -- included. Neither semantic memories nor the texts that consolidation gave them are counted.
+  -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
+  -- earlier ones. Semantic memories and texts written by consolidation do not count.
   CREATE TABLE usage (
     namespace TEXT NOT NULL,
     user_id TEXT NOT NULL,

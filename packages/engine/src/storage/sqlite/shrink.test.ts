@@ -10,8 +10,8 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openSqlite } from './open-sqlite.ts';
 
-/** Memories that make a file of more MiB than two steps of shrinking give back. */
-const GONE = 800;
+/** Number of memories that need more file space than two shrink steps return. */
+const FORGOTTEN = 800;
 
 let folder: string;
 let path: string;
@@ -28,12 +28,12 @@ afterEach(async () => {
 
 const open = async () => (await openSqlite({ path, workingMax: 100_000 })).storage;
 
-/** Characters of a long text, nearly all of one word so that it takes no time to analyse. */
-const LONG = 7000;
+/** Length of a long text in characters. It is almost a single word, so that its analysis is fast. */
+const LONG_TEXT_CHARS = 7000;
 
 const mark = (i: number) => `<secret${String(i).padStart(6, '0')}>`;
 
-function memory(i: number, sessionId: string, length = LONG): NewMemory {
+function memory(i: number, sessionId: string, length = LONG_TEXT_CHARS): NewMemory {
   return newMemory({
     id: `${sessionId}-${i}`,
     content: `${sessionId === 'kept' ? 'something to keep' : mark(i)} ${'x'.repeat(length + (i % 97) * 10)} ${i}`,
@@ -58,7 +58,7 @@ const textsLeft = async () => {
   return files.some((file) => file.includes('<secret'));
 };
 
-/** Another process that reads all the time, in snapshots that end soon. */
+/** Starts another process that reads continuously in short snapshots. */
 async function startReader(): Promise<ChildProcess> {
   const script = `
     const Sqlite = require(${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))});
@@ -70,25 +70,25 @@ async function startReader(): Promise<ChildProcess> {
   return child;
 }
 
-describe('the room of forgotten memories', () => {
-  it.each(['alone', 'with another process that reads'])(
-    'comes back: %s',
+describe('the disk space of forgotten memories', () => {
+  it.each(['single process', 'with a reading process'])(
+    'is returned to the disk (%s)',
     async (company) => {
       const storage = await open();
       const kept = Array.from({ length: 200 }, (_, i) => memory(i, 'kept', 0));
-      for (let start = 0; start < GONE; start += 100) {
+      for (let start = 0; start < FORGOTTEN; start += 100) {
         await storage.storeMany(Array.from({ length: 100 }, (_, i) => memory(start + i, 'gone')));
         await storage.storeMany(kept.slice(start / 4, start / 4 + 25));
       }
       const full = await getSize();
-      reader = company === 'alone' ? undefined : await startReader();
-      expect(await storage.forgetMany('default', { sessionId: 'gone' })).toMatchObject({ count: GONE });
-      // Hardly any text is kept; the rest is what an empty database takes.
+      reader = company === 'single process' ? undefined : await startReader();
+      expect(await storage.forgetMany('default', { sessionId: 'gone' })).toMatchObject({ count: FORGOTTEN });
+      // Little text remains, so the size is close to that of an empty database.
       await expect.poll(getSize, { timeout: 60_000 }).toBeLessThan(full / 8);
       await expect.poll(textsLeft, { timeout: 60_000 }).toBe(false);
       expect(await storage.integrity()).toEqual([]);
       expect((await storage.memory('default', 'kept-199', 1))?.content).toBe(kept[199]?.content);
-      // Files beside the database go with whoever closes it last.
+      // The last process that closes the database removes the files beside it.
       if (reader?.kill('SIGKILL')) await once(reader, 'exit');
       await storage.close();
       expect(await readdir(folder)).toEqual(['memory.db']);
@@ -100,7 +100,7 @@ describe('the room of forgotten memories', () => {
     120_000,
   );
 
-  it('stays where little was forgotten, since it will be filled again', async () => {
+  it('is reserved for later memories if little was forgotten', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(i, 'kept')));
     await storage.storeMany(Array.from({ length: 200 }, (_, i) => memory(i, 'gone')));
@@ -112,11 +112,11 @@ describe('the room of forgotten memories', () => {
     expect(await getSize()).toBeGreaterThanOrEqual(full);
   });
 
-  it('comes back after a restart where a crash came between', async () => {
+  it('is returned after a restart if shrinking was interrupted', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 600 }, (_, i) => memory(i, 'gone')));
     const full = await getSize();
-    // Forgotten, and the process ended at once: shrinking had no time.
+    // The storage closes right after forgetting, so shrinking has no time.
     await storage.forgetMany('default', { sessionId: 'gone' });
     await storage.close();
     const restarted = await open();

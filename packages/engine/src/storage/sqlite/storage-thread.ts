@@ -4,34 +4,36 @@ import pLimit from 'p-limit';
 import { Piscina } from 'piscina';
 import { type Attempt, unwrap } from './file-failure.ts';
 
-/** What every thread of this adapter is started with. */
+/** The start data of every thread of this adapter. */
 export interface ThreadData {
   path: string;
 }
 
 /** A thread that owns one connection to the database. */
 export interface Thread {
-  /** Calls a function that the thread's module exports. UNAVAILABLE when its queue is full or the file cannot serve. */
+  /**
+   * Calls an exported function of the thread module. Throws UNAVAILABLE if the queue is full or the file is unusable.
+   */
   call<T>(name: string, argument?: unknown): Promise<T>;
-  /** Closes its connection after all that was called before, however much that is, and stops it; more is refused. */
+  /** Rejects new calls, waits for the earlier ones, closes the connection and stops the thread. */
   close(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const YOUNG_GENERATION_MB = 6;
 
-/** Calls that are with the thread at a time: one that runs and one that is at hand when it ends. */
-const AT_HAND = 2;
+/** Concurrent calls to the thread: one that runs, and one that is ready when it ends. */
+const MAX_CONCURRENT = 2;
 
-// A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
+// A thread always starts from the built file, even if the caller runs from source, so it is resolved by package name.
 const resolve = createRequire(import.meta.url).resolve;
 
 /**
  * Starts a thread.
  *
  * @param name the module under `@memoryd/engine/storage/sqlite/`
- * @param data what it is given at its start
- * @param maxQueue most calls that wait for the thread
+ * @param data start data
+ * @param maxQueue maximum queued calls
  */
 export function startThread<Data extends ThreadData>(name: string, data: Data, maxQueue: number): Thread {
   const pool = new Piscina({
@@ -39,15 +41,15 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
     workerData: data,
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: AT_HAND,
+    concurrentTasksPerWorker: MAX_CONCURRENT,
     recordTiming: false,
-    // What a call leaves behind in JavaScript is small; the default lets it gather to tens of megabytes a thread.
+    // Calls produce little garbage. With the default limit, it would grow to tens of megabytes per thread.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
-  // A thread that dies rejects the calls that it had and is replaced; this event says the same once more.
+  // If a thread dies, its calls are rejected and it is replaced. This event is redundant.
   pool.on('error', () => {});
-  // In order of arrival: the pool's own queue puts a call that it could not place behind all others.
-  const inTurn = pLimit(AT_HAND);
+  // FIFO. The queue of the pool would move a call that it could not place behind all others.
+  const inTurn = pLimit(MAX_CONCURRENT);
   const run = async <T>(verb: string, argument?: unknown) =>
     unwrap((await inTurn(() => pool.run(argument, { name: verb }))) as Attempt<T>);
   let stopped = false;
@@ -59,7 +61,7 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
     async call<T>(verb: string, argument?: unknown): Promise<T> {
       if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed');
       if (inTurn.pendingCount >= maxQueue) {
-        throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
+        throw new MemoryError('UNAVAILABLE', 'too many requests are waiting for the database; retry later');
       }
       return run(verb, argument);
     },

@@ -7,12 +7,12 @@ import type { Storage } from '../../ports/storage.ts';
 import { NO_QUOTAS } from '../sql/quotas.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
+import { indexTask } from './maintenance-tasks.ts';
 import { sqliteStorage, type Threads } from './open-sqlite.ts';
-import { indexTask } from './purging.ts';
 import { startThread, type Thread } from './storage-thread.ts';
 
-/** Calls that may wait for a thread. */
-const SOME = 10;
+/** Maximum queued calls per thread. */
+const MAX_QUEUE = 10;
 
 let folder: string;
 let path: string;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const start = (name: string, maxQueue = SOME) => startThread(name, { path }, maxQueue);
+const start = (name: string, maxQueue = MAX_QUEUE) => startThread(name, { path }, maxQueue);
 
 async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads: Threads }> {
   const threads = {
@@ -44,8 +44,8 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
   return { storage, threads };
 }
 
-describe('closing', () => {
-  it('is not refused where no more calls may wait', async () => {
+describe('Storage.close', () => {
+  it('succeeds even if the queue of a thread is full', async () => {
     const { storage } = await open({ reader: start('read-thread', 0) });
     await storage.store(newMemory({ id: 'one' }));
     await expect(storage.stats('default', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -53,17 +53,17 @@ describe('closing', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('comes after what was asked for before, and what comes later is refused', async () => {
+  it('waits for earlier calls and rejects later ones', async () => {
     const { storage, threads } = await open({});
-    const asked = Array.from({ length: SOME }, () => storage.stats('default', 2));
+    const earlier = Array.from({ length: MAX_QUEUE }, () => storage.stats('default', 2));
     const closing = threads.reader.close();
     await expect(storage.secret()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(await Promise.all(asked)).toHaveLength(SOME);
+    expect(await Promise.all(earlier)).toHaveLength(MAX_QUEUE);
     await closing;
     for (const thread of [threads.searcher, threads.writer]) await thread.close();
   });
 
-  it('goes on where a thread fails to, and says why that did', async () => {
+  it('closes the other threads if one fails, and rejects with its error', async () => {
     const dying = start('search-thread');
     const searcher: Thread = {
       ...dying,
@@ -82,20 +82,20 @@ describe('closing', () => {
   });
 });
 
-describe('many that wait behind others', () => {
-  it('are kept with what recall knows of each, whoever makes that, beside those that are refused', async () => {
-    const made: unknown[] = [];
+describe('many queued stores', () => {
+  it('get index entries from either thread, also if some memories are rejected', async () => {
+    const built: unknown[] = [];
     const reader = start('read-thread');
     const watched: Thread = {
       ...reader,
       async call<T>(name: string, argument?: unknown) {
-        const answer = await reader.call<T>(name, argument);
-        if (name === 'makeEntries') made.push(answer);
-        return answer;
+        const result = await reader.call<T>(name, argument);
+        if (name === 'buildEntries') built.push(result);
+        return result;
       },
     };
     const { storage } = await open({ reader: watched });
-    // More than a thread stores before another helps it.
+    // More memories than the threshold of EntryBuilder.
     const chunks = Array.from({ length: 95 }, (_, chunk) =>
       Array.from({ length: 100 }, (_, i) =>
         newMemory({
@@ -107,9 +107,9 @@ describe('many that wait behind others', () => {
       ),
     );
     const outcomes = await Promise.all(chunks.map((chunk) => storage.storeMany(chunk)));
-    const kept = outcomes.map((some) => some.filter(({ outcome }) => outcome === 'stored').length);
-    expect(kept).toEqual(Array(95).fill(86));
-    await expect.poll(() => made.length).toBeGreaterThan(0);
+    const stored = outcomes.map((some) => some.filter(({ outcome }) => outcome === 'stored').length);
+    expect(stored).toEqual(Array(95).fill(86));
+    await expect.poll(() => built.length).toBeGreaterThan(0);
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
   });

@@ -3,30 +3,30 @@ import type { Connection } from './connection.ts';
 import { isDamage } from './file.ts';
 import { attempt, unwrap } from './file-failure.ts';
 import { contentProblems, pageProblems } from './file-integrity.ts';
-import { isOfPresentSchema } from './migrate-file.ts';
-import { openAsItIs } from './open-connection.ts';
+import { isCurrentSchema } from './migrate-file.ts';
+import { openWithoutMigrating } from './open-connection.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 
-/** What was found to be wrong with a database file, in words for an operator. */
+/** The result of a verification, with problems as messages for an operator. */
 export interface Verified {
   problems: string[];
-  /** `pages`: only these were checked, since they are damaged or the file is of an earlier version. */
+  /** `pages` if only the pages were checked, because they are corrupted or the file has an older version. */
   checked: 'pages' | 'everything';
 }
 
-/** What is checked, in this order. */
+/** The stages of a verification, in order. */
 export type VerifyStage = 'pages' | 'memories' | 'index';
 
 /**
- * Checks a database file, whether or not a server uses it, as it is at one moment; it is only read. UNAVAILABLE where it is
- * no database of memoryd, or one of a newer memoryd.
+ * Verifies a database file in one snapshot, even if a server uses it. The file is only read. Throws UNAVAILABLE if it
+ * is not a memoryd database, or from a newer memoryd.
  */
 export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void = () => {}): Verified {
   return unwrap(
     attempt(() => {
-      const connection = openAsItIs(resolve(dbPath));
+      const connection = openWithoutMigrating(resolve(dbPath));
       try {
-        // Ended by closing: of a damaged file, not even a transaction that wrote nothing can be committed.
+        // Closing ends the transaction. A corrupted file does not allow a commit, even if nothing was written.
         connection.exec('BEGIN');
         return verify(connection, onStage);
       } finally {
@@ -39,23 +39,23 @@ export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void
 function verify(connection: Connection, onStage: (stage: VerifyStage) => void): Verified {
   onStage('pages');
   const damaged = pageProblems(connection);
-  // What stands on damaged pages cannot be read, and what an earlier version kept is not known here.
-  if (damaged.length > 0 || !isOfPresentSchema(connection)) return { problems: damaged, checked: 'pages' };
+  // Contents of corrupted pages cannot be read, and the contents of older versions have another schema.
+  if (damaged.length > 0 || !isCurrentSchema(connection)) return { problems: damaged, checked: 'pages' };
   onStage('memories');
   const problems = contentProblems(connection);
   onStage('index');
   return {
-    problems: [...problems, ...readIndexProblems(connection)],
+    problems: [...problems, ...findIndexProblems(connection)],
     checked: 'everything',
   };
 }
 
-/** What is wrong with an index that is made of the file, or what keeps it from being made. */
-function readIndexProblems(connection: Connection): string[] {
+/** Builds an index from the file, and returns its problems. */
+function findIndexProblems(connection: Connection): string[] {
   try {
     return indexProblems(connection, new IndexFollower().follow(connection));
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return [`no index can be made of the file: ${error.message}`];
+    return [`the index cannot be built from the file: ${error.message}`];
   }
 }

@@ -3,52 +3,52 @@ import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
-import { fileIdentity, logBytes } from './file.ts';
-import { type Attempt, attempt, attemptAll, toFailure } from './file-failure.ts';
+import { getFileIdentity, logBytes } from './file.ts';
+import { type Attempt, attempt, attemptAsync, toFailure } from './file-failure.ts';
 import { type FileTransaction, savepoint, transaction } from './file-queries.ts';
 import { migrate, renewEntries } from './migrate-file.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
-import { askedPurge, closePurge, notePurged, type PageRange, zeroGaps } from './residue.ts';
+import { closePurgeRequest, getPurgeRequest, notePurgeProgress, type PageRange, zeroGaps } from './page-gaps.ts';
 import type { ThreadData } from './storage-thread.ts';
 import type { StoreArguments } from './write-verbs.ts';
 import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
 import { WrittenPages } from './written-pages.ts';
 
 /*
- * The thread that owns the one connection which writes. It commits a batch of calls in one transaction, so that many
- * writers share one sync of the disk.
+ * The thread that owns the only writing connection. It commits batches of calls in one transaction, so that many
+ * writers share one disk sync.
  */
 const { path } = workerData as ThreadData;
-// The connection is in one transaction at a time, and the pool may begin a call before the last has ended.
+// A connection runs one transaction at a time, but the pool may start a call before the previous one has ended.
 const inTurn = pLimit(1);
 let opened: Connection | undefined;
 let openedFile = '';
 let writtenPages: WrittenPages | undefined;
 
-// Opened at the first call rather than with the thread, so that a file that is refused is an answer and no crash.
+// Opened at the first call, so that a rejected file fails that call instead of crashing the thread.
 function connect(): Connection {
   if (!opened) {
     opened = openForWriting(path);
-    openedFile = fileIdentity(path);
+    openedFile = getFileIdentity(path);
     writtenPages = new WrittenPages(opened);
   }
   return opened;
 }
 
-// SQLite goes on writing to a file that was deleted or moved, and all of it would be lost with the process; and a purge
-// would change whatever file has taken its place.
+// SQLite continues to write to a file that was deleted or moved, so all writes would be lost when the process ends. A
+// purge would modify the file that has taken its place.
 function assertInPlace(): void {
-  if (fileIdentity(path) === openedFile) return;
-  throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; start the service again');
+  if (getFileIdentity(path) === openedFile) return;
+  throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; restart the service');
 }
 
-/** One call of a write verb: its name and its arguments after the connection. */
+/** A call of a write verb: its name, and its arguments after the connection. */
 export interface WriteCall {
   verb: keyof WriteVerbs;
   args: readonly unknown[];
 }
 
-/** Takes the file to the present schema and analysis. Nothing else may be asked before. */
+/** Opens the file, migrates its schema and rebuilds outdated entries. Must be the first call. */
 export function open(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {
@@ -59,12 +59,12 @@ export function open(): Promise<Attempt<void>> {
 }
 
 /**
- * Commits calls in one transaction, in their order. A call that throws is undone and leaves the others as they are;
- * when the commit fails, all have failed.
+ * Commits calls in order in one transaction. A call that throws is rolled back without affecting the others. If the
+ * commit fails, all calls fail.
  */
 export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>> {
   return inTurn(() =>
-    attemptAll(async () => {
+    attemptAsync(async () => {
       const connection = connect();
       assertInPlace();
       const attempts = await transaction(connection, (writes) => performAll(writes, calls));
@@ -75,11 +75,11 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
 }
 
 async function performAll(writes: FileTransaction, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
-  // A call that is alone needs no savepoint: when it fails, the transaction is undone.
+  // A single call needs no savepoint: if it fails, the transaction is rolled back.
   if (calls.length === 1) return [{ value: await perform(writes, calls[0] as WriteCall) }];
   const attempts: Attempt<unknown>[] = [];
   for (let at = 0; at < calls.length; at = attempts.length) {
-    const stores = storesFrom(calls, at);
+    const stores = getStoresFrom(calls, at);
     const stored = stores.length > 1 ? await performTogether(writes, stores) : undefined;
     if (stored) attempts.push(...stored);
     else attempts.push(await performInSavepoint(writes, calls[at] as WriteCall));
@@ -87,13 +87,13 @@ async function performAll(writes: FileTransaction, calls: readonly WriteCall[]):
   return attempts;
 }
 
-/** Returns the calls from a place on that store memories, up to one that does something else. */
-function storesFrom(calls: readonly WriteCall[], from: number): WriteCall[] {
+/** Returns the consecutive `storeMany` calls from an index on. */
+function getStoresFrom(calls: readonly WriteCall[], from: number): WriteCall[] {
   const end = calls.findIndex(({ verb }, i) => i >= from && verb !== 'storeMany');
   return calls.slice(from, end < 0 ? undefined : end);
 }
 
-/** Does stores with the statements of one; undefined where that fails, so that one that cannot be done fails alone. */
+/** Runs several stores with shared statements. Returns undefined on failure, so that each store is then run alone. */
 async function performTogether(
   writes: FileTransaction,
   stores: readonly WriteCall[],
@@ -111,36 +111,35 @@ async function performInSavepoint(writes: FileTransaction, call: WriteCall): Pro
   try {
     return { value: await savepoint(writes, () => perform(writes, call)) };
   } catch (error) {
-    // SQLite gives up the whole transaction on some errors, such as a full disk; then there is nothing to go on with.
+    // On some errors, such as a full disk, SQLite rolls back the whole transaction, so no further call can run.
     if (!writes.connection.inTransaction) throw error;
     return { failure: toFailure(error) };
   }
 }
 
-/** How long a checkpoint waits for readers of old content. */
+/** Timeout of a checkpoint for readers of old content. */
 const CHECKPOINT_TIMEOUT_MS = 50;
 
-/** Pages that one step of a purge goes through: 64 MiB, a tenth of a second or so. */
-const PURGED_PAGES = 8192;
+/** Pages per purge step: 64 MiB, which takes about 0.1 s. */
+const PAGES_PER_PURGE_STEP = 8192;
 
-/** Where a purge stands: done, held up by a reader or another writer, or to be gone on with from a page. */
-export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string };
+/** The state of a purge: done, blocked by a reader or another writer, or to be continued from a page. */
+export type PurgeStep = 'done' | 'held-up' | { fromPage: number; requestId: string };
 
 /**
- * One step of driving the bytes of deleted content out of the file. The log is written into the file and cut to
- * nothing, then, while nobody can write, pages are cleared of residue: those written since the last purge, or a stretch of the
- * file where they are not known.
+ * Runs one step of a purge. It checkpoints and truncates the log. Then, while nobody can write, it zeroes the gaps of
+ * the pages written since the last purge, or of a range of the file if these pages are unknown.
  */
-export function purge(step?: { fromPage: number; asked: string }): Promise<Attempt<PurgeStep>> {
+export function purge(step?: { fromPage: number; requestId: string }): Promise<Attempt<PurgeStep>> {
   return inTurn(() =>
     attempt(() => {
       const connection = connect();
       assertInPlace();
-      const asked = step?.asked ?? askedPurge(connection);
-      if (asked === undefined) return 'done';
-      if (!cutLog(connection)) return 'held-up';
+      const requestId = step?.requestId ?? getPurgeRequest(connection);
+      if (requestId === undefined) return 'done';
+      if (!truncateLog(connection)) return 'held-up';
       try {
-        const next = connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
+        const next = connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, requestId)).immediate();
         writtenPages?.noteCommit();
         return next;
       } catch (error) {
@@ -151,84 +150,85 @@ export function purge(step?: { fromPage: number; asked: string }): Promise<Attem
   );
 }
 
-function clearPages(connection: Connection, fromPage: number, asked: string): PurgeStep {
-  // Another process has committed since the log was cut: its pages may be on their way into the file.
+function clearPages(connection: Connection, fromPage: number, requestId: string): PurgeStep {
+  // Another process has committed since the log was truncated, and may be checkpointing its pages.
   if (logBytes(path) > 0) return 'held-up';
   const written = fromPage === 1 ? writtenPages?.getRanges() : undefined;
-  // What is written while the purge goes on is left to the next one.
+  // Pages written during the purge are left to the next one.
   if (fromPage === 1) writtenPages?.begin();
-  const until = fromPage + PURGED_PAGES;
+  const until = fromPage + PAGES_PER_PURGE_STEP;
   const pages = zeroPages(connection, written ?? [{ from: fromPage, until }]);
   const isDone = written !== undefined || until > pages;
-  // The pages that this connection remembers still have what was zeroed, and would bring it back when written.
+  // The page cache still has the old gaps, and would write them back.
   connection.pragma('shrink_memory');
   if (isDone) {
-    // Only then, since a purge begins again at the first page after a failure.
+    // Only at the end, because a purge restarts at the first page after a failure.
     zerosLost = false;
     writtenPages?.finish();
-    closePurge(connection, asked);
+    closePurgeRequest(connection, requestId);
   }
-  notePurged(connection, isDone ? 0 : until);
-  return isDone ? 'done' : { fromPage: until, asked };
+  notePurgeProgress(connection, isDone ? 0 : until);
+  return isDone ? 'done' : { fromPage: until, requestId };
 }
 
-// Whether zeros may never have reached the disk, though they can be read.
+// True if zeros may not have reached the disk, although they can be read.
 let zerosLost = false;
 
 function zeroPages(connection: Connection, ranges: readonly PageRange[]): number {
-  const anew = zerosLost;
+  const rewrite = zerosLost;
   zerosLost = true;
-  const pages = zeroGaps(rawFile(), connection.pragma('page_size', { simple: true }) as number, ranges, anew);
-  zerosLost = anew;
+  const pages = zeroGaps(rawFile(), connection.pragma('page_size', { simple: true }) as number, ranges, rewrite);
+  zerosLost = rewrite;
   return pages;
 }
 
 /**
- * Free pages that are kept for what is stored next: shrinking begins when they are more than a quarter of the file and
- * a MiB or so, and ends when they are a sixteenth. So a page is moved only for each that was freed.
+ * Free pages are reserved for later stores. Shrinking starts when they exceed a quarter of the file and about 1 MiB,
+ * and ends when they are a sixteenth. This bounds the moved pages by the number of freed ones.
  */
-const SHRUNK_FROM = 1 / 4;
-const SHRUNK_FROM_PAGES = 128;
-const SHRUNK_TO = 1 / 16;
+const START_FREE_SHARE = 1 / 4;
+const MIN_START_FREE_PAGES = 128;
+const END_FREE_SHARE = 1 / 16;
 
-/** Pages that one step of shrinking gives back: 2 MiB. */
-const SHRUNK_PAGES = 256;
+/** Pages per shrink step: 2 MiB. */
+const PAGES_PER_SHRINK_STEP = 256;
 
-/** Where shrinking stands: done, or not worth it; to be gone on with; or held up by a reader. */
+/** The state of shrinking: done or not worthwhile, more steps needed, or blocked by a reader. */
 export type ShrinkStep = 'done' | 'more' | 'held-up';
 
 /**
- * One step of giving free pages back to the disk: the last pages of the file are moved into free ones. At the end the
- * file is cut.
+ * Runs one shrink step: moves the last pages of the file into free ones. After the last step, the file is truncated.
  */
 export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
   return inTurn(() =>
     attempt(() => {
       const connection = connect();
       assertInPlace();
-      const gaveBack = connection.transaction(() => givePagesBack(connection, begun)).immediate();
+      const hasShrunk = connection.transaction(() => vacuumPages(connection, begun)).immediate();
       writtenPages?.noteCommit();
-      if (gaveBack) return 'more';
-      return !begun || cutLog(connection) ? 'done' : 'held-up';
+      if (hasShrunk) return 'more';
+      return !begun || truncateLog(connection) ? 'done' : 'held-up';
     }),
   );
 }
 
-/** Answers whether there were pages to be given back. */
-function givePagesBack(connection: Connection, begun: boolean): boolean {
-  // A purge goes through the pages in order, and would miss those that are moved to where it has been. It asks again.
-  if (askedPurge(connection) !== undefined) return false;
+/** Frees pages at the end of the file. Returns false if there was nothing to do. */
+function vacuumPages(connection: Connection, begun: boolean): boolean {
+  // A running purge would miss pages that move to its processed part. Its completion requests shrinking again.
+  if (getPurgeRequest(connection) !== undefined) return false;
   const [pages, free, mode] = ['page_count', 'freelist_count', 'auto_vacuum'].map(
     (name) => connection.pragma(name, { simple: true }) as number,
   ) as [number, number, number];
-  const isWorthIt = begun ? free > pages * SHRUNK_TO : free > Math.max(pages * SHRUNK_FROM, SHRUNK_FROM_PAGES);
+  const isWorthIt = begun
+    ? free > pages * END_FREE_SHARE
+    : free > Math.max(pages * START_FREE_SHARE, MIN_START_FREE_PAGES);
   if (mode !== INCREMENTAL || !isWorthIt) return false;
-  // Not as a pragma, which would take one page alone: each is a row of the result.
-  connection.exec(`PRAGMA incremental_vacuum(${SHRUNK_PAGES})`);
+  // `connection.pragma` would free only one page, because each freed page is a result row.
+  connection.exec(`PRAGMA incremental_vacuum(${PAGES_PER_SHRINK_STEP})`);
   return true;
 }
 
-// Kept open, because closing any descriptor of a file ends the locks that the process holds on it (POSIX).
+// Stays open, because closing any descriptor of a file releases all POSIX locks of the process on it.
 let rawFileDescriptor: number | undefined;
 
 function rawFile(): number {
@@ -236,8 +236,8 @@ function rawFile(): number {
   return rawFileDescriptor;
 }
 
-/** Writes the log into the file and cuts it to nothing; false when a reader still needs it. */
-function cutLog(connection: Connection): boolean {
+/** Checkpoints and truncates the log. Returns false if a reader still needs it. */
+function truncateLog(connection: Connection): boolean {
   writtenPages?.noteLog();
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
   connection.pragma(`busy_timeout = ${CHECKPOINT_TIMEOUT_MS}`);
@@ -249,7 +249,7 @@ function cutLog(connection: Connection): boolean {
   }
 }
 
-/** Closes the connection; being the last one of the file, it removes the log. */
+/** Closes the connection. As the last one of the file, it removes the log. */
 export function close(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {

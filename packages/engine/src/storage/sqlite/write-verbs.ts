@@ -1,43 +1,40 @@
 import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
 import { entriesIn } from '../../recall-index/entry.ts';
-import { storeMany as storeInRooms } from '../sql/keep-memories.ts';
 import { type NamespaceLimits, readRooms } from '../sql/quotas.ts';
+import { storeMany as storeWithQuotas } from '../sql/store-memories.ts';
 import { writeVerbs as shared } from '../sql/verbs.ts';
 import type { Connection } from './connection.ts';
 import type { FileQueries, FileTransaction } from './file-queries.ts';
 import { putVectors, useModel } from './file-vectors.ts';
 
-/**
- * How memories are stored: the memories, the limits, and the entries of the first of them, made already but for their
- * ordinals; see `EntryMaker`.
- */
+/** The arguments of a store: memories, limits, and prebuilt index entries of the first memories. See `EntryBuilder`. */
 export type StoreArguments = [memories: readonly NewMemory[], limits: NamespaceLimits, entries?: Uint8Array];
 
-/** Stores memories in their order. See `Storage.storeMany`. */
+/** Stores memories in order. See `Storage.storeMany`. */
 async function storeMany(transaction: FileTransaction, ...store: StoreArguments): Promise<StoreOutcome[]> {
   const [outcomes] = await storeAll(transaction, [store]);
   return outcomes as StoreOutcome[];
 }
 
-/** Does several stores with the statements of one. Returns the outcomes of each. */
+/** Runs several stores with shared statements. Returns the outcomes of each store. */
 async function storeAll(transaction: FileTransaction, stores: readonly StoreArguments[]): Promise<StoreOutcome[][]> {
   const [[, { workingMax, quota }]] = stores as [StoreArguments];
-  const memories = stores.flatMap(([some, , entries]) => withEntries(some, entries));
+  const memories = stores.flatMap(([batch, , entries]) => withEntries(batch, entries));
   const rooms = await readRooms(transaction, memories, quota);
-  const outcomes = await storeInRooms(transaction, memories, { workingMax, rooms });
+  const outcomes = await storeWithQuotas(transaction, memories, { workingMax, rooms });
   let at = 0;
-  return stores.map(([some]) => outcomes.slice(at, (at += some.length)));
+  return stores.map(([batch]) => outcomes.slice(at, (at += batch.length)));
 }
 
 function withEntries(memories: readonly NewMemory[], entries?: Uint8Array): readonly NewMemory[] {
   if (!entries) return memories;
-  const made = entriesIn(entries);
-  return memories.map((memory, i) => (made[i] ? { ...memory, entry: made[i] } : memory));
+  const built = entriesIn(entries);
+  return memories.map((memory, i) => (built[i] ? { ...memory, entry: built[i] } : memory));
 }
 
 /**
- * All that the write thread does, by name. Each runs inside a transaction that it shares with others, and does all of its
- * work or, when it throws, none.
+ * The verbs of the write thread, by name. Each runs in a transaction shared with other calls. If it throws, none of its
+ * work is committed.
  */
 export const writeVerbs = {
   ...shared,
@@ -48,7 +45,7 @@ export const writeVerbs = {
 };
 export type WriteVerbs = typeof writeVerbs;
 
-/** Returns a verb that works on the connection itself. */
+/** Converts a function of a connection to a verb. */
 function onConnection<Args extends unknown[], Result>(verb: (connection: Connection, ...args: Args) => Result) {
   return async ({ connection }: FileQueries, ...args: Args): Promise<Result> => verb(connection, ...args);
 }

@@ -9,7 +9,7 @@ import { type Connection, writeProperty } from './connection.ts';
 import { logPath } from './file.ts';
 import { openForWriting } from './open-connection.ts';
 import { openSqlite } from './open-sqlite.ts';
-import { zeroGaps } from './residue.ts';
+import { zeroGaps } from './page-gaps.ts';
 import { WrittenPages } from './written-pages.ts';
 
 let folder: string;
@@ -26,8 +26,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a purge after the first', () => {
-  it('leaves nothing in any gap of the file, whatever was written between', async () => {
+describe('a later purge', () => {
+  it('leaves no bytes in any page gap after random writes', async () => {
     const change = fc.record({
       verb: fc.constantFrom('store' as const, 'update' as const, 'forget' as const),
       id: fc.nat(30),
@@ -41,7 +41,7 @@ describe('a purge after the first', () => {
     );
   });
 
-  it('reads what was written since, and the whole file where another connection has written', async () => {
+  it('clears only pages written since, or all pages after a write of another connection', async () => {
     const { storage } = database;
     await storage.storeMany(Array.from({ length: 2000 }, (_, i) => newMemory({ id: `memory ${i}` })));
     await forget('memory 0');
@@ -56,7 +56,7 @@ describe('a purge after the first', () => {
   });
 });
 
-describe('the written pages of a connection', () => {
+describe('WrittenPages', () => {
   let connection: Connection;
   let writtenPages: WrittenPages;
 
@@ -72,7 +72,7 @@ describe('the written pages of a connection', () => {
     connection.close();
   });
 
-  /** Commits a text that takes about so many pages. */
+  /** Commits a text that takes about `pages` pages. */
   const write = (name: string, pages: number) => {
     writeProperty(connection, name, 'x'.repeat(pages * PAGE_TEXT_BYTES));
     writtenPages.noteCommit();
@@ -82,7 +82,7 @@ describe('the written pages of a connection', () => {
     return writtenPages.getRanges()?.reduce((count, { from, until }) => count + until - from, 0);
   };
 
-  it('are known over a log that begins anew when it has grown', () => {
+  it('tracks pages across a restart of the log', () => {
     write('large', 1100);
     const before = countPages();
     expect(before).toBeGreaterThanOrEqual(1100);
@@ -91,7 +91,7 @@ describe('the written pages of a connection', () => {
     expect(countPages()).toBeGreaterThanOrEqual((before ?? 0) + 5);
   });
 
-  it('are unknown while a purge has not gone through all pages', () => {
+  it('does not know the pages until a purge is complete', () => {
     writtenPages.begin();
     write('between', 1);
     expect(countPages()).toBeUndefined();
@@ -99,14 +99,14 @@ describe('the written pages of a connection', () => {
     expect(countPages()).toBeGreaterThan(0);
   });
 
-  it('are unknown where there are more than are noted', () => {
+  it('stops tracking above the maximum number of pages', () => {
     write('many', 1990);
     expect(countPages()).toBeGreaterThanOrEqual(1990);
     write('more', 20);
     expect(countPages()).toBeUndefined();
   });
 
-  it.each(['TRUNCATE', 'RESTART'])('are unknown where the log was emptied before it was read (%s)', (how) => {
+  it.each(['TRUNCATE', 'RESTART'])('does not know the pages if the log was reset before it was read (%s)', (how) => {
     write('unread', 1);
     connection.pragma(`wal_checkpoint(${how})`);
     write('later', 1);
@@ -117,11 +117,11 @@ describe('the written pages of a connection', () => {
 async function perform(verb: 'store' | 'update' | 'forget', id: string, words: number): Promise<void> {
   const { storage } = database;
   const content = `${id} with words ${'of some length '.repeat(words)}`;
-  const isThere = (await storage.memory('default', id, 2)) !== undefined;
-  if (verb === 'forget' && isThere) {
+  const exists = (await storage.memory('default', id, 2)) !== undefined;
+  if (verb === 'forget' && exists) {
     await forget(id);
-    expectNoResidue();
-  } else if (isThere) await storage.update({ namespace: 'default', id, at: 2, content });
+    expectZeroedGaps();
+  } else if (exists) await storage.update({ namespace: 'default', id, at: 2, content });
   else await storage.store(newMemory({ id, content }));
 }
 
@@ -129,8 +129,8 @@ async function forget(id: string): Promise<void> {
   expect(await database.storage.forget('default', id)).toMatchObject({ outcome: 'forgotten', purged: true });
 }
 
-/** Fails where zeroing the gaps of all pages would change the file. */
-function expectNoResidue(): void {
+/** Expects that all page gaps are zero. */
+function expectZeroedGaps(): void {
   const copy = join(folder, 'copy');
   const bytes = readFileSync(path);
   writeFileSync(copy, bytes);
@@ -140,12 +140,12 @@ function expectNoResidue(): void {
   expect(readFileSync(copy).equals(bytes)).toBe(true);
 }
 
-/** Bytes of a text that one page holds beside what says which page comes next. */
+/** Bytes of text on an overflow page, which also has a 4-byte page number. */
 const PAGE_TEXT_BYTES = 8188;
 
 const PLANTED = 'planted';
 
-/** Writes residue into the gap of every leaf page of a table that has room, and returns of how many. */
+/** Writes bytes into the gap of every table leaf page with enough space. Returns the number of pages. */
 function plant(): number {
   const bytes = readFileSync(path);
   const pageBytes = bytes.readUInt16BE(16);

@@ -1,95 +1,94 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Connection } from './connection.ts';
 import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES, logPath } from './file.ts';
-import type { PageRange } from './residue.ts';
+import type { PageRange } from './page-gaps.ts';
 
-/** Pages that are noted at most: 256 MiB of pages of 8 KiB. Reading one by one what is more takes longer than reading the file. */
-const MAX_NOTED = 2 ** 15;
+/** Maximum tracked pages: 256 MiB with 8 KiB pages. Above that, reading the whole file is faster than single pages. */
+const MAX_TRACKED = 2 ** 15;
 
-/** Frames of the log at which it is written into the file, as SQLite does of itself (`PRAGMA wal_autocheckpoint`). */
+/** Log frames that trigger a checkpoint: the default of SQLite (`PRAGMA wal_autocheckpoint`). */
 const CHECKPOINT_FRAMES = 1000;
 
-/** Where the log's header, and that of each frame, have the salt of the log (sqlite.org/fileformat2.html, section 4.1). */
-const SALT_AT = 16;
-const FRAME_SALT_AT = 8;
+/** Offsets of the salt in the log header and in frame headers (sqlite.org/fileformat2.html, section 4.1). */
+const SALT_OFFSET = 16;
+const FRAME_SALT_OFFSET = 8;
 const SALT_BYTES = 8;
 
-/** Each frame begins with the number of its page. */
+/** A frame starts with its page number. */
 const PAGE_NUMBER_BYTES = 4;
 
 /**
- * Which pages a connection has written since the file was last cleared of residue, so that a purge need not read the
- * whole file. They are read from the log before it is begun anew.
+ * Tracks the pages that a connection has written since the last purge, so that the next purge need not read the whole
+ * file. The page numbers are read from the log before it is restarted.
  *
- * Where something else may have written, the pages are not known: before the first purge, after a commit of another
- * connection, and after more pages than are noted.
+ * The pages are unknown before the first purge, after a commit of another connection, and if there are too many.
  */
 export class WrittenPages {
   readonly #connection: Connection;
-  readonly #maxNoted: number;
+  readonly #maxTracked: number;
   readonly #path: string;
   readonly #pageBytes: number;
   readonly #buffer = Buffer.alloc(SALT_BYTES);
-  /** The log, which stays where it is while the connection is open. */
+  /** Descriptor of the log, which is not replaced while the connection is open. */
   #file: number | undefined;
-  /** Undefined where the pages are not known. */
-  #noted: Set<number> | undefined;
-  /** Whether all that was written before has been cleared. */
+  /** Undefined if the pages are unknown. */
+  #pages: Set<number> | undefined;
+  /** True if all earlier pages have been purged. */
   #isCleared = false;
-  /** Of the log: its salt, how many of its frames are noted, and whether there are more. */
+  /** Salt of the log, number of frames read, and whether there are unread frames. */
   #salt = 0n;
   #frames = 0;
   #isBehind = false;
   #version = 0;
 
-  constructor(connection: Connection, maxNoted = MAX_NOTED) {
+  constructor(connection: Connection, maxTracked = MAX_TRACKED) {
     this.#connection = connection;
-    this.#maxNoted = maxNoted;
+    this.#maxTracked = maxTracked;
     this.#path = logPath(connection.name);
     this.#pageBytes = connection.pragma('page_size', { simple: true }) as number;
   }
 
-  /** Begins anew with no pages, as a purge begins. To be called in a transaction that can write, with an empty log. */
+  /** Resets the tracking at the start of a purge. Call it in a write transaction with an empty log. */
   begin(): void {
-    this.#noted = new Set();
+    this.#pages = new Set();
     this.#isCleared = false;
     this.#salt = 0n;
     this.#frames = 0;
     this.#isBehind = false;
     this.#version = this.#getVersion();
-    // SQLite would begin the log anew before it is read.
+    // An automatic checkpoint could restart the log before it is read.
     this.#connection.pragma('wal_autocheckpoint = 0');
   }
 
-  /** To be called when the purge that began has gone through all pages. Until then they are not known. */
+  /** Marks the purge as complete. Until then, the pages are unknown. */
   finish(): void {
     this.#isCleared = true;
   }
 
-  /** Gives up what is noted: the next purge reads the whole file. */
+  /** Stops tracking. The next purge reads the whole file. */
   giveUp(): void {
-    this.#noted = undefined;
+    this.#pages = undefined;
     this.#connection.pragma(`wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
   }
 
-  /** To be called after each commit, before the next. */
+  /** Must be called after each commit, before the next one. */
   noteCommit(): void {
     this.#attempt(() => {
       this.#followLog();
       this.#isBehind = true;
-      // Asking SQLite how many frames there are takes ten times as long.
-      if (this.#readSalt(this.#frameAt(CHECKPOINT_FRAMES - 1) + FRAME_SALT_AT) !== this.#salt) return;
-      this.#noteFrames();
+      // Querying SQLite for the number of frames takes ten times as long.
+      if (this.#readSalt(this.#frameAt(CHECKPOINT_FRAMES - 1) + FRAME_SALT_OFFSET) !== this.#salt) return;
+      this.#readFrames();
       this.#connection.pragma('wal_checkpoint(PASSIVE)');
     });
   }
 
-  /** To be called before the log is emptied. */
+  /** Must be called before the log is truncated. */
   noteLog(): void {
     if (!this.#isBehind) return;
     this.#attempt(() => {
       this.#followLog();
-      this.#noteFrames();
+      this.#readFrames();
     });
   }
 
@@ -98,9 +97,9 @@ export class WrittenPages {
     this.#file = undefined;
   }
 
-  // What was committed stands, whatever cannot be read of it.
+  // A read error must not fail a commit that has succeeded.
   #attempt(note: () => void): void {
-    if (!this.#noted) return;
+    if (!this.#pages) return;
     try {
       note();
     } catch {
@@ -109,28 +108,28 @@ export class WrittenPages {
   }
 
   #followLog(): void {
-    const salt = this.#readSalt(SALT_AT);
+    const salt = this.#readSalt(SALT_OFFSET);
     if (salt === this.#salt) return;
-    if (this.#isBehind) throw new Error('the log was begun anew before it was read');
+    if (this.#isBehind) throw new Error('the log was restarted before it was read');
     this.#salt = salt;
     this.#frames = 0;
   }
 
-  #noteFrames(): void {
-    const noted = this.#noted as Set<number>;
+  #readFrames(): void {
+    const pages = this.#pages as Set<number>;
     const [counts] = this.#connection.pragma('wal_checkpoint(NOOP)') as [{ log: number }];
     for (; this.#frames < counts.log; this.#frames++) {
-      noted.add(this.#readLog(this.#frameAt(this.#frames), PAGE_NUMBER_BYTES).readUInt32BE());
+      pages.add(this.#readLog(this.#frameAt(this.#frames), PAGE_NUMBER_BYTES).readUInt32BE());
     }
     this.#isBehind = false;
-    if (noted.size > this.#maxNoted) this.giveUp();
+    if (pages.size > this.#maxTracked) this.giveUp();
   }
 
   #frameAt(frame: number): number {
     return LOG_HEADER_BYTES + frame * (FRAME_HEADER_BYTES + this.#pageBytes);
   }
 
-  /** Zero where the log ends before. */
+  /** Returns zero beyond the end of the log. */
   #readSalt(at: number): bigint {
     return this.#readLog(at, SALT_BYTES).readBigUInt64BE();
   }
@@ -142,11 +141,11 @@ export class WrittenPages {
     return this.#buffer;
   }
 
-  /** Returns what has been written, in the file's order; undefined where that is not known. To be called in a transaction. */
+  /** Returns the written page ranges in file order, or undefined if they are unknown. Call it in a transaction. */
   getRanges(): PageRange[] | undefined {
-    if (!this.#noted || !this.#isCleared || this.#getVersion() !== this.#version) return undefined;
+    if (!this.#pages || !this.#isCleared || this.#getVersion() !== this.#version) return undefined;
     const ranges: PageRange[] = [];
-    for (const page of [...this.#noted].sort((a, b) => a - b)) {
+    for (const page of [...this.#pages].sort((a, b) => a - b)) {
       const last = ranges.at(-1);
       if (last?.until === page) last.until++;
       else ranges.push({ from: page, until: page + 1 });
@@ -154,7 +153,7 @@ export class WrittenPages {
     return ranges;
   }
 
-  /** Changes when another connection commits. */
+  /** Returns a number that changes when another connection commits. */
   #getVersion(): number {
     return this.#connection.pragma('data_version', { simple: true }) as number;
   }

@@ -7,8 +7,8 @@ import { packTable } from '../table.ts';
 import { getNearest, readVocabulary } from './vocabulary.ts';
 
 /*
- * Makes the table of English synonyms anew, which takes some minutes: every whole word of the bundled model's vocabulary
- * is embedded alone, and has the nearest others for its synonyms. To be done where the model or the stems have changed.
+ * Builds the table of English synonyms, which takes some minutes: every whole word of the bundled model's vocabulary is
+ * embedded alone, and its nearest words are its synonyms. Run it when the model or the stemming has changed.
  */
 const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
 const model = await loadModel(BUILT_FOLDER);

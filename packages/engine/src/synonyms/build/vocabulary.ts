@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { toWord } from '../../core/text/word.ts';
-import { MAX_SYNONYMS, type Neighbours } from '../table.ts';
+import { MAX_SYNONYMS, type Neighbors } from '../table.ts';
 
 const WORD = /^[a-z]{3,}$/;
 
 /**
- * The words of a tokenizer's vocabulary by their terms, each term with its most frequent word, which is the one that the
- * vocabulary has first.
+ * Returns the words of a tokenizer's vocabulary by their terms. Words that share a term are represented by the most
+ * frequent one, which is first in the vocabulary.
  *
- * @param path of a WordPiece tokenizer in the format of Hugging Face's tokenizers
+ * @param path path of a WordPiece tokenizer in the format of Hugging Face's tokenizers
  */
 export async function readVocabulary(path: string): Promise<Map<string, string>> {
   const { model } = JSON.parse(await readFile(path, 'utf8')) as { model: { vocab: Record<string, number> } };
@@ -23,22 +23,22 @@ export async function readVocabulary(path: string): Promise<Map<string, string>>
   return byTerm;
 }
 
-/** Cosine of words that have nothing to do with each other, at most: synonyms are nearer. */
+/** Minimum cosine of synonyms: unrelated words have at most this. */
 const MIN_COSINE = 0.45;
 
-/** The words nearest to each by the cosines of their vectors, which have unit length. */
-export function* getNearest(vectors: readonly Float32Array[]): Generator<Neighbours> {
+/** Yields the nearest neighbors of each word by the cosines of the vectors, which have unit length. */
+export function* getNearest(vectors: readonly Float32Array[]): Generator<Neighbors> {
   for (const [place, vector] of vectors.entries()) {
-    const near = vectors
+    const nearest = vectors
       .map((other, at) => ({ at, closeness: at === place ? 0 : getCloseness(vector, other) }))
       .filter(({ closeness }) => closeness > 0)
       .sort((a, b) => b.closeness - a.closeness || a.at - b.at)
       .slice(0, MAX_SYNONYMS);
-    yield { places: near.map(({ at }) => at), closeness: near.map(({ closeness }) => closeness) };
+    yield { places: nearest.map(({ at }) => at), closeness: nearest.map(({ closeness }) => closeness) };
   }
 }
 
-/** From 0, for the least cosine of synonyms and below, to 1. */
+/** Returns the closeness of two words: from 0, at or below the minimum cosine, to 1. */
 export function getCloseness(one: Float32Array, other: Float32Array): number {
   let cosine = 0;
   for (let i = 0; i < one.length; i++) cosine += (one[i] as number) * (other[i] as number);

@@ -1,4 +1,4 @@
-import { mostMemoriesOfRareWord, tellingWords } from '../../../core/distil/group.ts';
+import { getDistinctiveWords, getMaxRareWordFrequency } from '../../../core/distil/group.ts';
 import type {
   DistilCandidate,
   DistilCandidates,
@@ -20,10 +20,13 @@ import { ownerLabels } from './words.ts';
 /** See `Promotion`. */
 const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)';
 
-/** Memories among which to look at one candidate takes some milliseconds: recall is not to wait for a second one. */
-const LARGE = 250_000;
+/**
+ * Index size from which one candidate takes some milliseconds. Above it, each call handles one, so that recall is not
+ * delayed.
+ */
+const LARGE_INDEX = 250_000;
 
-/** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */
+/** See `Storage.distilCandidates`. Call it in a transaction, with the index updated to its snapshot. */
 export function distilCandidates(
   connection: Connection,
   index: RecallIndex,
@@ -31,37 +34,37 @@ export function distilCandidates(
 ): DistilCandidates {
   if (!index.model) return { candidates: [] };
   const { namespace, now } = request;
-  const limit = index.size < LARGE ? request.limit : 1;
-  const askAbout = (of: OwnerFilter) =>
+  const limit = index.size < LARGE_INDEX ? request.limit : 1;
+  const createQuestion = (of: OwnerFilter) =>
     index.ask({ namespace: namespaceDigest(namespace), now, ...ownerLabels(namespace, of), labels: [], filter: {} });
   const candidates: DistilCandidate[] = [];
-  const waiting = waitingAfter(connection, request);
-  let look: Look | undefined;
-  for (const { ordinal, userId, agentId } of waiting) {
-    if (look?.userId !== userId || look.agentId !== agentId) {
-      const question = askAbout({ userIds: [userId], agentIds: [agentId] });
-      const mostMemories = mostMemoriesOfRareWord(question.memoryCount);
-      look = { connection, index, question, request, mostMemories, userId, agentId };
+  const queued = readQueueAfter(connection, request);
+  let search: OwnerSearch | undefined;
+  for (const { ordinal, userId, agentId } of queued) {
+    if (search?.userId !== userId || search.agentId !== agentId) {
+      const question = createQuestion({ userIds: [userId], agentIds: [agentId] });
+      const maxMemories = getMaxRareWordFrequency(question.memoryCount);
+      search = { connection, index, question, request, maxMemories, userId, agentId };
     }
-    const candidate = getCandidate(look, ordinal);
+    const candidate = getCandidate(search, ordinal);
     if (candidate) candidates.push(candidate);
     if (candidates.length === limit) return { candidates, next: ordinal };
   }
-  const last = waiting.at(-1)?.ordinal;
-  return { candidates, ...(last !== undefined && waiting.length === PASSED_AT_ONCE && { next: last }) };
+  const last = queued.at(-1)?.ordinal;
+  return { candidates, ...(last !== undefined && queued.length === PASSED_AT_ONCE && { next: last }) };
 }
 
-/** Looks among the memories of one owner. */
-interface Look extends Owner {
+/** A search among the memories of one owner. */
+interface OwnerSearch extends Owner {
   connection: Connection;
   index: RecallIndex;
   question: Question;
   request: DistilCandidatesRequest;
-  /** In how many memories a rare word is at most. */
-  mostMemories: number;
+  /** Maximum number of memories with a rare word. */
+  maxMemories: number;
 }
 
-function waitingAfter(
+function readQueueAfter(
   connection: Connection,
   { namespace, after = 0 }: DistilCandidatesRequest,
 ): (Owner & { ordinal: number })[] {
@@ -73,27 +76,27 @@ function waitingAfter(
   ).all(namespace, after, PASSED_AT_ONCE) as (Owner & { ordinal: number })[];
 }
 
-/** Undefined for one that has to go on waiting: to promote, or for its vectors. */
-function getCandidate(look: Look, ordinal: number): DistilCandidate | undefined {
-  const member = readMember(look, ordinal);
+/** Returns undefined if the memory must stay queued until it is promoted or embedded. */
+function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | undefined {
+  const member = readMember(search, ordinal);
   if (!member || member.isYoung) return undefined;
   const candidate = { ordinal, version: member.version, ...getGroup(member) };
   if (!member.isFit) return { ...candidate, neighbours: [] };
-  const entry = readEntry(look.connection, ordinal);
-  if (!entry || getModel(entry) !== look.index.model?.number) return undefined;
-  return { ...candidate, neighbours: getNeighbours(look, ordinal, entry) };
+  const entry = readEntry(search.connection, ordinal);
+  if (!entry || getModel(entry) !== search.index.model?.number) return undefined;
+  return { ...candidate, neighbours: getNeighbours(search, ordinal, entry) };
 }
 
 interface Member {
   version: number;
-  /** Whether it is not to promote yet, and whether it can be distilled when it has. */
+  /** `isYoung`: not old enough to be promoted. `isFit`: distillable once promoted. */
   isYoung: number;
   isFit: number;
   semantic: number | null;
   sourceCount: number;
 }
 
-function readMember({ connection, request, userId, agentId }: Look, ordinal: number): Member | undefined {
+function readMember({ connection, request, userId, agentId }: OwnerSearch, ordinal: number): Member | undefined {
   return sql(
     connection,
     `SELECT m.version, m.tier = 'working' AND NOT ${OLD_ENOUGH} AS isYoung,
@@ -110,16 +113,16 @@ function getGroup({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'gro
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-function getNeighbours(look: Look, ordinal: number, entry: Buffer): DistilNeighbour[] {
+function getNeighbours(search: OwnerSearch, ordinal: number, entry: Buffer): DistilNeighbour[] {
   const vectors = getVectors(entry).slice(0, MAX_VECTORS);
   const values = vectors.map(toFloats);
-  const near = nearestTo(look, ordinal, vectors);
-  const rare = rareWords(look, ordinal);
+  const near = nearestTo(search, ordinal, vectors);
+  const rare = rareWords(search, ordinal);
   const neighbours: DistilNeighbour[] = [];
   for (const other of near) {
-    const member = readMember(look, other);
+    const member = readMember(search, other);
     if (!member?.isFit || member.isYoung) continue;
-    const otherEntry = readEntry(look.connection, other) as Buffer;
+    const otherEntry = readEntry(search.connection, other) as Buffer;
     const terms = new Set(getTerms(otherEntry));
     neighbours.push({
       ordinal: other,
@@ -131,7 +134,7 @@ function getNeighbours(look: Look, ordinal: number, entry: Buffer): DistilNeighb
   return neighbours;
 }
 
-function nearestTo({ index, question }: Look, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
+function nearestTo({ index, question }: OwnerSearch, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
   const near = new Set<number>();
   for (const vector of vectors) {
     for (const { row } of question.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
@@ -144,18 +147,20 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
   return Math.max(...values.flatMap((one) => vectors.map((other) => dotInt8(one, other))));
 }
 
-/** The words of a memory that count and that few others hold, each as the digests of its forms. */
-function rareWords({ connection, question, request, mostMemories }: Look, ordinal: number): Digest[][] {
+/** Returns the significant words of a memory that are rare, each as the digests of its forms. */
+function rareWords({ connection, question, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
     connection,
     `SELECT substr(content, 1, ${WORDS_CHARS}) AS text, session_id AS sessionId FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as { text: string; sessionId: string | null };
-  const words = tellingWords(text, sessionId).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
+  const words = getDistinctiveWords(text, sessionId).map((forms) =>
+    forms.map((form) => termDigest(request.namespace, form)),
+  );
   const frequencies = question.countDocuments(words);
-  return words.filter((_, i) => (frequencies[i] as number) <= mostMemories);
+  return words.filter((_, i) => (frequencies[i] as number) <= maxMemories);
 }
 
-/** See `Storage.backgroundCosine`. To be called inside a transaction, with the index as of its snapshot. */
+/** See `Storage.backgroundCosine`. Call it in a transaction, with the index updated to its snapshot. */
 export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
   const vectors = sample(connection, namespace).flatMap((ordinal) => {
     const entry = readEntry(connection, ordinal);
@@ -166,7 +171,7 @@ export function backgroundCosine(connection: Connection, index: RecallIndex, nam
   return getBackground(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
 }
 
-/** Some memories of a namespace, over all of its time. */
+/** Returns a sample of the memories of a namespace, evenly spaced in time. */
 function sample(connection: Connection, namespace: string): number[] {
   const { first, last } = sql(
     connection,

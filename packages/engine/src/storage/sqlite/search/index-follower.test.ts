@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
 import { packEntry } from '../../../recall-index/entry.ts';
-import { NoRoom } from '../../../recall-index/exchange.ts';
+import { IndexFullError } from '../../../recall-index/exchange.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { NO_QUOTAS } from '../../sql/quotas.ts';
 import type { Connection } from '../connection.ts';
@@ -16,10 +16,10 @@ import { noteChange, writeEntry } from '../recall-entry.ts';
 import { writeVerbs } from '../write-verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
 
-/** Little more than an index takes without a memory. */
-const LITTLE_ROOM = 12 * 2 ** 20;
+/** Slightly more than the size of an empty index. */
+const SMALL_MAX_BYTES = 12 * 2 ** 20;
 
-/** Texts without a word in common, of which there is room for more than sixty and fewer than 120. */
+/** Words per text. Texts share no words, and a small index holds between 60 and 120 of them. */
 const WORDS_EACH = 450;
 
 let folder: string;
@@ -51,10 +51,10 @@ function getProblems(follower: IndexFollower): string[] {
   return reader.transaction(() => indexProblems(reader, follower.follow(reader)))();
 }
 
-/** Whether following looks at entries, as a load does, and refuses for want of room. */
-function refusal(follower: IndexFollower): { hasRead: boolean } {
+/** Expects IndexFullError. `hasRead` tells whether entries were read, as a load does. */
+function expectNoRoom(follower: IndexFollower): { hasRead: boolean } {
   statements = [];
-  expect(() => follow(follower)).toThrow(NoRoom);
+  expect(() => follow(follower)).toThrow(IndexFullError);
   return { hasRead: statements.some((statement) => statement.includes('recall_entry')) };
 }
 
@@ -78,41 +78,41 @@ async function forget(some: string[]): Promise<void> {
   });
 }
 
-/** Lets the first memory say so many words that none has said before. */
-function sayAnew(count: number): void {
+/** Replaces the entry of the first memory by one with `count` new words. */
+function replaceWords(count: number): void {
   const frequencies = new Map(Array.from({ length: count }, () => [++words, 1]));
   const fields = { createdAt: 1, namespace: 1, session: 0, length: count, labels: [], speaker: 0, marks: 0 };
   const entry = { ...fields, ordinal: 1, revision: noteChange(writer, 1), frequencies, storedAt: 1, importance: 0.5 };
   writeEntry(writer, 1, packEntry(entry));
 }
 
-describe('the index that follows a file', () => {
-  it('is made anew where more words were forgotten than are in, of however few memories', async () => {
+describe('IndexFollower', () => {
+  it('rebuilds the index if it has more removed than current words, even of few memories', async () => {
     await store(ids(0, 1));
     const follower = new IndexFollower();
     const first = follow(follower);
     for (let change = 0; change < 12; change++) {
       expect(follow(follower)).toBe(first);
-      sayAnew(100_000);
+      replaceWords(100_000);
     }
     expect(follow(follower)).toBe(first);
-    sayAnew(100_000);
+    replaceWords(100_000);
     expect(follow(follower)).not.toBe(first);
     expect(getProblems(follower)).toEqual([]);
   });
 
-  it('makes room of what was forgotten, however much comes and goes', async () => {
+  it('reuses the space of removed words through many changes', async () => {
     await store(ids(0, 1));
-    const follower = new IndexFollower(LITTLE_ROOM);
+    const follower = new IndexFollower(SMALL_MAX_BYTES);
     for (let change = 0; change < 20; change++) {
-      sayAnew(8000);
+      replaceWords(8000);
       expect(getProblems(follower)).toEqual([]);
     }
   });
 
-  it('makes room of what is forgotten while as much comes', async () => {
+  it('reuses the space of forgotten memories for new ones', async () => {
     await store(ids(0, 60));
-    const follower = new IndexFollower(LITTLE_ROOM);
+    const follower = new IndexFollower(SMALL_MAX_BYTES);
     follow(follower);
     await forget(ids(0, 60));
     await store(ids(60, 120));
@@ -120,30 +120,30 @@ describe('the index that follows a file', () => {
   });
 });
 
-describe('a file with more than there is room for', () => {
+describe('a file that exceeds the index size', () => {
   it.each([
-    ['at a start', 0],
+    ['at the start', 0],
     ['as it grows', 40],
-  ])('is refused %s, without a load each time, until enough of it was forgotten', async (_when, before) => {
-    const follower = new IndexFollower(LITTLE_ROOM);
+  ])('is rejected %s, without reloading each time, until enough is forgotten', async (_name, before) => {
+    const follower = new IndexFollower(SMALL_MAX_BYTES);
     await store(ids(0, before));
     follow(follower);
     await store(ids(before, 160));
-    expect(refusal(follower)).toEqual({ hasRead: true });
-    expect(refusal(follower)).toEqual({ hasRead: false });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: true });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: false });
     await forget(ids(0, 2));
     await store(ids(160, 170));
-    expect(refusal(follower)).toEqual({ hasRead: false });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: false });
     await forget(ids(2, 130));
     expect(getProblems(follower)).toEqual([]);
   });
 
-  it('is refused without a load again where it still holds too much', async () => {
-    const follower = new IndexFollower(LITTLE_ROOM);
+  it('is rejected without another reload if it is still too large', async () => {
+    const follower = new IndexFollower(SMALL_MAX_BYTES);
     await store(ids(0, 160));
-    expect(refusal(follower)).toEqual({ hasRead: true });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: true });
     await forget(ids(0, 20));
-    expect(refusal(follower)).toEqual({ hasRead: true });
-    expect(refusal(follower)).toEqual({ hasRead: false });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: true });
+    expect(expectNoRoom(follower)).toEqual({ hasRead: false });
   });
 });

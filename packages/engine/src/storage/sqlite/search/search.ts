@@ -1,39 +1,39 @@
 import { belongsTo } from '../../../core/owner.ts';
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
-import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
+import type { Answer, RankedSearchRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { foundBy, MAX_PER_TEXT } from '../../gather.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
-import { rankFound } from '../../rank-found.ts';
+import { rankFound } from '../../rank-results.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
 
 /**
- * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
- * and for what is near the top by its words.
+ * Number of best results by vector and by words with exact cosines: enough for the true ten nearest, and the top by
+ * words.
  */
 const MEASURED = { byMeaning: 32, byWords: 8 };
 
 /**
- * The same where users have few memories, whose vectors are seldom at hand: each is read from the file. Among
- * 169 to 680 memories recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
+ * The same for users with few memories, whose vectors are rarely cached and must be read from the file. With 169 to 680
+ * memories, recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
  */
-const FEW = 400;
+const FEW_MEMORIES = 400;
 const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
-/** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
+/** See `Storage.search`. Call it in a transaction, with the index updated to its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { now, poolSize, tailSize } = request;
-  const { tookMs, rows: rowsByWords, ...asked } = searchWords(index, request);
-  const { question } = asked;
+  const { tookMs, rows: rowsByWords, ...query } = searchWords(index, request);
+  const { question } = query;
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, question, request, rowsByWords);
-  // Looked for apart, so that a longer answer changes nothing of the pool.
+  // A separate search, so that a larger tail does not change the pool.
   const tail =
     byMeaning.vector && tailSize > 0
       ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
@@ -41,7 +41,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
-      ...asked,
+      ...query,
       connection,
       index,
       now,
@@ -62,14 +62,14 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   };
 }
 
-/** Rows by meaning, and what was measured exactly, by row. */
+/** Rows by vector, and exact cosines by row. */
 interface Nearest {
   vector: Int8Vector | undefined;
   rows: number[];
   measured: ReadonlyMap<number, number>;
 }
 
-/** The rows whose vectors are nearest, nearest first; the newest first where they are equally near. */
+/** Returns the rows with the nearest vectors, nearest first. Ties go to the newest. */
 function nearest(
   connection: Connection,
   index: RecallIndex,
@@ -80,8 +80,8 @@ function nearest(
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
   const near = question.nearest(quantised, { count: poolSize, maxOfText: MAX_PER_TEXT });
-  const { usersRowCount = Number.POSITIVE_INFINITY } = question;
-  const count = usersRowCount <= FEW ? MEASURED_OF_FEW : MEASURED;
+  const { userRowCount = Number.POSITIVE_INFINITY } = question;
+  const count = userRowCount <= FEW_MEMORIES ? MEASURED_OF_FEW : MEASURED;
   const first = near.slice(0, count.byMeaning).map(({ row }) => row);
   const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, count.byWords)], vector.values);
   const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));
@@ -89,13 +89,13 @@ function nearest(
   return { vector: quantised, rows: rows.map(({ row }) => row), measured };
 }
 
-// The index is as of this snapshot, and so is its model.
+// The index and its model belong to this snapshot.
 function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
 }
 
-/** See `Storage.answer` and `search`. To be called inside a transaction, with the index as of its snapshot. */
-export function answer(connection: Connection, index: RecallIndex, request: AnswerRequest): Answer {
+/** See `Storage.answer` and `search`. Call it in a transaction, with the index updated to its snapshot. */
+export function answer(connection: Connection, index: RecallIndex, request: RankedSearchRequest): Answer {
   const { namespace, now, maxBytes, filter } = request;
   const { ordinals, toAnswer } = rankFound(search(connection, index, request), request);
   return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes, filter));
@@ -123,7 +123,7 @@ export function readContents(
   function* rows(): Iterable<AnswerRow> {
     for (const ordinal of ordinals) {
       const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
-      // The index knows users by digests, of which two could be equal.
+      // The index stores users as digests, which can collide.
       if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }
   }

@@ -4,31 +4,31 @@ import { getModel, getVectors } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { Description, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { firstEqual } from '../../digests.ts';
-import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
+import { type CandidateRows, type Found, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
 
-/** What has been asked, and what the index says of it as a whole. */
+/** The query of a search, with the results that do not depend on rows. */
 interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   connection: Connection;
   index: RecallIndex;
   now: number;
   vector: Int8Vector | undefined;
-  /** The query's own, where they are of the model in use. */
+  /** Token states of the query, if they are of the model in use. */
   states: Int8Array | undefined;
-  /** Cosines that were measured exactly, by row. */
+  /** Exact cosines by row. */
   measured: ReadonlyMap<number, number>;
 }
 
-/** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
+/** Collects the signal columns of the found rows, the rows that supersede them, their sources and their neighbors. */
 export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = context;
-  const { rows, getPlaces, ...gathered } = gather(surroundings(context), found);
+  const { rows, getPlaces, ...candidates } = gather(surroundings(context), found);
   const described = index.describe(rows);
   return {
-    ...gathered,
+    ...candidates,
     memoryCount: context.question.memoryCount,
     documentFrequencies: context.words.documentFrequencies,
     ordinals: described.ordinals,
@@ -37,11 +37,11 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     frequencies: context.words.frequencies(rows),
     synonyms: context.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: context.synonymWords.frequencies(rows),
-    texts: texts(context.connection, described, gathered.admitted),
+    texts: texts(context.connection, described, candidates.admitted),
     cosines: cosines(context, rows, getPlaces),
-    nearnesses: nearnesses(context, described.ordinals.subarray(0, gathered.admitted)),
-    retentions: retentions(context.connection, described, gathered.admitted, context.now),
-    sessions: described.sessions.map((session, row) => (isGivenNone(described, row) ? NO_SESSION : session - 1)),
+    nearnesses: nearnesses(context, described.ordinals.subarray(0, candidates.admitted)),
+    retentions: retentions(context.connection, described, candidates.admitted, context.now),
+    sessions: described.sessions.map((session, row) => (hasNoSession(described, row) ? NO_SESSION : session - 1)),
     previous: getPlaces(described.previous),
     next: getPlaces(described.next),
     speakers: described.speakers,
@@ -52,7 +52,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
   };
 }
 
-function isGivenNone({ marks }: Description, row: number): boolean {
+function hasNoSession({ marks }: Description, row: number): boolean {
   return ((marks[row] as number) & NO_SESSION_MARK) !== 0;
 }
 
@@ -68,7 +68,7 @@ function surroundings(context: SearchContext): Surroundings {
   };
 }
 
-/** The row of the memory that corrects one, where it is in recall. */
+/** Returns the row of the memory that supersedes the given one, or `NO_ROW` if it is not indexed. */
 function getSuccessor({ connection, index }: SearchContext, row: number): number {
   if (!index.isSuperseded(row)) return NO_ROW;
   const ordinal = sql(
@@ -83,7 +83,7 @@ function getSuccessor({ connection, index }: SearchContext, row: number): number
 
 const NO_SOURCES: readonly number[] = [];
 
-/** The rows of what a memory was distilled from, where they are in recall. */
+/** Returns the rows of the indexed sources of a memory. */
 function getSources({ connection, index }: SearchContext, row: number): readonly number[] {
   if (!index.isSemantic(row)) return NO_SOURCES;
   const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
@@ -105,11 +105,11 @@ function relevant({ index, vector, words }: SearchContext, rows: readonly number
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
-/** Cosines as near as the index in memory tells, but exact where they were measured. See `Signals.cosines`. */
+/** Returns exact cosines where measured, otherwise the approximate ones of the index. See `Signals.cosines`. */
 function cosines(
   { connection, index, vector, measured }: SearchContext,
   rows: readonly number[],
-  getPlaces: Gathered['getPlaces'],
+  getPlaces: CandidateRows['getPlaces'],
 ): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
   const cosines = index.cosines(vector, rows);
@@ -118,7 +118,7 @@ function cosines(
     if (places[i] !== NO_ROW) cosines[places[i] as number] = cosine;
   });
   cosines.forEach((cosine, place) => {
-    if (Number.isNaN(cosine) && !waitsForVectors(connection, index, rows[place] as number)) cosines[place] = 0;
+    if (Number.isNaN(cosine) && !isEmbeddingPending(connection, index, rows[place] as number)) cosines[place] = 0;
   });
   return cosines;
 }
@@ -134,8 +134,8 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
     else nearnesses[place] = nearness;
   }
   if (missing.length === 0) return nearnesses;
-  // One statement for all takes less than half of the time that one for each does.
-  const kept = sql(
+  // A single statement takes less than half the time of one statement per row.
+  const stored = sql(
     connection,
     `SELECT asked.key, s.states FROM json_each(?) AS asked
      CROSS JOIN token_states s ON s.ordinal = asked.value WHERE s.model = ?`,
@@ -145,15 +145,15 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
     key: number,
     states: Buffer,
   ][];
-  for (const [key, packed] of kept) {
+  for (const [key, packed] of stored) {
     const place = missing[key] as number;
     nearnesses[place] = index.nearness.take(ordinals[place] as number, packed);
   }
   return nearnesses;
 }
 
-/** Whether the model has yet to say what vectors a memory has. */
-function waitsForVectors(connection: Connection, index: RecallIndex, row: number): boolean {
+/** Returns true if the model in use has not embedded the memory yet. */
+function isEmbeddingPending(connection: Connection, index: RecallIndex, row: number): boolean {
   const entry = readEntry(connection, index.ordinal(row));
   return entry === undefined || getModel(entry) !== index.model?.number;
 }
@@ -164,7 +164,7 @@ function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Arra
   return Uint8Array.from(speakers.frequencies(rows));
 }
 
-/** See `RecallIndex.exactCosines`; the vectors are those in the file. */
+/** See `RecallIndex.exactCosines`. Vectors are read from the file. */
 export function exactCosines(
   connection: Connection,
   index: RecallIndex,
@@ -178,11 +178,11 @@ export function exactCosines(
 }
 
 /**
- * For the first `count` of the rows described, numbers that are equal where their texts are. The index tells which texts may
- * be equal; so few others are told so that the digests of all these are read, and no more.
+ * Returns a number per row for the first `count` rows, equal for equal texts. The index knows which texts may be equal,
+ * and false positives are rare, so only the digests of these rows are read.
  */
 function texts(connection: Connection, { ordinals, texts }: Description, count: number): Int32Array {
-  const repeated = repeatedAmong(texts.slice(0, count));
+  const repeated = findRepeated(texts.slice(0, count));
   const equal = new Int32Array(count);
   const places: number[] = [];
   for (let place = 0; place < count; place += 1) {
@@ -198,25 +198,25 @@ function texts(connection: Connection, { ordinals, texts }: Description, count: 
   return equal;
 }
 
-/** The values that are there more than once, of an array that is put in order for that. */
-function repeatedAmong(values: Uint32Array): Set<number> {
+/** Returns the values that occur more than once. Sorts the array in place. */
+function findRepeated(values: Uint32Array): Set<number> {
   const repeated = new Set<number>();
   values.sort();
   for (let i = 1; i < values.length; i += 1) if (values[i] === values[i - 1]) repeated.add(values[i] as number);
   return repeated;
 }
 
-/** How often a memory was given out, and when last. */
+/** Access count and time of the last access. */
 type Access = [count: number, lastAt: number];
 
-/** How far the first `count` of the rows described are retained at a time. */
+/** Returns the retention of the first `count` rows at `now`. */
 function retentions(
   connection: Connection,
   { ordinals, storedAts, importances }: Description,
   count: number,
   now: number,
 ): Float32Array {
-  // One by one, which takes less time than a join with a list of them; and arrays take less than objects.
+  // One query per row is faster than a join with a list, and array rows are faster than objects.
   const getAccess = sql(connection, 'SELECT count, last_at FROM memory_access WHERE ordinal = ?').raw();
   const retentions = new Float32Array(count);
   for (let place = 0; place < count; place += 1) {

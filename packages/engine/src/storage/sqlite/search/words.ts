@@ -1,5 +1,5 @@
-import { wordShares } from '../../../core/ranking/bm25.ts';
-import { dateMatch, speakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
+import { getWordShares } from '../../../core/ranking/bm25.ts';
+import { dateMatch, getSpeakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
 import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
 import type { QueryWordKinds, SearchRequest } from '../../../ports/storage-search.ts';
@@ -18,23 +18,23 @@ import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MAX_PER_TEXT } from '../../gather.ts';
 import { areTooMany, askedWords, kindsOfWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
 
-/** What words found, and what else of a query no vector changes. */
+/** The results of the word search, and other query data that is independent of vectors. */
 export interface FoundByWords {
-  /** The best, best first. */
+  /** The best rows, best first. */
   rows: readonly number[];
   question: Question;
   words: QuestionWords;
-  /** Synonyms with the places of the words that they are of. */
+  /** Synonyms, each with the index of its query word. */
   synonyms: { word: number; weight: number }[];
-  /** As the synonyms stand. */
+  /** Index words in the order of `synonyms`. */
   synonymWords: QuestionWords;
-  /** For each word of the query, what names its speaker by it. */
+  /** For each query word, the label of memories whose speaker has that name. */
   speakers: QuestionWords;
   kinds: QueryWordKinds;
   tookMs: number;
 }
 
-/** Looks for the query's words. The index is then asked for nothing else until the answer is there. */
+/** Searches the words of the query. The index must serve no other question until the results are complete. */
 export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
   const { namespace, filter, now } = request;
@@ -47,16 +47,16 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   });
   const { memoryCount } = question;
   const digest = (term: string) => termDigest(namespace, term);
-  const asked = askedWords(request.text);
-  const taking = takingPart(question, asked.words, digest);
-  const synonyms = synonymsAmong(taking, asked);
-  const held = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
-  const words = question.words(getDigests(taking, digest));
+  const query = askedWords(request.text);
+  const searched = selectWords(question, query.words, digest);
+  const synonyms = synonymsAmong(searched, query);
+  const synonymFrequencies = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
+  const words = question.words(getDigests(searched, digest));
   const { documentFrequencies } = words;
-  const kinds = kindsOfWords(request, taking, asked);
+  const kinds = kindsOfWords(request, searched, query);
   const queryWords = { memoryCount, documentFrequencies, everyday: kinds.everyday };
-  const weighedSynonyms = weighed(synonyms, held, queryWords);
-  const shares = wordShares(queryWords);
+  const weighedSynonyms = weighed(synonyms, synonymFrequencies, queryWords);
+  const shares = getWordShares(queryWords);
   const byDate = request.date && {
     from: request.date.earliest,
     until: request.date.latest,
@@ -73,14 +73,14 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     synonyms: weighedSynonyms,
     synonymWords: question.words(weighedSynonyms.map(({ term }) => [digest(term)])),
     speakers: question.words(
-      getDigests(speakerTerms(request.text, taking), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      getDigests(getSpeakerTerms(request.text, searched), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
     ),
     kinds,
     tookMs: performance.now() - startedAt,
   };
 }
 
-/** The labels of the users and agents that a question is limited to. */
+/** Returns the labels of the users and agents of an owner filter. */
 export function ownerLabels(namespace: string, { userIds, agentIds }: OwnerFilter): Pick<Scope, 'users' | 'agents'> {
   return {
     users: userIds?.map((id) => labelDigest(namespace, USER_LABEL, id)),
@@ -95,8 +95,8 @@ function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** Those of a query's words that take part, each any of some terms: of many, the rarest. */
-function takingPart(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
+/** Returns the searched words: all of them, or the rarest if there are too many. */
+function selectWords(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
   return areTooMany(words) ? rarestWords(words, question.countDocuments(getDigests(words, digest))) : words;
 }
 

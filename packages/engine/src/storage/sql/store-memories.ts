@@ -2,18 +2,18 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { StepResult } from '../../ports/storage-consolidation.ts';
 import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
-import { awaitDistilling } from './candidates.ts';
+import { queueForDistilling } from './consolidation-queue.ts';
 import { inOrder } from './counters.ts';
 import { selfOrSurvivor } from './find-memory.ts';
 import { insertMemories } from './memory-rows.ts';
 import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
-import { type Rooms, takenByNew } from './quotas.ts';
+import { getNewUsage, type Rooms } from './quotas.ts';
 import { sql } from './sql.ts';
 
 /**
- * Stores memories in their order. The transaction locks their namespaces: for itself alone where one supersedes another or
- * a quota limits them. See `Storage.storeMany`.
+ * Stores memories in order. The transaction must lock their namespaces, exclusively if a memory supersedes another or a
+ * quota applies. See `Storage.storeMany`.
  */
 export async function storeMany(
   transaction: Transaction,
@@ -21,31 +21,32 @@ export async function storeMany(
   { workingMax, rooms }: { workingMax: number; rooms: Rooms },
 ): Promise<StoreOutcome[]> {
   const uses = await claimKeys(transaction, memories);
-  const superseded = await supersedable(transaction, memories);
+  const superseded = await findSupersedable(transaction, memories);
   const outcomes: (StoreOutcome | undefined)[] = [];
-  const kept: NewMemory[] = [];
+  const accepted: NewMemory[] = [];
   for (const memory of memories) {
-    const outcome = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, takenByNew(memory));
+    const outcome = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, getNewUsage(memory));
     outcomes.push(outcome);
     if (outcome) continue;
     uses.record(memory);
     superseded.add(memory);
-    kept.push(memory);
+    accepted.push(memory);
   }
-  await uses.settle(transaction);
-  const ordinals = await insertMemories(transaction, kept, 'working');
-  for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
-  for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
+  await uses.releaseClaims(transaction);
+  const ordinals = await insertMemories(transaction, accepted, 'working');
+  for (const memory of accepted)
+    if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
+  for (const namespace of new Set(accepted.map((memory) => memory.namespace))) {
     await promoteExcess(transaction, namespace, workingMax);
   }
   let next = 0;
   return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
 }
 
-/** What is known of the idempotency keys of memories that are about to be stored. */
+/** Tracks the use of idempotency keys in one batch of stores. */
 class KeyUses {
   readonly #uses: Map<string, { digest: string; id: string }>;
-  /** Keys that this transaction has claimed, with the memory that the claim names. */
+  /** Keys claimed by this transaction, with the memory that claimed each. */
   readonly #claims: Map<string, NewMemory>;
 
   constructor(uses: Map<string, { digest: string; id: string }>, claims: Map<string, NewMemory>) {
@@ -63,8 +64,8 @@ class KeyUses {
     if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, id: memory.id });
   }
 
-  /** Gives up claims by memories that were refused, to the next with the same key or to nobody. */
-  async settle(transaction: Transaction): Promise<void> {
+  /** Reassigns the claims of refused memories to the next memory with the same key, or releases them. */
+  async releaseClaims(transaction: Transaction): Promise<void> {
     for (const [key, memory] of this.#claims) {
       const use = this.#uses.get(key);
       if (use?.id === memory.id) continue;
@@ -79,7 +80,7 @@ class KeyUses {
   }
 }
 
-/** A key as it is kept: of one user and agent, so that nobody learns of another's. */
+/** A stored key. It belongs to one user and agent, so that others cannot detect it. */
 interface KeyRow extends Owner {
   namespace: string;
   key: string | undefined;
@@ -94,8 +95,8 @@ function toRowKey({ namespace, userId, agentId, key }: KeyRow): string {
 }
 
 /**
- * Claims the idempotency keys that nobody has used within their time, and learns of the others. Another process that
- * stores under one of them waits at the claim until this transaction ends.
+ * Claims the idempotency keys that are unused or expired, and reads the earlier uses of the others. Another process
+ * that claims one of these keys waits until this transaction ends.
  */
 async function claimKeys(transaction: Transaction, memories: readonly NewMemory[]): Promise<KeyUses> {
   const first = new Map<string, NewMemory>();
@@ -144,8 +145,8 @@ const CLAIM = {
   at: 'bigint',
 } as const;
 
-/** Which memories of the same owner there are to be superseded: those that are kept, and those that are about to be. */
-async function supersedable(transaction: Transaction, memories: readonly NewMemory[]) {
+/** Finds out which `supersedes` targets exist, including memories of the same batch. */
+async function findSupersedable(transaction: Transaction, memories: readonly NewMemory[]) {
   const named = memories.filter((memory) => memory.supersedes !== null);
   const found =
     named.length === 0
@@ -169,16 +170,16 @@ type Supersedable = Pick<NewMemory, 'namespace' | 'userId' | 'agentId' | 'id'>;
 
 const NAMED = { namespace: 'text', supersedes: 'text' } as const;
 
-// A merged duplicate is found through the memory that it was merged into, so that one is corrected too.
+// A merged duplicate is recalled through its survivor, so the survivor is superseded too.
 async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
-  const corrected = await transaction.rows<{ ordinal: number }>(
+  const superseded = await transaction.rows<{ ordinal: number }>(
     sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
   );
-  // What was distilled from it says what is no longer so.
-  await awaitDistilling(
+  // A semantic memory that was distilled from it is outdated.
+  await queueForDistilling(
     transaction,
     namespace,
-    corrected.map(({ ordinal }) => ordinal),
+    superseded.map(({ ordinal }) => ordinal),
   );
 }
 

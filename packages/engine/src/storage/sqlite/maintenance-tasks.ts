@@ -3,27 +3,27 @@ import type { Telemetry, TelemetryEvent } from '../../ports/runtime.ts';
 import type { Thread } from './storage-thread.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
-/** How soon what was held up is tried again, and what failed, at first and after many failures. */
+/** Initial and maximum delay before a failed or blocked step is retried. */
 const RETRY_MS = 200;
 const MAX_RETRY_MS = 10_000;
 
 /**
- * How long the index rests when it is as the file was: what many writers commit meanwhile is taken in at once. A search
- * that comes in between takes it in itself, less than a millisecond's work.
+ * Pause of the index task when the index is up to date, so that the commits of many writers are processed together. A
+ * search in between processes them itself, in less than a millisecond.
  */
 const REST_MS = 10;
 
 interface PurgeParts {
-  /** Begins a purge, or goes on with one where the step before it stopped. */
+  /** Starts a purge, or continues one after the given step. */
   step(step?: PurgeStep): Promise<PurgeStep>;
-  /** Called after each purge that is done. */
+  /** Called after each completed purge. */
   onDone?(): void;
   telemetry?: Telemetry | undefined;
 }
 
 /**
- * Drives the bytes of forgotten texts out of the database file. The first failure in a row is reported; what is left when
- * the task is stopped is noted in the file, for the next process that opens it.
+ * Creates the task that purges the bytes of forgotten texts from the database file. Reports the first of consecutive
+ * failures. If the task is stopped, the next process that opens the file resumes the purge.
  */
 export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): BackgroundTask {
   let at: PurgeStep | undefined;
@@ -31,7 +31,7 @@ export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): B
   return new BackgroundTask({
     async run() {
       const from = typeof at === 'object' ? at : undefined;
-      // After a step that fails, a purge begins anew.
+      // If the step fails, the purge starts over.
       at = undefined;
       at = await step(from);
       if (typeof at === 'object') return 'more';
@@ -45,10 +45,10 @@ export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): B
 }
 
 /**
- * Gives the room of what was deleted back to the disk, in small steps between which other writers get their turn. What
- * fails is left to the next request: the room is not lost, later memories take it.
+ * Creates the task that returns the space of deleted data to the disk, in small steps so that other writers are not
+ * blocked. A failure is ignored until the next request, because later memories reuse the space.
  *
- * @param step is told whether shrinking has begun: the first step decides whether that is worth it
+ * @param step runs one step. `begun` is false for the first one, which decides whether shrinking is worthwhile
  */
 export function shrinkTask(step: (begun: boolean) => Promise<ShrinkStep>): BackgroundTask {
   let begun = false;
@@ -63,9 +63,8 @@ export function shrinkTask(step: (begun: boolean) => Promise<ShrinkStep>): Backg
 }
 
 /**
- * Keeps the index of the search thread near the file between searches, so that none has to take in at once what was
- * written since the one before. What it cannot do, the next search does or reports. To be requested when something may
- * have been written.
+ * Creates the task that updates the index of the search thread between searches, so that no search has to process many
+ * writes at once. Errors are ignored, because the next search retries and reports them. Request it after writes.
  */
 export function indexTask(searcher: Thread): BackgroundTask {
   const run = async () => ((await searcher.call<boolean>('follow')) ? 'done' : 'more');

@@ -11,7 +11,7 @@ import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { Consolidator } from './consolidator.ts';
-import { recalledBy } from './self-check.ts';
+import { createRecallForCheck } from './self-check.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'topics';
@@ -28,11 +28,11 @@ function createConsolidator({ storage, lease }: World, distiller: Distiller = ex
   const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
   const maxima = { episodic: 0, semantic };
-  const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: recalledBy({ storage, clock }) };
+  const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: createRecallForCheck({ storage, clock }) };
   return new Consolidator({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
 }
 
-/** A memory about the n-th topic; one of no topic is like no other. */
+/** Creates a memory about the n-th topic. A memory without a topic is not similar to any other. */
 function getMemory(number: number, topic: number, content: string): NewMemory {
   return newMemory({
     id: `memory-${number}`,
@@ -44,13 +44,13 @@ function getMemory(number: number, topic: number, content: string): NewMemory {
 }
 
 const toWord = (number: number) => `w${String(number).padStart(4, '0')}x`;
-/** Sentences of one topic differ by several words, so that none contradicts another. */
+/** Sentences of one topic differ in several words, so that none contradicts another. */
 const getText = (topic: number, number: number) =>
   `${TOPICS[topic] ?? 'Nothing'} ${toWord(number)} v${number}y u${number}z is told.`;
 
-/** Gives every text that waits a vector of its topic. */
+/** Writes vectors for all pending texts by their topics. */
 async function embed(storage: Storage): Promise<void> {
-  const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 1000, maxChars: 1e6, maxCharsAnew: 1e6 });
+  const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 1000, maxChars: 1e6, maxReembeddingChars: 1e6 });
   const vectors = memories.map(({ ordinal, revision, content }) => ({
     ordinal,
     revision,
@@ -74,18 +74,18 @@ async function semantics(storage: Storage): Promise<StoredMemory[]> {
 
 describe('distilling', () => {
   let number = 0;
-  async function keep(topic: number, count: number): Promise<NewMemory[]> {
+  async function storeTopic(topic: number, count: number): Promise<NewMemory[]> {
     const memories = Array.from({ length: count }, () => getMemory(++number, topic, getText(topic, number)));
     await world.storage.storeMany(memories);
     await embed(world.storage);
     return memories;
   }
 
-  it('makes a semantic memory of each group, and none of what belongs to none', async () => {
-    const orchard = await keep(0, 4);
-    const harbour = await keep(1, 3);
-    await keep(2, 2);
-    await keep(9, 5);
+  it('creates a semantic memory for each group, and none for ungrouped memories', async () => {
+    const orchard = await storeTopic(0, 4);
+    const harbour = await storeTopic(1, 3);
+    await storeTopic(2, 2);
+    await storeTopic(9, 5);
     expect(await createConsolidator(world).consolidate('default', 0)).toMatchObject({
       counts: { promoted: 14, distilled: 2 },
       notes: { distilled_by: { extractive: 2 } },
@@ -96,9 +96,9 @@ describe('distilling', () => {
     );
   });
 
-  it('plans what it then does, and changes nothing', async () => {
-    await keep(0, 4);
-    await keep(1, 6);
+  it('plans exactly the later changes, without changing anything', async () => {
+    await storeTopic(0, 4);
+    await storeTopic(1, 6);
     const { distil } = await createConsolidator(world).plan('default', 0);
     expect(await semantics(world.storage)).toEqual([]);
     await createConsolidator(world).consolidate('default', 0);
@@ -108,15 +108,15 @@ describe('distilling', () => {
     }));
     const byText = (a: { content: string }, b: { content: string }) => (a.content < b.content ? -1 : 1);
     expect(distil.items.toSorted(byText)).toEqual(made.toSorted(byText));
-    await keep(0, 1);
+    await storeTopic(0, 1);
     const [grown] = (await createConsolidator(world).plan('default', 0)).distil.items;
     expect(made.length).toBeGreaterThan(1);
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
 
-  it('plans how many are too many with those that it makes', async () => {
-    await keep(0, 4);
-    await keep(1, 4);
+  it('includes the planned semantic memories in the planned evictions', async () => {
+    await storeTopic(0, 4);
+    await storeTopic(1, 4);
     const consolidator = createConsolidator(world, extractive, 1);
     const { distil, evict } = await consolidator.plan('default', 0);
     const { counts } = await consolidator.consolidate('default', 0);
@@ -124,7 +124,7 @@ describe('distilling', () => {
     expect(evict.total).toBe(1);
   });
 
-  it('asks for each group once, however many of it are new', async () => {
+  it('distils each group once, for any number of new members', async () => {
     const groups: DistilGroup[] = [];
     const counting: Distiller = {
       name: 'counting',
@@ -134,32 +134,32 @@ describe('distilling', () => {
         return extractive.distil(group, signal);
       },
     };
-    await keep(0, 5);
+    await storeTopic(0, 5);
     const consolidator = createConsolidator(world, counting);
     await consolidator.consolidate('default', 0);
-    await keep(0, 3);
+    await storeTopic(0, 3);
     await consolidator.consolidate('default', 0);
     await consolidator.consolidate('default', 0);
     expect(groups.map(({ sources }) => sources.length)).toEqual([5, 8]);
   });
 
-  it('says in the record of the run where another distiller stood in', async () => {
+  it('records in the run that a fallback distiller was used', async () => {
     const replacedDistiller = { name: 'model', because: 'cannot be reached' };
     const standIn: Distiller = {
       name: 'model',
       quotes: true,
       distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), replacedDistiller }),
     };
-    await keep(0, 3);
-    await keep(1, 3);
+    await storeTopic(0, 3);
+    await storeTopic(1, 3);
     expect((await createConsolidator(world, standIn).consolidate('default', 0)).notes).toEqual({
       distilled_by: { extractive: 2 },
       instead_of: { 'model: cannot be reached': 2 },
     });
   });
 
-  it('writes nothing of a group that changes while it is distilled', async () => {
-    const [first] = await keep(0, 3);
+  it('stores nothing for a group that changes while it is distilled', async () => {
+    const [first] = await storeTopic(0, 3);
     const slow: Distiller = {
       name: 'slow',
       quotes: true,
@@ -172,8 +172,8 @@ describe('distilling', () => {
     expect(await semantics(world.storage)).toEqual([]);
   });
 
-  it('lets a memory rank below one that a distiller found to correct it', async () => {
-    const [wrong, , right] = (await keep(0, 3)) as [NewMemory, NewMemory, NewMemory];
+  it('marks a memory as superseded by a correction that the distiller found', async () => {
+    const [wrong, , right] = (await storeTopic(0, 3)) as [NewMemory, NewMemory, NewMemory];
     const correcting: Distiller = {
       name: 'correcting',
       quotes: true,
@@ -192,29 +192,29 @@ describe('distilling', () => {
     expect(await semantics(world.storage)).toEqual([]);
   });
 
-  it('distils what a correction leaves', async () => {
-    const kept = await keep(0, 4);
+  it('distils the remaining sources after one is superseded', async () => {
+    const stored = await storeTopic(0, 4);
     await createConsolidator(world).consolidate('default', 0);
     const correction = getMemory(++number, 9, getText(9, number));
-    await world.storage.store({ ...correction, supersedes: kept[0]?.id ?? '' });
+    await world.storage.store({ ...correction, supersedes: stored[0]?.id ?? '' });
     await embed(world.storage);
     await createConsolidator(world).consolidate('default', 0);
     const [made, ...more] = await semantics(world.storage);
     expect(more).toEqual([]);
-    expect(made?.derivedFrom).toEqual(kept.slice(1).map(({ id }) => id));
-    expect(made?.content).not.toContain(/w\d+x/.exec(kept[0]?.content ?? '')?.[0]);
+    expect(made?.derivedFrom).toEqual(stored.slice(1).map(({ id }) => id));
+    expect(made?.content).not.toContain(/w\d+x/.exec(stored[0]?.content ?? '')?.[0]);
   });
 });
 
-type Act = {
-  act: 'store' | 'forget' | 'update' | 'expire' | 'consolidate' | 'undo' | 'decline';
+type Action = {
+  action: 'store' | 'forget' | 'update' | 'expire' | 'consolidate' | 'undo' | 'decline';
   topic: number;
   place: number;
 };
 
-const acts: fc.Arbitrary<Act[]> = fc.array(
+const actions: fc.Arbitrary<Action[]> = fc.array(
   fc.record({
-    act: fc.oneof(
+    action: fc.oneof(
       { weight: 8, arbitrary: fc.constant('store' as const) },
       { weight: 3, arbitrary: fc.constant('consolidate' as const) },
       { weight: 2, arbitrary: fc.constantFrom('forget', 'update', 'undo') },
@@ -226,10 +226,10 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   { maxLength: 60 },
 );
 
-/** What a client has done, in a database that sleeps now and then. */
+/** A client of a database that is consolidated now and then, with the expected state. */
 class Client {
   readonly texts = new Map<string, string>();
-  /** Words of memories that are forgotten, or are to be hidden some day. */
+  /** Words of memories that are forgotten or will expire. */
   readonly gone = new Set<string>();
   readonly #world: World;
   readonly #consolidator: Consolidator;
@@ -240,21 +240,21 @@ class Client {
     this.#consolidator = createConsolidator(world);
   }
 
-  async perform({ act, topic, place }: Act): Promise<void> {
+  async perform({ action, topic, place }: Action): Promise<void> {
     const { storage } = this.#world;
     const id = [...this.texts.keys()][place % Math.max(1, this.texts.size)];
-    if (act === 'store') await this.#store(topic);
-    else if (act === 'consolidate') await this.#consolidator.consolidate('default', 0);
-    else if (act === 'undo') await this.#undo();
-    else if (act === 'decline') await this.#decline(place);
+    if (action === 'store') await this.#store(topic);
+    else if (action === 'consolidate') await this.#consolidator.consolidate('default', 0);
+    else if (action === 'undo') await this.#undo();
+    else if (action === 'decline') await this.#decline(place);
     else if (id === undefined) return;
-    else if (act === 'update') await this.#update(id, topic);
-    else if (act === 'expire') {
+    else if (action === 'update') await this.#update(id, topic);
+    else if (action === 'expire') {
       await storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
-      this.#lose(id);
+      this.#expectGone(id);
     } else {
       await storage.forget('default', id);
-      this.#lose(id);
+      this.#expectGone(id);
       this.texts.delete(id);
     }
     await embed(storage);
@@ -275,7 +275,7 @@ class Client {
 
   readonly #earlier = new Map<string, string[]>();
 
-  #lose(id: string): void {
+  #expectGone(id: string): void {
     for (const text of [this.texts.get(id) ?? '', ...(this.#earlier.get(id) ?? [])]) {
       this.gone.add(/w\d+x/.exec(text)?.[0] ?? '');
     }
@@ -294,17 +294,19 @@ class Client {
   }
 }
 
-it('keeps every text, and no word of a forgotten one in what was distilled', { timeout: 240_000 }, async () => {
+it('distillation keeps every text, and no word of a forgotten memory in semantic memories', {
+  timeout: 240_000,
+}, async () => {
   await fc.assert(
-    fc.asyncProperty(acts, async (all) => {
+    fc.asyncProperty(actions, async (all) => {
       const client = new Client(world);
-      for (const act of all) {
-        await client.perform(act);
+      for (const action of all) {
+        await client.perform(action);
         await expectNothingGone(world, client);
       }
       await createConsolidator(world).consolidate('default', 0);
       await expectTexts(world, client);
-      // The next run of the property begins with an empty database.
+      // The next run of the property starts with an empty database.
       await world.check();
       await world.open();
       await world.storage.useModel(MODEL);
@@ -319,11 +321,11 @@ async function expectNothingGone({ storage }: World, { gone }: Client): Promise<
   }
 }
 
-/** Every memory has its text, and semantic memories quote what their sources say now. */
+/** Expects that every memory has its text, and that semantic memories quote the current texts of their sources. */
 async function expectTexts({ storage }: World, { texts }: Client): Promise<void> {
   for (const [id, text] of texts) expect((await storage.memory('default', id, NOW))?.content).toBe(text);
   for (const { content, derivedFrom } of await semantics(storage)) {
-    const told = derivedFrom.map((id) => texts.get(id));
-    for (const line of content.split('\n')) expect(told).toContain(line);
+    const sourceTexts = derivedFrom.map((id) => texts.get(id));
+    for (const line of content.split('\n')) expect(sourceTexts).toContain(line);
   }
 }

@@ -3,8 +3,12 @@ import { IN_TIER } from './filters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Lets the next consolidation look at the groups of memories, if recall finds them and they were not distilled. */
-export async function awaitDistilling(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<void> {
+/** Queues memories for distilling by the next consolidation, if they are in a tier and not semantic. */
+export async function queueForDistilling(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<void> {
   if (ordinals.length === 0) return;
   await queries.run(sql`
     INSERT INTO distil_candidate (namespace, ordinal)
@@ -14,8 +18,8 @@ export async function awaitDistilling(queries: Queries, namespace: string, ordin
     ON CONFLICT DO NOTHING`);
 }
 
-/** Lets memories be looked at for duplicates, unless they are semantic or were merged. */
-export async function awaitMerging(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<void> {
+/** Queues memories for duplicate detection, unless they are semantic or merged. */
+export async function queueForMerging(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<void> {
   if (ordinals.length === 0) return;
   await queries.run(sql`
     INSERT INTO merge_candidate (namespace, ordinal)
@@ -25,8 +29,8 @@ export async function awaitMerging(queries: Queries, namespace: string, ordinals
     ON CONFLICT DO NOTHING`);
 }
 
-/** Lets the next consolidation look at new memories for duplicates and for what they say together. */
-export async function awaitFirstConsolidation(
+/** Queues new memories for duplicate detection and distilling. */
+export async function queueNewMemories(
   queries: Queries,
   memories: readonly { namespace: string; ordinal: number; tier: Tier }[],
 ): Promise<void> {
@@ -36,42 +40,46 @@ export async function awaitFirstConsolidation(
 
 const COLUMNS = { namespace: 'text', ordinal: 'bigint' } as const;
 
-/** Lets recall find a memory that is in a tier again, and the next consolidation look at it. */
-export async function enterAgain(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+/** Adds the index entry of a memory that is in a tier again, and queues the memory for consolidation. */
+export async function indexAndQueue(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
   await transaction.recall.enter(namespace, ordinal);
-  await awaitMerging(transaction, namespace, [ordinal]);
-  await awaitDistilling(transaction, namespace, [ordinal]);
+  await queueForMerging(transaction, namespace, [ordinal]);
+  await queueForDistilling(transaction, namespace, [ordinal]);
 }
 
-/** Lets a memory that waits for its vectors wait behind those that clients have written. */
-export async function waitBehindOthers(queries: Queries, namespace: string, ordinal: number): Promise<void> {
+/** Moves a pending embedding behind those of memories that clients have written. */
+export async function deferEmbedding(queries: Queries, namespace: string, ordinal: number): Promise<void> {
   await queries.run(
     sql`UPDATE pending_embedding SET anew = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
   );
 }
 
-/** Returns the ids of the memories that rank below any of some. */
-export async function correctedBy(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {
+/** Returns the ids of the memories that are superseded by any of the given ones. */
+export async function getSupersededIds(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {
   const rows = await queries.rows<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('superseded_by'), by)}`);
   return rows.map(({ id }) => id);
 }
 
-/** Lets memories be corrected by the newest that names them or a duplicate merged into them, or by none. */
-export async function correctAnew(queries: Queries, namespace: string, ids: readonly string[]): Promise<void> {
+/** Sets `superseded_by` to the newest memory that supersedes each memory or a duplicate merged into it, or to null. */
+export async function recomputeSupersededBy(
+  queries: Queries,
+  namespace: string,
+  ids: readonly string[],
+): Promise<void> {
   for (const id of ids) {
-    const newest = await newestThatNames(queries, namespace, id);
+    const newest = await findNewestSuperseding(queries, namespace, id);
     const changed = await queries.rows<{ ordinal: number }>(sql`
       UPDATE memory SET superseded_by = ${newest}
       WHERE namespace = ${namespace} AND id = ${id} AND superseded_by IS DISTINCT FROM CAST(${newest} AS text)
       RETURNING ordinal`);
-    // It may be a source again of what it left when it was corrected.
+    // A memory that is no longer superseded can be a source again.
     const ordinals = changed.map(({ ordinal }) => ordinal);
-    await awaitDistilling(queries, namespace, ordinals);
+    await queueForDistilling(queries, namespace, ordinals);
   }
 }
 
-async function newestThatNames(queries: Queries, namespace: string, id: string): Promise<string | null> {
+async function findNewestSuperseding(queries: Queries, namespace: string, id: string): Promise<string | null> {
   const merged = await queries.rows<{ id: string }>(
     sql`SELECT id FROM memory WHERE namespace = ${namespace} AND merged_into = ${id}`,
   );

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';
 import { migrate } from './migrate-file.ts';
 import { openForWriting } from './open-connection.ts';
-import { askedPurge, askForPurge, closePurge } from './residue.ts';
+import { closePurgeRequest, getPurgeRequest, requestPurge } from './page-gaps.ts';
 
 let folder: string;
 let one: Connection;
@@ -23,22 +23,22 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('closes the request that it began with, and none that came since', () => {
-  askForPurge(one);
-  const asked = askedPurge(one) ?? '';
-  askForPurge(other);
-  closePurge(one, asked);
-  const newer = askedPurge(other) ?? '';
+it('closePurgeRequest closes the given request, but no newer one', () => {
+  requestPurge(one);
+  const request = getPurgeRequest(one) ?? '';
+  requestPurge(other);
+  closePurgeRequest(one, request);
+  const newer = getPurgeRequest(other) ?? '';
   expect(newer).not.toBe('');
-  closePurge(other, newer);
-  expect(askedPurge(one)).toBeUndefined();
+  closePurgeRequest(other, newer);
+  expect(getPurgeRequest(one)).toBeUndefined();
 });
 
-it('leaves open what another process asked for after it had closed the request before', () => {
-  askForPurge(one);
-  const asked = askedPurge(one) ?? '';
-  closePurge(other, asked);
-  askForPurge(other);
-  closePurge(one, asked);
-  expect(askedPurge(other)).toBeDefined();
+it('closePurgeRequest keeps a later request of another process open', () => {
+  requestPurge(one);
+  const request = getPurgeRequest(one) ?? '';
+  closePurgeRequest(other, request);
+  requestPurge(other);
+  closePurgeRequest(one, request);
+  expect(getPurgeRequest(other)).toBeDefined();
 });

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import { textsTooLong } from '../../core/record-size.ts';
-import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
+import { createTextsTooLongError } from '../../core/record-size.ts';
+import type { Awaited, ExportRecord, MemoryRecord } from '../../ports/storage-kept.ts';
 import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import { getGroupDigest } from '../digests.ts';
@@ -9,25 +9,25 @@ import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Ordinals that are read at once. A file sorts those of the namespace for each time. */
+/** Ordinals read per query. SQLite sorts the ordinals of the namespace in each query. */
 const ORDINALS_AT_ONCE = 50_000;
 
-/** Memories whose places are looked up at once. */
+/** Memories whose order is looked up per query. */
 const PLACED_AT_ONCE = 1000;
 
-/** Memories, and bytes of their texts, beyond which no more are read at once. */
+/** Maximum memories, and bytes of their texts, read per query. */
 const READ_AT_ONCE = 64;
 const READ_BYTES = 4 * 1024 * 1024;
 
-/** Earlier texts that are read at once, each of which may be as long as a request. */
+/** Earlier texts read per query. Each may be as long as a request. */
 const TEXTS_AT_ONCE = 64;
 
 const DECLINED_AT_ONCE = 1000;
 
-/** The records of `Storage.kept`. To be read in a snapshot. */
-export async function* keptRecords(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<KeptRecord> {
+/** Yields the records of `Storage.kept`. Must run in a snapshot. */
+export async function* keptRecords(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportRecord> {
   for await (const ordinals of inOrder(queries, namespace, of)) {
-    const rows = await readKept(queries, namespace, ordinals);
+    const rows = await readRows(queries, namespace, ordinals);
     const earlier = await earlierTexts(
       queries,
       namespace,
@@ -38,38 +38,38 @@ export async function* keptRecords(queries: Queries, namespace: string, of: Owne
   yield* declinedGroups(queries, namespace, of);
 }
 
-/** A memory in order of arrival, with the bytes of its texts. */
-interface Placed {
+/** The export order of a memory, and the bytes of its texts. */
+interface ExportOrder {
   ordinal: number;
   id: string;
   bytes: number;
-  /** The first source of a semantic memory; null for others. */
+  /** Ordinal of the first source of a semantic memory; null for others. */
   first: number | null;
-  /** The semantic memory before it that has it as its first source. */
+  /** Ordinal of an earlier semantic memory whose first source is this memory. */
   rooted: number | null;
 }
 
 /**
- * The ordinals of all memories in the order of their records, as many at a time as are to be read at once. Throws
- * UNAVAILABLE before the texts of one are read that no line holds.
+ * Yields the ordinals of all memories in record order, in batches to be read at once. Throws UNAVAILABLE if the texts
+ * of a memory exceed the maximum line length, before reading them.
  */
 async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<number[]> {
-  let some: number[] = [];
+  let batch: number[] = [];
   let bytes = 0;
-  for await (const placed of inOrderOfArrival(queries, namespace, of)) {
-    if (placed.bytes > LIMITS.exportLineBytes) throw textsTooLong(placed.id);
-    // Such a memory got all its sources after it was made; it comes with the first of them.
-    if (placed.first === null || placed.first < placed.ordinal) some.push(placed.ordinal);
-    if (placed.rooted !== null) some.push(placed.rooted);
-    bytes += placed.bytes;
-    if (some.length < READ_AT_ONCE && bytes < READ_BYTES) continue;
-    yield some;
-    [some, bytes] = [[], 0];
+  for await (const memory of inOrderOfArrival(queries, namespace, of)) {
+    if (memory.bytes > LIMITS.exportLineBytes) throw createTextsTooLongError(memory.id);
+    // A semantic memory that is older than all its sources comes after the first of them.
+    if (memory.first === null || memory.first < memory.ordinal) batch.push(memory.ordinal);
+    if (memory.rooted !== null) batch.push(memory.rooted);
+    bytes += memory.bytes;
+    if (batch.length < READ_AT_ONCE && bytes < READ_BYTES) continue;
+    yield batch;
+    [batch, bytes] = [[], 0];
   }
-  if (some.length > 0) yield some;
+  if (batch.length > 0) yield batch;
 }
 
-async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<Placed> {
+async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportOrder> {
   const index = of.userIds?.every((id) => id !== '') ? 'memory_by_user' : 'memory_by_time';
   let ordinals: number[] = [];
   do {
@@ -78,14 +78,14 @@ async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerF
       WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
     ordinals = next.map(({ ordinal }) => ordinal);
     for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
-      yield* await place(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE));
+      yield* await readOrder(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE));
     }
   } while (ordinals.length === ORDINALS_AT_ONCE);
 }
 
-function place(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Placed[]> {
+function readOrder(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<ExportOrder[]> {
   const { dialect } = queries;
-  return queries.rows<Placed>(sql`
+  return queries.rows<ExportOrder>(sql`
     SELECT m.ordinal, m.id,
       CAST(octet_length(m.content) + CASE WHEN m.revision > 1 THEN coalesce((
         SELECT sum(octet_length(h.content)) FROM memory_history h
@@ -110,7 +110,7 @@ type KeptRow = MemoryRow & {
   awaits_distilling: boolean | number;
 };
 
-function readKept(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
+function readRows(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
   const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
     SELECT ${memoryColumns(dialect)}, m.evicted_at, m.revision, m.distilled_revision,
@@ -128,15 +128,17 @@ function readKept(queries: Queries, namespace: string, ordinals: readonly number
     ORDER BY named.place`);
 }
 
-/** The earlier texts of memories by their ordinals: rows, since together they may be longer than one value can be. */
+/**
+ * Returns earlier texts by ordinal. They are read as rows, because an aggregate could exceed the maximum value size.
+ */
 async function earlierTexts(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-): Promise<Map<number, KeptMemory['history']>> {
-  const texts = new Map<number, KeptMemory['history']>();
+): Promise<Map<number, MemoryRecord['history']>> {
+  const texts = new Map<number, MemoryRecord['history']>();
   if (ordinals.length === 0) return texts;
-  let rows: (KeptMemory['history'][number] & { ordinal: number })[] = [];
+  let rows: (MemoryRecord['history'][number] & { ordinal: number })[] = [];
   do {
     const { ordinal: last = 0, revision = 0 } = rows.at(-1) ?? {};
     rows = await queries.rows(sql`
@@ -153,7 +155,7 @@ async function earlierTexts(
   return texts;
 }
 
-function toKept(row: KeptRow, history: KeptMemory['history'] = []): KeptMemory {
+function toKept(row: KeptRow, history: MemoryRecord['history'] = []): MemoryRecord {
   const { ordinal: _, ...memory } = toMemory(row);
   return {
     ...memory,
@@ -162,15 +164,15 @@ function toKept(row: KeptRow, history: KeptMemory['history'] = []): KeptMemory {
     distilledRevision: row.distilled_revision,
     formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from),
     history,
-    awaits: awaitedBy(row),
+    awaits: getQueues(row),
   };
 }
 
-function awaitedBy({ awaits_merging, awaits_distilling }: KeptRow): Awaited[] {
+function getQueues({ awaits_merging, awaits_distilling }: KeptRow): Awaited[] {
   return [...(awaits_merging ? (['merging'] as const) : []), ...(awaits_distilling ? (['distilling'] as const) : [])];
 }
 
-async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<KeptRecord> {
+async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportRecord> {
   let rows: (Owner & { digest: Buffer })[] = [];
   do {
     rows = await queries.rows(sql`
@@ -181,7 +183,7 @@ async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFil
   } while (rows.length === DECLINED_AT_ONCE);
 }
 
-/** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
+/** Returns the digest of a group of memories with their current texts. Their order does not matter. */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
   return getGroupDigest(
     await queries.rows<{ id: string; revision: number }>(sql`
@@ -190,7 +192,7 @@ export async function groupDigest(queries: Queries, namespace: string, ordinals:
   );
 }
 
-/** Whether a client has forgotten what was distilled from this group, as it is now. */
+/** Returns true if a client has forgotten the semantic memory of this group with its current texts. */
 export async function isDeclined(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
   const digest = await groupDigest(queries, namespace, ordinals);
   const declined = await queries.row(

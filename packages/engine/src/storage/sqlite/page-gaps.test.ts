@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, utime
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { zeroGaps } from './residue.ts';
+import { zeroGaps } from './page-gaps.ts';
 
 const PAGE_BYTES = 4096;
 
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Two leaf pages of a table, each with one cell at its end and something in the gap before. */
+/** Writes an empty page and a table leaf page with one cell at its end and some bytes in the gap before it. */
 function writePages(gap: string): void {
   const page = Buffer.alloc(PAGE_BYTES);
   page[0] = 0x0d;
@@ -27,24 +27,24 @@ function writePages(gap: string): void {
   writeFileSync(path, Buffer.concat([first, page]));
 }
 
-/** Whether the file was written to. */
-function zero(anew: boolean): boolean {
+/** Zeroes the gaps, and returns true if the file was written. */
+function zero(rewrite: boolean): boolean {
   utimesSync(path, 1, 1);
   const file = openSync(path, 'r+');
-  expect(zeroGaps(file, PAGE_BYTES, [{ from: 1, until: 100 }], anew)).toBe(2);
+  expect(zeroGaps(file, PAGE_BYTES, [{ from: 1, until: 100 }], rewrite)).toBe(2);
   closeSync(file);
   return statSync(path).mtimeMs !== 1000;
 }
 
-describe('zeroing gaps', () => {
-  it('clears what stands between pointers and cells, and leaves the cells', () => {
+describe('zeroGaps', () => {
+  it('zeroes bytes between cell pointers and cells, and keeps the cells', () => {
     writePages('residue');
     expect(zero(false)).toBe(true);
     const bytes = readFileSync(path);
     expect([bytes.includes('residue'), bytes.includes('cell')]).toEqual([false, true]);
   });
 
-  it('writes zeros again where they may not have reached the disk, and otherwise not', () => {
+  it('writes existing zeros again only with rewrite', () => {
     writePages('');
     expect(zero(false)).toBe(false);
     expect(zero(true)).toBe(true);

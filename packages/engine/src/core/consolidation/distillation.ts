@@ -3,10 +3,10 @@ import type { Clock, IdSource } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type {
   DistilCandidate,
+  MemoryVersion,
   Planned,
   ReadGroup,
   RunRef,
-  SeenMemory,
   StepResult,
 } from '../../ports/storage-consolidation.ts';
 import { selectAgreeing } from '../distil/agreement.ts';
@@ -15,34 +15,39 @@ import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
-/** Memories that one run looks at, and groups that it distils: some seconds of work. The rest waits for the next run. */
-const MAX_LOOKED_AT = 2000;
+/**
+ * Maximum memories that one run examines, and maximum groups that it distils, in some seconds of work. The rest is left
+ * for the next run.
+ */
+const MAX_EXAMINED = 2000;
 const MAX_DISTILLED = 200;
 
-/** How long a run goes on asking a distiller that is slow, as a language model may be. */
-const DISTILLING_MS = 60_000;
+/** Maximum time that a run spends with a slow distiller, such as a language model. */
+const MAX_DISTILLING_MS = 60_000;
 
-/** What distilling works with. */
 export interface DistilParts {
   storage: Storage;
   distiller: DecliningDistiller;
   ids: IdSource;
   clock: Clock;
-  /** Absent where recall goes by words alone. */
+  /** Absent if recall uses words only. */
   embedding?: Pick<EmbeddingQueue, 'look' | 'onlyEnglish'>;
 }
 
-/** A semantic memory that is to be made, or to be made anew. */
-export interface PlannedDistilling {
+/** A semantic memory to create or refresh. */
+export interface PlannedDistillation {
   /** Ids of its sources, oldest first. */
   sources: string[];
   content: string;
-  /** Id of the semantic memory that is made anew. */
+  /** Id of the semantic memory to refresh. */
   refreshes?: string;
 }
 
-/** Makes semantic memories of groups of episodic ones, and makes those anew whose group has changed. For one run. */
-export class Distilling {
+/**
+ * Creates semantic memories from groups of episodic ones, and refreshes those whose group has changed. One instance
+ * serves one run.
+ */
+export class Distillation {
   readonly #parts: DistilParts;
   readonly #due: Due;
   readonly #survey: Survey;
@@ -50,8 +55,8 @@ export class Distilling {
   #surveying = true;
   #groups: FoundGroup[] = [];
   #startedAt = 0;
-  readonly #madeBy: Record<string, number> = {};
-  readonly #replacedDistiller: Record<string, number> = {};
+  readonly #countByDistiller: Record<string, number> = {};
+  readonly #replacementCounts: Record<string, number> = {};
 
   constructor(parts: DistilParts, due: Due, signal: AbortSignal) {
     this.#parts = parts;
@@ -60,16 +65,20 @@ export class Distilling {
     this.#signal = signal;
   }
 
-  /** What a run would make now; `merged` are the ids of duplicates that it would merge before, which are no sources then. */
-  async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistilling>> {
-    while (await paced(() => this.#lookOn())) this.#signal.throwIfAborted();
-    const planned: PlannedDistilling[] = [];
+  /**
+   * Returns the semantic memories that a run would create or refresh now.
+   *
+   * @param merged ids of duplicates that the run would merge first, so that they cannot be sources
+   */
+  async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistillation>> {
+    while (await paced(() => this.#examineNext())) this.#signal.throwIfAborted();
+    const planned: PlannedDistillation[] = [];
     for (let found = this.#next(); found; found = this.#next()) {
       this.#signal.throwIfAborted();
       const group = await this.#read(found);
       const duplicates = group.sources.filter(({ id }) => merged.has(id));
       group.sources = group.sources.filter(({ id }) => !merged.has(id));
-      if (waitsFor(found, duplicates) || !isDistillable(found, group)) continue;
+      if (needsOnly(found, duplicates) || !isDistillable(found, group)) continue;
       const distilled = await this.#parts.distiller.distil(group, this.#signal);
       if (!distilled) continue;
       const { content } = distilled;
@@ -79,23 +88,23 @@ export class Distilling {
     return { total: planned.length, items: planned };
   }
 
-  /** How many texts each distiller has made, and in place of which other, for what reason. */
+  /** The number of texts by distiller, and of texts by a fallback distiller with the reason. */
   get notes(): Record<string, unknown> {
-    const isMade = Object.keys(this.#madeBy).length > 0;
-    const isReplaced = Object.keys(this.#replacedDistiller).length > 0;
+    const hasDistilled = Object.keys(this.#countByDistiller).length > 0;
+    const hasReplaced = Object.keys(this.#replacementCounts).length > 0;
     return {
-      ...(isMade && { distilled_by: this.#madeBy }),
-      ...(isReplaced && { instead_of: this.#replacedDistiller }),
+      ...(hasDistilled && { distilled_by: this.#countByDistiller }),
+      ...(hasReplaced && { instead_of: this.#replacementCounts }),
     };
   }
 
-  /** Does the next part of the work: looks at some memories, or distils one group. */
+  /** Does the next part of the work: examines some memories, or distils one group. */
   async work(run: RunRef): Promise<StepResult> {
     const { storage } = this.#parts;
     if (this.#surveying) {
-      await this.#lookOn();
-      const alone = this.#survey.alone.splice(0);
-      if (alone.length > 0) await storage.dropCandidates(run, alone);
+      await this.#examineNext();
+      const ungroupable = this.#survey.ungroupable.splice(0);
+      if (ungroupable.length > 0) await storage.dropCandidates(run, ungroupable);
       return { count: 0, more: true };
     }
     const found = this.#next();
@@ -103,8 +112,8 @@ export class Distilling {
     return { count: Number(await this.#handle(run, found)), more: true };
   }
 
-  async #lookOn(): Promise<boolean> {
-    this.#surveying = await this.#survey.lookOn();
+  async #examineNext(): Promise<boolean> {
+    this.#surveying = await this.#survey.examineNext();
     if (!this.#surveying) {
       this.#groups = [...this.#survey.groups.values()].slice(0, MAX_DISTILLED).reverse();
       this.#startedAt = this.#parts.clock.now();
@@ -113,28 +122,28 @@ export class Distilling {
   }
 
   #next(): FoundGroup | undefined {
-    // Either way: a clock that was set back must not let a run go on for as long.
-    const isLate = Math.abs(this.#parts.clock.now() - this.#startedAt) >= DISTILLING_MS;
+    // The absolute difference also ends the run if the clock was set back.
+    const isLate = Math.abs(this.#parts.clock.now() - this.#startedAt) >= MAX_DISTILLING_MS;
     return isLate ? undefined : this.#groups.pop();
   }
 
-  /** Reads a group as it is now, without the sources that do not belong together. */
+  /** Reads the current state of a group, without the sources that do not belong together. */
   async #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
     const { namespace, promotedUntil, now } = this.#due;
     const request = { namespace, promotedUntil, now, ...(semantic !== undefined && { semantic }) };
     const group = await this.#parts.storage.readGroup({ ...request, joining });
     const { distiller, embedding } = this.#parts;
-    const use = { onlyEnglish: embedding?.onlyEnglish ?? false, quoted: distiller.quotes };
-    const agreeing = selectAgreeing(group.sources, use);
+    const options = { onlyEnglish: embedding?.onlyEnglish ?? false, quoted: distiller.quotes };
+    const agreeing = selectAgreeing(group.sources, options);
     if (agreeing.length === group.sources.length) return group;
-    // Whether a group is closed depends on its sources.
+    // `isClosed` depends on the sources, so the group is read again.
     if (semantic === undefined) {
       return this.#parts.storage.readGroup({ ...request, joining: agreeing.map(({ ordinal }) => ordinal) });
     }
     return { ...group, sources: agreeing.length > 0 ? agreeing : group.sources.slice(-1) };
   }
 
-  /** Distils one group; false where nothing came of it. */
+  /** Distils one group; returns false if no text was stored. */
   async #handle(run: RunRef, found: FoundGroup): Promise<boolean> {
     const group = await this.#read(found);
     if (!isDistillable(found, group)) {
@@ -146,81 +155,81 @@ export class Distilling {
       await this.#parts.storage.dropCandidates(run, found.candidates);
       return false;
     }
-    if (!(await this.#keep(run, found, group, distilled))) return false;
-    this.#note(distilled);
-    await this.#correct(run, group, distilled);
-    // Those that can be sources no more.
+    if (!(await this.#store(run, found, group, distilled))) return false;
+    this.#count(distilled);
+    await this.#supersede(run, group, distilled);
+    // Candidates that did not become sources are dropped too.
     await this.#parts.storage.dropCandidates(run, found.candidates);
     return true;
   }
 
-  #note({ by, replacedDistiller }: Distilled): void {
-    this.#madeBy[by] = (this.#madeBy[by] ?? 0) + 1;
+  #count({ by, replacedDistiller }: Distilled): void {
+    this.#countByDistiller[by] = (this.#countByDistiller[by] ?? 0) + 1;
     if (!replacedDistiller) return;
     const reason = `${replacedDistiller.name}: ${replacedDistiller.because}`;
-    this.#replacedDistiller[reason] = (this.#replacedDistiller[reason] ?? 0) + 1;
+    this.#replacementCounts[reason] = (this.#replacementCounts[reason] ?? 0) + 1;
   }
 
-  async #keep(run: RunRef, { semantic }: FoundGroup, group: ReadGroup, { content }: Distilled): Promise<boolean> {
+  async #store(run: RunRef, { semantic }: FoundGroup, group: ReadGroup, { content }: Distilled): Promise<boolean> {
     const { storage, ids, clock, embedding } = this.#parts;
     const sources = group.sources.map(({ ordinal, version }) => ({ ordinal, version }));
     const made = { content, sources, at: clock.now() };
-    const isKept =
+    const isStored =
       semantic === undefined
         ? (await storage.distil(run, { id: ids.next(), ...made })) !== undefined
         : await storage.refresh(run, { semantic, ...made });
-    if (isKept) embedding?.look();
-    return isKept;
+    if (isStored) embedding?.look();
+    return isStored;
   }
 
-  async #correct(run: RunRef, { sources }: ReadGroup, { corrections = [] }: Distilled): Promise<void> {
+  async #supersede(run: RunRef, { sources }: ReadGroup, { corrections = [] }: Distilled): Promise<void> {
     const byId = new Map(sources.map((source) => [source.id, source]));
     for (const { corrected, by } of corrections) {
-      const [wrong, right] = [byId.get(corrected), byId.get(by)];
-      if (wrong && right) await this.#parts.storage.correct(run, { corrected: wrong, by: right });
+      const [superseded, newer] = [byId.get(corrected), byId.get(by)];
+      if (superseded && newer) await this.#parts.storage.correct(run, { corrected: superseded, by: newer });
     }
   }
 }
 
-/** Whether a group is looked at for these memories alone. */
-function waitsFor({ candidates }: FoundGroup, memories: readonly SeenMemory[]): boolean {
+/** Whether all candidates of a group are among the given memories. */
+function needsOnly({ candidates }: FoundGroup, memories: readonly MemoryVersion[]): boolean {
   const ordinals = new Set(memories.map(({ ordinal }) => ordinal));
   return candidates.every(({ ordinal }) => ordinals.has(ordinal));
 }
 
-// A semantic memory stays until its last source is gone; making one takes several.
+// A semantic memory exists until its last source is gone. A new one needs several sources.
 function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGroup): boolean {
-  return !isClosed && sources.length >= (semantic === undefined ? GROUP_LIMITS.leastSources : 1);
+  return !isClosed && sources.length >= (semantic === undefined ? GROUP_LIMITS.minSources : 1);
 }
 
-/** Candidates that are grouped at once: enough for whole groups, few enough to be done in some milliseconds. */
-const GROUPED_AT_ONCE = 64;
+/** Batch size for grouping: enough for whole groups, few enough to take some milliseconds. */
+const GROUPING_BATCH_SIZE = 64;
 
 /** Memories that belong together. */
 interface FoundGroup {
-  /** The semantic memory that was made of some of them before. */
+  /** The semantic memory that has been distilled from some of them. */
   semantic?: number;
-  /** Those that are not among its sources yet. */
+  /** Memories that are not yet among its sources. */
   joining: number[];
-  /** Those that waited to be looked at. */
-  candidates: SeenMemory[];
+  /** Memories of the group that were queued for distilling. */
+  candidates: MemoryVersion[];
 }
 
-/** Groups the memories that wait for it, some at a time. It changes nothing; what it has found counts as done later. */
+/** Groups the queued memories in batches. It changes nothing in storage. */
 class Survey {
-  /** Memories that belong to no group now. */
-  readonly alone: SeenMemory[] = [];
+  /** Memories without a group. */
+  readonly ungroupable: MemoryVersion[] = [];
   readonly #storage: Storage;
   readonly #due: Due;
-  /** Groups to distil, in the order in which they were found, by their semantic memory or a number below 0. */
+  /** Groups to distil in the order of discovery, by their semantic memory, or by a negative number for a new group. */
   readonly groups = new Map<number, FoundGroup>();
   readonly #sizes = new Map<number, number>();
-  /** What stands for the group that a memory has joined. */
+  /** Key in `groups` of the group that a memory has joined. */
   readonly #joined = new Map<number, number>();
-  /** Those that were read, and are not grouped yet. */
+  /** Memories that were read and are not grouped yet. */
   readonly #ungrouped: DistilCandidate[] = [];
   #background: number | undefined;
-  #looked = 0;
+  #examined = 0;
   #after = 0;
 
   constructor(storage: Storage, due: Due) {
@@ -228,28 +237,28 @@ class Survey {
     this.#due = due;
   }
 
-  /** Looks at the next few; false where no more are to be looked at. */
-  async lookOn(): Promise<boolean> {
+  /** Examines the next batch; returns false after the last one. */
+  async examineNext(): Promise<boolean> {
     const { namespace } = this.#due;
     this.#background ??= await this.#storage.backgroundCosine(namespace);
     const limit = this.#storage.candidatesAtOnce;
     const { candidates, next } = await this.#storage.distilCandidates({ ...this.#due, after: this.#after, limit });
     this.#ungrouped.push(...candidates);
-    this.#looked += candidates.length;
+    this.#examined += candidates.length;
     this.#after = next ?? 0;
-    const more = next !== undefined && this.#looked < MAX_LOOKED_AT;
-    if (!more || this.#ungrouped.length >= GROUPED_AT_ONCE) this.#group(this.#ungrouped.splice(0));
+    const more = next !== undefined && this.#examined < MAX_EXAMINED;
+    if (!more || this.#ungrouped.length >= GROUPING_BATCH_SIZE) this.#group(this.#ungrouped.splice(0));
     return more;
   }
 
   #group(candidates: readonly DistilCandidate[]): void {
-    const { made, grown } = groupMemories(candidates, this.#before(candidates));
+    const { made, grown } = groupMemories(candidates, this.#getGroupsBefore(candidates));
     for (const joining of made) this.#join(joining, -1 - this.groups.size);
     for (const { semantic, joining } of grown) this.#join(joining, semantic);
     for (const { ordinal, version, group } of candidates) {
       const number = this.#joined.get(ordinal) ?? group?.semantic;
-      const waited = number === undefined ? this.alone : this.#getGroup(number).candidates;
-      waited.push({ ordinal, version });
+      const members = number === undefined ? this.ungroupable : this.#getGroup(number).candidates;
+      members.push({ ordinal, version });
     }
   }
 
@@ -267,8 +276,8 @@ class Survey {
     return group;
   }
 
-  /** The groups of candidates and their neighbours, those found before included. */
-  #before(candidates: readonly DistilCandidate[]): GroupsBefore {
+  /** Returns the groups of the candidates and of their neighbors, including the groups of this run. */
+  #getGroupsBefore(candidates: readonly DistilCandidate[]): GroupsBefore {
     const semanticBySource = new Map<number, number>();
     const groupSizes = new Map<number, number>();
     for (const { ordinal, group } of candidates.flatMap((candidate) => [candidate, ...candidate.neighbours])) {

@@ -1,26 +1,26 @@
-import { rankedOrdinals } from '../core/ranking/rank.ts';
+import { rankOrdinals } from '../core/ranking/rank.ts';
 import type { Ranked } from '../ports/ranking.ts';
 import type { RecalledMemory } from '../ports/storage-memories.ts';
-import type { Answer, Answered, AnswerRequest, Signals } from '../ports/storage-search.ts';
+import type { Answer, Answered, RankedSearchRequest, Signals } from '../ports/storage-search.ts';
 
-/** The best of what a search found, to be read. */
-interface BestFound {
+/** The best results of a search, whose texts are not read yet. */
+interface RankedResults {
   ordinals: number[];
-  /** To be called when they have been read, which is the last stage. */
+  /** Builds the answer from the texts that were read. Ends the measurement of the last stage. */
   toAnswer(read: { memories: RecalledMemory[]; truncated: boolean }): Answer;
 }
 
 /**
- * Ranks what a search found, where it was found: to tell it all to another thread would take as long as to rank it, and so
- * evidence goes there only where it is asked for.
+ * Ranks the results of a search in the search thread. Copying all signals to another thread would take as long as
+ * ranking them, so evidence is returned only if the request asks for it.
  */
 export function rankFound(
   signals: Signals,
-  { ranking, explain }: Pick<AnswerRequest, 'ranking' | 'explain'>,
-): BestFound {
+  { ranking, explain }: Pick<RankedSearchRequest, 'ranking' | 'explain'>,
+): RankedResults {
   const { words, vectors, fuse } = signals.stagesMs;
   const foundAt = performance.now();
-  const ranked = rankedOrdinals(signals, ranking);
+  const ranked = rankOrdinals(signals, ranking);
   const rankedAt = performance.now();
   const toAnswered = (memory: RecalledMemory): Answered => {
     const found = ranked.get(memory.ordinal) as Ranked;

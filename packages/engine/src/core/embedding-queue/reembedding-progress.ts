@@ -1,18 +1,18 @@
 import type { Telemetry } from '../../ports/runtime.ts';
 
-/** Records of progress between the first and the last one, at most. */
-const RECORDS = 10;
+/** Maximum progress reports between the first and the last report. */
+const MAX_REPORTS = 10;
 
-/** Tells of memories that are embedded anew, since the model or the layout of vectors has changed: that it begins, how far it is, and its end. */
-export class Reembedding {
+/** Reports start, progress and end of re-embedding after a change of the model or of the vector layout. */
+export class ReembeddingProgress {
   readonly #telemetry: Telemetry;
   readonly #model: string;
   readonly #total: number;
   readonly #startedAt = performance.now();
   #embedded = 0;
-  #told = 0;
+  #reported = 0;
 
-  /** @param total memories that had vectors */
+  /** @param total number of memories that had vectors */
   constructor(telemetry: Telemetry, model: string, total: number) {
     this.#telemetry = telemetry;
     this.#model = model;
@@ -20,16 +20,16 @@ export class Reembedding {
     this.#report('reembedding_started', { memories: total });
   }
 
-  /** So many more memories have their vectors. */
+  /** Adds newly embedded memories, and reports each tenth of the total. */
   advance(memories: number): void {
     this.#embedded += memories;
-    const reached = Math.floor((this.#embedded / this.#total) * RECORDS);
-    if (reached <= this.#told || reached >= RECORDS) return;
-    this.#told = reached;
+    const reached = Math.floor((this.#embedded / this.#total) * MAX_REPORTS);
+    if (reached <= this.#reported || reached >= MAX_REPORTS) return;
+    this.#reported = reached;
     this.#report('reembedding_advanced', { ...this.#facts(), memories: this.#total });
   }
 
-  /** None is left: embedded here, by another process, or forgotten meanwhile. */
+  /** Reports the end: all memories are embedded, here or by another process, or forgotten. */
   end(): void {
     this.#report('reembedding_completed', this.#facts());
   }

@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import type { TelemetryEvent } from '../../ports/runtime.ts';
-import { indexTask, purgeTask, shrinkTask } from './purging.ts';
+import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
 import type { PurgeStep } from './write-thread.ts';
 
-describe('purging', () => {
-  it('goes on from step to step to the end of the file, and anew after a failure', async () => {
+describe('purgeTask', () => {
+  it('continues step by step to the end of the file, and starts over after a failure', async () => {
     const steps: (PurgeStep | undefined)[] = [];
     const purge = purgeTask({
       async step(step) {
         steps.push(step);
         if (steps.length === 2) throw new Error('the disk has failed');
-        return steps.length < 5 ? { fromPage: steps.length * 100, asked: '1' } : 'done';
+        return steps.length < 5 ? { fromPage: steps.length * 100, requestId: '1' } : 'done';
       },
     });
     expect(await purge.request()).toBe(false);
     expect(await purge.request('now')).toBe(true);
-    const [first, third, fourth] = [1, 3, 4].map((at) => ({ fromPage: at * 100, asked: '1' }));
+    const [first, third, fourth] = [1, 3, 4].map((at) => ({ fromPage: at * 100, requestId: '1' }));
     expect(steps).toEqual([undefined, first, undefined, third, fourth]);
   });
 
-  it('says once that it fails, however often it does, and that it is done at last', async () => {
-    const told: TelemetryEvent[] = [];
+  it('reports the first of consecutive failures, and the recovery', async () => {
+    const events: TelemetryEvent[] = [];
     let tries = 0;
     const done = new Promise<void>((onDone) => {
       const purge = purgeTask({
@@ -30,23 +30,23 @@ describe('purging', () => {
           return 'done';
         },
         onDone,
-        telemetry: { report: (event) => told.push(event) },
+        telemetry: { report: (event) => events.push(event) },
       });
       void purge.request();
     });
     await done;
     await expect
-      .poll(() => told)
+      .poll(() => events)
       .toMatchObject([
         { level: 'error', component: 'storage', event: 'purge_failed' },
         { level: 'info', component: 'storage', event: 'purge_recovered' },
       ]);
-    expect(String(told[0]?.error)).toContain('failed 1 times');
+    expect(String(events[0]?.error)).toContain('failed 1 times');
   });
 });
 
-describe('shrinking', () => {
-  it('begins once, goes on when the reader in its way has gone, and begins again when it is asked for later', async () => {
+describe('shrinkTask', () => {
+  it('continues after a blocking reader has gone, and starts over on a later request', async () => {
     const begun: boolean[] = [];
     const shrink = shrinkTask(async (step) => {
       begun.push(step);
@@ -58,7 +58,7 @@ describe('shrinking', () => {
     expect(begun.at(-1)).toBe(false);
   });
 
-  it('leaves a step that fails to the next request', async () => {
+  it('does not retry a failed step before the next request', async () => {
     let steps = 0;
     const shrink = shrinkTask(async () => {
       steps++;
@@ -70,30 +70,30 @@ describe('shrinking', () => {
   });
 });
 
-describe('what keeps the index near the file', () => {
-  const searcher = (follow: () => Promise<boolean>) => ({
+describe('indexTask', () => {
+  const createSearcher = (follow: () => Promise<boolean>) => ({
     call: async <T>() => (await follow()) as T,
     close: async () => {},
     stop: async () => {},
   });
 
-  it('goes on until the index is there', async () => {
-    let looks = 0;
-    expect(await indexTask(searcher(async () => ++looks > 50)).request()).toBe(true);
-    expect(looks).toBe(51);
+  it('repeats until the index is up to date', async () => {
+    let calls = 0;
+    expect(await indexTask(createSearcher(async () => ++calls > 50)).request()).toBe(true);
+    expect(calls).toBe(51);
   });
 
-  it('leaves what fails to the next search, and looks again after the next write', async () => {
-    let looks = 0;
+  it('does not retry after a failure before the next request', async () => {
+    let calls = 0;
     const index = indexTask(
-      searcher(async () => {
-        looks++;
+      createSearcher(async () => {
+        calls++;
         throw new Error('the file cannot be read');
       }),
     );
     for (const expected of [1, 2]) {
       expect(await index.request()).toBe(false);
-      expect(looks).toBe(expected);
+      expect(calls).toBe(expected);
     }
   });
 });

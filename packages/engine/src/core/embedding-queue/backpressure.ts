@@ -1,0 +1,33 @@
+/** Maximum pause as a multiple of the working time, so that at least a quarter of the time is left for the work. */
+const PAUSE_FACTOR = 3;
+
+/** Maximum length of one pause in ms. */
+const MAX_PAUSE_MS = 1000;
+
+/** Pauses background work while prioritized work runs. */
+export class Backpressure {
+  #activeCount = 0;
+  #resume: () => void = () => {};
+
+  /** Tracks prioritized work; pauses last until it ends. */
+  track(work: Promise<unknown>): void {
+    this.#activeCount++;
+    const onEnd = () => {
+      this.#activeCount--;
+      if (this.#activeCount === 0) this.#resume();
+    };
+    work.then(onEnd, onEnd);
+  }
+
+  /** Resolves when no prioritized work is active, at the latest after three times `workedMs` or one second. */
+  async pause(workedMs: number): Promise<void> {
+    if (this.#activeCount === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.min(PAUSE_FACTOR * workedMs, MAX_PAUSE_MS));
+      this.#resume = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

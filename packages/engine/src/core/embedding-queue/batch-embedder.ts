@@ -1,0 +1,120 @@
+import { type Embedder, EmbedderUnavailable, type Embedding } from '../../ports/embedder.ts';
+import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
+
+/**
+ * Maximum memories per batch, and approximate maximum characters. Batches of re-embedded memories are smaller, since a
+ * caller that arrives meanwhile waits for the current batch.
+ */
+export const BATCH = { limit: 32, maxChars: 16_384, maxReembeddingChars: 2048 };
+
+/** Several batches at once, used while the backlog is so large that no caller waits for it. */
+const BACKLOG_BATCH: EmbeddingBatch = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
+
+const NEWEST_BATCH: EmbeddingBatch = { ...BATCH, newest: true };
+
+/** One in this many batches takes the newest memories. */
+const NEWEST_EVERY = 5;
+
+/**
+ * Returns the next batch of a large backlog: usually the oldest memories, and now and then the newest. New memories of
+ * any namespace then soon have vectors, even if a long history takes hours.
+ *
+ * @param count number of batches taken before
+ */
+export function getBacklogBatch(count: number): EmbeddingBatch {
+  return count % NEWEST_EVERY === NEWEST_EVERY - 1 ? NEWEST_BATCH : BACKLOG_BATCH;
+}
+
+/** Splits memories into batches, in their order. */
+export function* splitIntoBatches(memories: readonly PendingEmbedding[]): Iterable<PendingEmbedding[]> {
+  let batch: PendingEmbedding[] = [];
+  let chars = 0;
+  for (const memory of memories) {
+    const isFull = batch.length === BATCH.limit || chars + memory.content.length > BATCH.maxChars;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      [batch, chars] = [[], 0];
+    }
+    batch.push(memory);
+    chars += memory.content.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Maximum attempts for a whole batch while the model works for other texts. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * A text that every model can embed. It distinguishes a text that cannot be embedded from a model that does not work.
+ */
+const PROBE = 'memory';
+
+/** Embeds a test text; rejects if the model does not work. */
+export async function probe(embedder: Embedder): Promise<void> {
+  await embedder.embed([PROBE], 'memory');
+}
+
+/** Computes the vectors of batches of memories. */
+export class BatchEmbedder {
+  readonly #onTextFailure: (error: unknown) => void;
+  readonly #closing: AbortSignal;
+  /** Consecutive failures of a batch while the model works. */
+  #failures = 0;
+  #tookMs = 0;
+
+  /**
+   * @param onTextFailure called with the error of a text that gets no vectors
+   * @param closing once it is aborted, failures are not blamed on texts
+   */
+  constructor(onTextFailure: (error: unknown) => void, closing: AbortSignal) {
+    this.#onTextFailure = onTextFailure;
+    this.#closing = closing;
+  }
+
+  /** Duration of the last batch in ms. */
+  get tookMs(): number {
+    return this.#tookMs;
+  }
+
+  /**
+   * Returns the vectors of each memory, an empty list for a text that cannot be embedded. Rejects if the model does not
+   * work.
+   */
+  async getVectors(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    const startedAt = performance.now();
+    const vectors = await this.#embedTogether(embedder, memories);
+    this.#failures = 0;
+    this.#tookMs = performance.now() - startedAt;
+    return vectors;
+  }
+
+  async #embedTogether(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    try {
+      const contents = memories.map((memory) => memory.content);
+      const embeddings = await embedder.embed(contents, 'memory');
+      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, ...(embeddings[i] as Embedding) }));
+    } catch (error) {
+      if (this.#closing.aborted) throw error;
+      // A remote model is unavailable now and then. If a batch fails each time the model is back, one of its texts is
+      // the cause.
+      if (error instanceof EmbedderUnavailable && ++this.#failures < MAX_ATTEMPTS) throw error;
+      return await this.#embedOneByOne(embedder, memories);
+    }
+  }
+
+  // A text that cannot be embedded must not block the others. It is reported, and recall finds it by its words only.
+  async #embedOneByOne(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    const embedded: MemoryVectors[] = [];
+    for (const { ordinal, revision, content } of memories) {
+      try {
+        const [embedding] = await embedder.embed([content], 'memory');
+        embedded.push({ ordinal, revision, ...(embedding as Embedding) });
+      } catch (error) {
+        await probe(embedder);
+        embedded.push({ ordinal, revision, vectors: [] });
+        this.#onTextFailure(error);
+      }
+    }
+    return embedded;
+  }
+}

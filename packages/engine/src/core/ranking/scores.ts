@@ -1,0 +1,204 @@
+import type { Evidence } from '../../ports/ranking.ts';
+import { NO_ROW, type Signals } from '../../ports/storage-search.ts';
+import { WEIGHTS } from './weights.ts';
+
+/** The evidence of rows, in columns. */
+export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
+
+/** The names of all evidence. */
+export const EVIDENCE = Object.keys(WEIGHTS.evidence) as (keyof Evidence)[];
+
+/**
+ * Creates empty columns for a number of rows. All columns share one buffer, since allocating a buffer takes longer than
+ * filling it.
+ */
+export function createColumns(rows: number): EvidenceColumns {
+  const { buffer } = new Float64Array(rows * EVIDENCE.length);
+  const columns: Partial<EvidenceColumns> = {};
+  EVIDENCE.forEach((name, i) => {
+    columns[name] = new Float64Array(buffer, i * rows * Float64Array.BYTES_PER_ELEMENT, rows);
+  });
+  return columns as EvidenceColumns;
+}
+
+/** Returns the weighted sum of the evidence of each row. */
+export function getSums(evidence: EvidenceColumns): Float64Array {
+  const sums = new Float64Array(evidence.words.length);
+  for (const name of EVIDENCE) {
+    const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
+    for (let row = 0; row < sums.length; row += 1) sums[row] = (sums[row] as number) + weight * (values[row] as number);
+  }
+  return sums;
+}
+
+/**
+ * Returns the score of each row, from 0 to 1: the logistic function of the weighted sum of its evidence, calibrated so
+ * that a memory of score .5 is as likely relevant as not.
+ */
+export function getScores(evidence: EvidenceColumns): Float64Array {
+  const { even, slope } = WEIGHTS.calibration;
+  return getSums(evidence).map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
+}
+
+/**
+ * Returns 1 for each admitted row whose text a better row has too, else 0. Of rows with equal texts, the best counts as
+ * the original; of equally good ones, the newest. A row of the pool never repeats a row of the tail, and no row repeats
+ * a semantic memory with admitted sources, so that neither changes the scores of other rows.
+ *
+ * @param sums weighted sums of all other evidence that differs between rows
+ */
+export function getRepeats(sums: Float64Array, signals: Signals, distilled: ReadonlySet<number>): Float64Array {
+  const { texts, pool } = signals;
+  const originals = findOriginals(sums, signals, distilled);
+  const repeats = new Float64Array(texts.length);
+  for (let row = 0; row < texts.length; row += 1) {
+    const best = originals.get(texts[row] as number) ?? row;
+    if (best !== row && (best < pool || row >= pool)) repeats[row] = 1;
+  }
+  return repeats;
+}
+
+/** Returns the original row of each text: rows of the pool before those of the tail, then the best, then the newest. */
+function findOriginals(
+  sums: Float64Array,
+  { texts, ordinals, pool }: Signals,
+  distilled: ReadonlySet<number>,
+): Map<number, number> {
+  const originals = new Map<number, number>();
+  for (let row = 0; row < texts.length; row += 1) {
+    if (distilled.has(row)) continue;
+    const other = originals.get(texts[row] as number);
+    if (other === undefined) originals.set(texts[row] as number, row);
+    // Rows of the pool come first, and a row of the tail never replaces one of them.
+    else if ((row < pool || other >= pool) && isBetter(row, other)) originals.set(texts[row] as number, row);
+  }
+  return originals;
+
+  function isBetter(row: number, other: number): boolean {
+    const [sum, otherSum] = [sums[row] as number, sums[other] as number];
+    return sum === otherSum ? (ordinals[row] as number) > (ordinals[other] as number) : sum > otherSum;
+  }
+}
+
+/**
+ * Returns the weighted sum of the evidence of the found row at the rank in `WEIGHTS.crowd`, or a minimum. Semantic
+ * memories with admitted sources are excluded, so that they do not change scores. So are the neighbors in the pool,
+ * since a longer answer may have more evidence for them.
+ *
+ * @param sums weighted sums of all other evidence except repeats
+ */
+export function getCrowd(
+  sums: Float64Array,
+  repeats: Float64Array,
+  { found }: Signals,
+  distilled: ReadonlySet<number>,
+): number {
+  const { rank, least } = WEIGHTS.crowd;
+  const best = sums
+    .subarray(0, found)
+    .map((sum, row) => sum + WEIGHTS.evidence.repeat * (repeats[row] as number))
+    .filter((_, row) => !distilled.has(row))
+    .sort();
+  return Math.max(least, best.at(-rank) ?? least);
+}
+
+/** The order of rows, in columns. */
+interface ScoreOrder {
+  scores: Float64Array;
+  /** Minimum number of rows above each row. Of equal scores, the row with fewer ranks first. */
+  above: Uint32Array;
+  /** The row whose score each row has: the row itself, or a row that it must not rank above or below. */
+  scoreRows: Int32Array;
+}
+
+/** Creates an order in which each row has its own score. */
+export function createScoreOrder(scores: Float64Array): ScoreOrder {
+  return {
+    scores,
+    above: new Uint32Array(scores.length),
+    scoreRows: new Int32Array(scores.length).map((_, row) => row),
+  };
+}
+
+/** Raises a row to the score of another if that is higher. */
+function raiseTo({ scores, scoreRows }: ScoreOrder, row: number, other: number): void {
+  if ((scores[other] as number) > (scores[row] as number)) copyScore({ scores, scoreRows }, row, other);
+}
+
+/** Lowers a row to the score of another if that is lower. */
+function lowerTo({ scores, scoreRows }: ScoreOrder, row: number, other: number): void {
+  if ((scores[other] as number) < (scores[row] as number)) copyScore({ scores, scoreRows }, row, other);
+}
+
+function copyScore({ scores, scoreRows }: Pick<ScoreOrder, 'scores' | 'scoreRows'>, row: number, other: number): void {
+  scores[row] = scores[other] as number;
+  scoreRows[row] = scoreRows[other] as number;
+}
+
+/**
+ * Ranks each semantic memory below all of its admitted sources, in place. Its score is limited to the lowest of theirs,
+ * and the sources count as above it, so that it never takes the place of a source.
+ */
+export function placeBelowSources(scoreOrder: ScoreOrder, { distilledInto }: Signals): void {
+  const { above } = scoreOrder;
+  for (let source = 0; source < above.length; source += 1) {
+    const semantic = distilledInto[source] as number;
+    if (semantic === NO_ROW) continue;
+    lowerTo(scoreOrder, semantic, source);
+    above[semantic] = Math.max(above[semantic] as number, (above[source] as number) + 1);
+  }
+}
+
+/** Returns the rows of semantic memories with at least one admitted source. */
+export function getDistilledRows({ distilledInto }: Signals): ReadonlySet<number> {
+  const distilled = new Set<number>();
+  for (const semantic of distilledInto) if (semantic !== NO_ROW) distilled.add(semantic);
+  return distilled;
+}
+
+/**
+ * Ranks each row below its successor, the memory that supersedes it, in place. A successor gets the higher of both
+ * scores, along whole chains, and counts as above. Rows of the tail do not raise their successors and are lowered
+ * instead, so that a longer answer does not change scores of the pool. The same applies to semantic memories with
+ * admitted sources, which could otherwise raise a successor above these sources. Circular successors, which should not
+ * exist, are ignored.
+ */
+export function placeBelowSuccessors(scoreOrder: ScoreOrder, signals: Signals): void {
+  const { pool, supersededBy } = signals;
+  const { above } = scoreOrder;
+  const distilled = getDistilledRows(signals);
+  const successors = getAdmittedSuccessors(above.length, supersededBy);
+  const order = sortBySuccession(successors);
+  for (const row of order) {
+    const successor = successors[row] as number;
+    if (successor !== NO_ROW && row < pool && !distilled.has(row)) raiseTo(scoreOrder, successor, row);
+  }
+  for (const row of order.reverse()) {
+    const successor = successors[row] as number;
+    if (successor === NO_ROW) continue;
+    lowerTo(scoreOrder, row, successor);
+    above[row] = (above[successor] as number) + 1;
+  }
+}
+
+function getAdmittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {
+  return supersededBy.slice(0, admitted).map((successor) => (successor < admitted ? successor : NO_ROW));
+}
+
+/** Returns the rows outside circles, each before its successor (Kahn's topological sort). */
+function sortBySuccession(successors: Int32Array): number[] {
+  const predecessors = new Uint32Array(successors.length);
+  for (const successor of successors) {
+    if (successor !== NO_ROW) predecessors[successor] = (predecessors[successor] as number) + 1;
+  }
+  const order: number[] = [];
+  for (let row = 0; row < successors.length; row += 1) if (predecessors[row] === 0) order.push(row);
+  for (const row of order) {
+    const successor = successors[row] as number;
+    if (successor === NO_ROW) continue;
+    const left = (predecessors[successor] as number) - 1;
+    predecessors[successor] = left;
+    if (left === 0) order.push(successor);
+  }
+  return order;
+}

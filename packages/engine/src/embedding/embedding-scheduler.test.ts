@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MemoryError } from '@memoryd/contract';
+import { takePart } from '@memoryd/minilm/parts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EmbedPurpose } from '../ports/embedder.ts';
+import { CALL_LIMITS, EmbeddingScheduler } from './embedding-scheduler.ts';
+import type { EmbedParts } from './thread.ts';
+
+const BROKEN = 'a text that breaks the model';
+const LONG = 'The harbour master wrote down each ship that came in. '.repeat(100);
+const TEXTS_TOGETHER = 16;
+/** Maximum words of a part. */
+const PART_WORDS = 254;
+
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Returns the length of each word, which stands for a token. */
+const tokenize = (text: string) => (text.match(/\S+/g) ?? []).map(({ length }) => length);
+
+describe('EmbeddingScheduler', () => {
+  let steps: string[][];
+  let running: Record<EmbedPurpose, number>;
+  let scheduler: EmbeddingScheduler;
+
+  /** A model that records its texts, fails at one of them, and checks that there is one call of a purpose at a time. */
+  const embedParts: EmbedParts = async (windows, purpose) => {
+    steps.push([...windows]);
+    running[purpose]++;
+    try {
+      expect(running[purpose]).toBe(1);
+      if (windows.includes(BROKEN)) throw new Error('broken');
+      await delay(5);
+      return windows.map((window) => {
+        const { ids, length } = takePart(window, tokenize, PART_WORDS);
+        return { vector: Float32Array.of(1, 0), length, tokens: ids.length };
+      });
+    } finally {
+      running[purpose]--;
+    }
+  };
+
+  beforeEach(() => {
+    steps = [];
+    running = { query: 0, memory: 0 };
+    scheduler = new EmbeddingScheduler(embedParts, TEXTS_TOGETHER);
+  });
+
+  it('embeds queries together that arrived during a step', async () => {
+    const calls = [scheduler.embed(['first'], 'query')];
+    for (const query of ['second', 'third', 'last']) {
+      await Promise.resolve();
+      calls.push(scheduler.embed([query], 'query'));
+    }
+    await Promise.all(calls);
+    expect(steps).toEqual([['first'], ['second', 'third', 'last']]);
+  });
+
+  it('limits the texts and characters of a step', async () => {
+    await scheduler.embed(Array(40).fill('short'), 'memory');
+    expect(steps.map(({ length }) => length)).toEqual([16, 16, 8]);
+    await scheduler.embed(Array(6).fill('word '.repeat(200)), 'memory');
+    expect(steps.slice(3).map(({ length }) => length)).toEqual([4, 2]);
+    await Promise.all(Array.from({ length: 8 }, () => scheduler.embed(['what '.repeat(30)], 'query')));
+    expect(steps.slice(5).map(({ length }) => length)).toEqual([3, 3, 2]);
+  });
+
+  it('embeds one text per step if textsTogether is 1', async () => {
+    await new EmbeddingScheduler(embedParts, 1).embed(['one', 'two'], 'memory');
+    expect(steps).toEqual([['one'], ['two']]);
+  });
+
+  it('takes texts of calls in turn, whatever their lengths', async () => {
+    const calls = [scheduler.embed(Array(8).fill(LONG), 'memory'), scheduler.embed(['short'], 'memory')];
+    await Promise.all(calls);
+    expect(steps.findIndex((windows) => windows.includes('short'))).toBe(1);
+  });
+
+  it('resolves a text of one part before an earlier longer one', async () => {
+    const resolved: string[] = [];
+    const long = scheduler.embed([LONG.repeat(2)], 'memory').then(() => resolved.push('long'));
+    const short = scheduler.embed([LONG.slice(0, 200)], 'memory').then(() => resolved.push('short'));
+    await Promise.all([long, short]);
+    expect(resolved).toEqual(['short', 'long']);
+    expect(steps.findIndex((windows) => windows.includes(LONG.slice(0, 200)))).toBe(1);
+  });
+
+  it('rejects only the call whose text the model fails at, and stops embedding it', async () => {
+    const calls = [['before'], [BROKEN, ...Array(30).fill('orphan')], ['behind']];
+    const outcomes = await Promise.allSettled(calls.map((texts) => scheduler.embed(texts, 'memory')));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(steps).toHaveLength(4);
+    await scheduler.embed(['next'], 'memory');
+    expect(steps.slice(4)).toEqual([['next']]);
+  });
+
+  it('rejects calls beyond the limit until others are done', async () => {
+    const calls = Array.from({ length: CALL_LIMITS.memory }, () => scheduler.embed(['text'], 'memory'));
+    await expect(scheduler.embed(['one too many'], 'memory')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    } satisfies Partial<MemoryError>);
+    await Promise.all(calls);
+    expect(await scheduler.embed(['now'], 'memory')).toHaveLength(1);
+  });
+
+  it('rejects waiting and running calls on close and waits for the model', async () => {
+    const calls = [...Array(8).fill(LONG), 'short'].map((text) => scheduler.embed([text], 'memory'));
+    const outcomes = Promise.allSettled(calls);
+    await nextTick();
+    expect(running.memory).toBe(1);
+    await scheduler.close();
+    expect(running.memory).toBe(0);
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
+    await expect(scheduler.embed(['later'], 'query')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await nextTick();
+    expect(steps).toHaveLength(1);
+  });
+
+  it('does not retry calls one by one after close', async () => {
+    const calls = ['one', BROKEN, 'two'].map((text) => scheduler.embed([text], 'memory'));
+    const outcomes = Promise.allSettled(calls);
+    await Promise.resolve();
+    await scheduler.close();
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
+    expect(steps.length).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,268 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import { type EmbeddedPart, getWindow, STATE_SIZE, WINDOW_LENGTH } from '@memoryd/minilm/parts';
+import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
+import type { EmbedParts, Thread } from './thread.ts';
+
+/**
+ * Maximum characters of a step's texts, unless it has a single text. All texts of a step finish together. A step of
+ * queries takes only as many as gain from batching, which long ones do not; no caller waits for a single memory.
+ */
+const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
+
+/** A call to `embed`. It is queued while it has texts that are in no step. */
+interface Call {
+  purpose: EmbedPurpose;
+  texts: Text[];
+  /** Result of each finished text. */
+  embeddings: Embedding[];
+  /** Number of unfinished texts. */
+  pending: number;
+  resolve(embeddings: Embedding[]): void;
+  reject(error: unknown): void;
+}
+
+/** A text of a call. `parts` holds the embedded parts, which end at `from`. */
+interface Text {
+  call: Call;
+  index: number;
+  content: string;
+  parts: EmbeddedPart[];
+  from: number;
+}
+
+/** The queued calls of one purpose and the running step. */
+interface PurposeQueue {
+  calls: Call[];
+  step: Promise<void> | undefined;
+}
+
+/**
+ * A fair scheduler in front of a model, with one queue for queries and one for memories. The model runs queries first,
+ * so that a query waits for at most one run of memory parts. Each step embeds several texts, since a model may batch
+ * them faster than one after another. Calls take turns text by text, and texts part by part, so neither a long text nor
+ * a call with many texts delays the others.
+ */
+export class EmbeddingScheduler {
+  readonly #embedParts: EmbedParts;
+  readonly #textsTogether: number;
+  readonly #limit = new CallLimit();
+  readonly #queues: Record<EmbedPurpose, PurposeQueue> = { query: createQueue(), memory: createQueue() };
+  #closed = false;
+
+  /** @param textsTogether maximum texts of a step */
+  constructor(embedParts: EmbedParts, textsTogether: number) {
+    this.#embedParts = embedParts;
+    this.#textsTogether = textsTogether;
+  }
+
+  /** Throws UNAVAILABLE if the queue is full or the scheduler is closed, and errors of the model. */
+  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
+    if (this.#closed) throw closedError();
+    return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#enqueue(texts, purpose)));
+  }
+
+  /** Rejects all calls and resolves when the model is idle. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const queues = Object.values(this.#queues);
+    for (const { calls } of queues) for (const call of [...calls]) this.#fail(call, closedError());
+    await Promise.all(queues.map(({ step }) => step));
+  }
+
+  #enqueue(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
+    const queue = this.#queues[purpose];
+    return new Promise((resolve, reject) => {
+      queue.calls.push(createCall(texts, purpose, resolve, reject));
+      // Deferred, so that calls made in the same tick are batched.
+      queueMicrotask(() => this.#runNextStep(queue));
+    });
+  }
+
+  #runNextStep(queue: PurposeQueue): void {
+    if (queue.step || queue.calls.length === 0) return;
+    queue.step = this.#runStep(takeStep(queue.calls, this.#textsTogether)).then(() => {
+      queue.step = undefined;
+      this.#runNextStep(queue);
+    });
+  }
+
+  async #runStep(texts: readonly Text[]): Promise<void> {
+    try {
+      if (this.#closed) throw closedError();
+      const { purpose } = (texts[0] as Text).call;
+      const windows = texts.map(({ content, from }) => getWindow(content, from));
+      const parts = await this.#embedParts(windows, purpose);
+      if (this.#closed) throw closedError();
+      for (const [i, text] of texts.entries()) this.#finishPart(text, parts[i] as EmbeddedPart);
+    } catch (error) {
+      await this.#retry(texts, error);
+    }
+  }
+
+  // Retries each call separately, since only one call's text may have caused the failure.
+  async #retry(texts: readonly Text[], error: unknown): Promise<void> {
+    const calls = [...new Set(texts.map(({ call }) => call))];
+    const alone = calls.length === 1 || this.#closed;
+    for (const call of calls) {
+      if (alone) this.#fail(call, this.#closed ? closedError() : error);
+      else await this.#runStep(texts.filter((text) => text.call === call));
+    }
+  }
+
+  #finishPart(text: Text, part: EmbeddedPart): void {
+    const { call, content } = text;
+    text.from += part.length;
+    const done = text.from >= content.length || (call.purpose === 'query' && text.parts.length + 1 === MAX_QUERY_PARTS);
+    // A part of white space or of unknown characters has no tokens and gets no vector.
+    if (part.tokens > 0) text.parts.push(part);
+    if (done) finishText(text);
+    else this.#requeue(text);
+  }
+
+  #requeue(text: Text): void {
+    const { call } = text;
+    if (call.texts.length === 0) this.#queues[call.purpose].calls.push(call);
+    call.texts.push(text);
+  }
+
+  /** Rejects a call and drops its queued texts. */
+  #fail(call: Call, error: unknown): void {
+    const { calls } = this.#queues[call.purpose];
+    if (call.texts.splice(0).length > 0) calls.splice(calls.indexOf(call), 1);
+    call.reject(error);
+  }
+}
+
+function createQueue(): PurposeQueue {
+  return { calls: [], step: undefined };
+}
+
+function createCall(
+  contents: readonly string[],
+  purpose: EmbedPurpose,
+  resolve: Call['resolve'],
+  reject: Call['reject'],
+): Call {
+  const call: Call = { purpose, texts: [], embeddings: [], pending: contents.length, resolve, reject };
+  call.texts = contents.map((content, index) => ({ call, index, content, parts: [], from: 0 }));
+  return call;
+}
+
+function finishText({ call, index, parts }: Text): void {
+  call.embeddings[index] = toEmbedding(parts, call.purpose);
+  call.pending--;
+  if (call.pending === 0) call.resolve(call.embeddings);
+}
+
+/** Removes the texts of the next step from the queued calls: one of each call in turn, and at least one. */
+function takeStep(calls: Call[], maxTexts: number): Text[] {
+  const step: Text[] = [];
+  let chars = 0;
+  for (let call = calls[0]; call && step.length < maxTexts; call = calls[0]) {
+    const { content, from } = call.texts[0] as Text;
+    chars += Math.min(content.length - from, WINDOW_LENGTH);
+    if (step.length > 0 && chars > STEP_CHARS[call.purpose]) break;
+    step.push(call.texts.shift() as Text);
+    calls.shift();
+    if (call.texts.length > 0) calls.push(call);
+  }
+  return step;
+}
+
+/** Returns the error for calls to a closed embedder. */
+export function closedError(): MemoryError {
+  return new MemoryError('UNAVAILABLE', 'the embedder is closed');
+}
+
+/** Maximum concurrent calls to an embedder: a query takes a millisecond, a memory of 1 MiB many seconds. */
+export const CALL_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
+
+/** Limits the concurrent calls to an embedder, by purpose. */
+export class CallLimit {
+  readonly #calls: Record<EmbedPurpose, number> = { query: 0, memory: 0 };
+
+  /** Runs a call. Throws UNAVAILABLE without running it if the limit is reached. */
+  async count<T>(purpose: EmbedPurpose, call: () => Promise<T>): Promise<T> {
+    if (this.#calls[purpose] >= CALL_LIMITS[purpose]) {
+      throw new MemoryError('UNAVAILABLE', 'too many texts are waiting to be embedded; retry later');
+    }
+    this.#calls[purpose]++;
+    try {
+      return await call();
+    } finally {
+      this.#calls[purpose]--;
+    }
+  }
+}
+
+/** Maximum tokens of a query whose states are compared: enough for a page; further tokens add little. */
+const MAX_QUERY_STATES = 64;
+
+function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
+  const vectors = getVectors(parts, purpose);
+  const states = parts.flatMap((part) => part.states ?? []);
+  if (states.length < parts.length || parts.length === 0) return { vectors };
+  return { vectors, states: purpose === 'memory' ? states : [takeFirstStates(states)] };
+}
+
+function takeFirstStates(states: readonly Int8Array[]): Int8Array {
+  const first = new Int8Array(MAX_QUERY_STATES * STATE_SIZE);
+  let length = 0;
+  for (const partStates of states) {
+    const fitting = partStates.subarray(0, first.length - length);
+    first.set(fitting, length);
+    length += fitting.length;
+  }
+  return first.slice(0, length);
+}
+
+/** Maximum parts that a query's vector covers: 2,000 tokens, about 8,000 characters of English. */
+export const MAX_QUERY_PARTS = 8;
+
+type WeightedVector = Pick<EmbeddedPart, 'vector' | 'tokens'>;
+
+/** Returns the vectors of a text: one per part for a memory, at most one for a query. */
+export function getVectors(parts: readonly WeightedVector[], purpose: EmbedPurpose): Float32Array[] {
+  if (purpose === 'memory') return parts.map(({ vector }) => vector);
+  return parts.length > 0 ? [getWeightedMean(parts)] : [];
+}
+
+/** Returns the mean of unit vectors weighted by tokens, at unit length. It equals mean pooling over all tokens. */
+function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
+  const [first] = parts;
+  if (first && parts.length === 1) return first.vector;
+  const sum = new Float32Array(first?.vector.length ?? 0);
+  for (const { vector, tokens } of parts) {
+    for (const [i, value] of vector.entries()) sum[i] = (sum[i] as number) + tokens * value;
+  }
+  const length = Math.hypot(...sum);
+  return sum.map((value) => value / length);
+}
+
+/** Maximum texts of a call. */
+const MAX_BATCH = 64;
+
+/** The properties of a thread's model. */
+type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
+  /** Texts to embed in one step; 1 if batching is not faster. */
+  textsTogether: number;
+};
+
+/** Returns an embedder for the model of a thread. Closing it stops the thread. */
+export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedder {
+  const scheduler = new EmbeddingScheduler(thread.embedParts, model.textsTogether);
+  return {
+    modelId: model.modelId,
+    dimensions: model.dimensions,
+    ...(model.onlyEnglish && { onlyEnglish: true }),
+    maxBatchSize: MAX_BATCH,
+    async embed(texts, purpose) {
+      if (texts.length > MAX_BATCH) throw new RangeError(`at maxTexts ${MAX_BATCH} texts can be embedded at once`);
+      return scheduler.embed(texts, purpose);
+    },
+    async close() {
+      await scheduler.close();
+      await thread.stop();
+    },
+  };
+}
