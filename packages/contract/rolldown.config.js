@@ -1,21 +1,21 @@
 import { defineConfig } from 'rolldown';
-import { bundledLicences } from '../../scripts/bundled-licences.mjs';
+import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
 
-/** What every process loads, TypeBox with it (see src/typebox.ts), in few files: each takes a good part of a millisecond. */
+/** Bundles the package and TypeBox (see src/typebox.ts) into few files, because loading each file costs almost 1 ms. */
 const bundle = defineConfig({
   input: {
     ...{ index: 'dist/index.js', errors: 'dist/errors.js', limits: 'dist/limits.js' },
     ...{ tools: 'dist/tools/index.js', typebox: 'dist/typebox.js' },
   },
   platform: 'neutral',
-  output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
+  output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: getBundledLicenses },
 });
 
-/** What packages without dependencies take a copy of. */
-const alone = defineConfig({
-  input: { scoped: 'dist/scoped.js' },
+/** Modules without TypeBox, for packages and pages that must stay small. */
+const standalone = defineConfig({
+  input: { scoped: 'dist/scoped.js', 'score-words': 'dist/score-words.js' },
   platform: 'neutral',
   output: { dir: 'dist/scoped', format: 'esm', cleanDir: true },
 });
 
-export default [bundle, alone];
+export default [bundle, standalone];

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
-import { calling, createModel, generated, getTexts, streamedThrough, text } from './mock-model.ts';
+import { createModel, createResult, createToolCall, getTexts, text, transformStreams } from './mock-model.ts';
 import { SDKS } from './sdks.ts';
 
 type Call = Parameters<(typeof SDKS)[number]['ai']['generateText']>[0];
@@ -19,12 +19,12 @@ type Call = Parameters<(typeof SDKS)[number]['ai']['generateText']>[0];
 describe.each(SDKS)('with the AI SDK $major', (sdk) => {
   const { memoryTools, withApproval } = sdk;
   const { generateObject, generateText, jsonSchema, Output, stepCountIs, streamText, wrapLanguageModel } = sdk.ai;
-  const modelThatSays = createModel.bind(undefined, sdk);
+  const createModelWithAnswers = createModel.bind(undefined, sdk);
   const ways = [
     {
       way: 'generate',
       run: async (call: Call) => generateText(call),
-      callsTo: (model: MockLanguageModelV4) => model.doGenerateCalls,
+      getCalls: (model: MockLanguageModelV4) => model.doGenerateCalls,
     },
     {
       way: 'stream',
@@ -32,16 +32,16 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         const result = streamText(call);
         return { text: await result.text, steps: await result.steps };
       },
-      callsTo: (model: MockLanguageModelV4) => model.doStreamCalls,
+      getCalls: (model: MockLanguageModelV4) => model.doStreamCalls,
     },
   ];
 
-  /** What models do with memory, whichever memory it is. */
+  /** Defines the tests of models with memory, which apply to every `MemoryApi`. */
   function suite(getMemory: () => MemoryApi): void {
     let sessions = 0;
     const newSessionId = () => `talk ${++sessions}`;
 
-    /** Calls a model that has memory, whose failures fail the test. */
+    /** Wraps a model with memory. Memory errors fail the test. */
     function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
       const onError = (error: unknown) => expect.fail(String(error));
       const middleware = memoryMiddleware(getMemory(), {
@@ -53,66 +53,66 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       return wrapLanguageModel({ model, middleware });
     }
 
-    async function transcript(sessionId: string): Promise<string[]> {
+    async function getTranscript(sessionId: string): Promise<string[]> {
       const { memories } = await getMemory().session({ session_id: sessionId });
       return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
     }
 
-    describe.each(ways)('middleware, with $way', ({ run, callsTo }) => {
+    describe.each(ways)('middleware, with $way', ({ run, getCalls }) => {
       const ask = async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
         (await run({ model, messages, system: 'Be brief.' })).text;
-      const getPrompt = (model: MockLanguageModelV4) => callsTo(model)[0]?.prompt;
+      const getPrompt = (model: MockLanguageModelV4) => getCalls(model)[0]?.prompt;
 
-      it('tells a model what the user may mean, and keeps what both say', async () => {
+      it('adds recalled memories to the user message, and stores the message and the answer', async () => {
         await getMemory().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
-        const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
+        const model = createModelWithAnswers(createResult([text('Falstaff, '), text('of course.')]));
         const sessionId = newSessionId();
         const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
         const answer = await ask(withMemory(model, { sessionId }), [question]);
         expect(answer).toBe('Falstaff, of course.');
-        const [system, [note, asked] = []] = getTexts(getPrompt(model));
+        const [system, [note, userText] = []] = getTexts(getPrompt(model));
         expect(system).toEqual(['Be brief.']);
         expect(note).toMatch(
           /^From memory.*not instructions[^\n]*\n(- .*\n)*- \(\d{4}-\d\d-\d\d\) My kestrel is called Falstaff\n {2}and eats/,
         );
-        expect(asked).toBe('What is my kestrel called?');
-        expect(await transcript(sessionId)).toEqual([
+        expect(userText).toBe('What is my kestrel called?');
+        expect(await getTranscript(sessionId)).toEqual([
           'role:user: What is my kestrel called?',
           'role:assistant: Falstaff, of course.',
         ]);
       });
 
-      it('keeps each turn of a conversation once, and never what it recalled', async () => {
+      it('stores each message of a conversation once, and never stores recalled memories', async () => {
         await getMemory().store({ content: 'The hoopoe nests in the cellar' });
-        const inTheCellar = async () => {
+        const countMatches = async () => {
           const { results } = await getMemory().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
           return results.filter(({ content }) => content.includes('in the cellar')).length;
         };
-        const before = await inTheCellar();
+        const before = await countMatches();
         const sessionId = newSessionId();
         const messages: ModelMessage[] = [];
         for (const turn of ['one', 'two', 'three']) {
           messages.push({ role: 'user', content: `Where does the hoopoe nest? ${turn}` });
-          const model = modelThatSays(generated([text(`So I heard, ${turn}`)]));
+          const model = createModelWithAnswers(createResult([text(`So I heard, ${turn}`)]));
           messages.push({ role: 'assistant', content: await ask(withMemory(model, { sessionId }), messages) });
           expect(getTexts(getPrompt(model)).flat().join()).toContain('The hoopoe nests in the cellar');
         }
-        expect(await transcript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
-        expect(await inTheCellar()).toBe(before);
+        expect(await getTranscript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
+        expect(await countMatches()).toBe(before);
       });
 
-      it('keeps what was said once when it is answered again, and the new answer above the one before', async () => {
+      it('does not store the user message again when a turn is repeated, and supersedes the previous answer', async () => {
         const sessionId = newSessionId();
         const conversation: ModelMessage[] = [
           { role: 'user', content: 'Hello' },
           { role: 'assistant', content: 'Hello to you' },
           { role: 'user', content: 'Where does the wigeon winter?' },
         ];
-        // Each in a request of its own, as behind a route.
+        // A new middleware for each answer, as in a web server with one middleware per request.
         for (const answer of ['In Spain', 'In Ireland', 'In Ireland, mostly']) {
-          await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), conversation);
+          await ask(withMemory(createModelWithAnswers(createResult([text(answer)])), { sessionId }), conversation);
         }
-        expect(await transcript(sessionId)).toEqual([
+        expect(await getTranscript(sessionId)).toEqual([
           'role:user: Where does the wigeon winter?',
           'role:assistant: In Spain',
           'role:assistant: In Ireland',
@@ -123,23 +123,23 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(newest).toMatchObject({ content: 'In Ireland, mostly', supersedes: middle?.id, superseded_by: null });
         expect(middle).toMatchObject({ supersedes: oldest?.id });
 
-        // The same words later are another turn.
-        await ask(withMemory(modelThatSays(generated([text('In Ireland, I said')])), { sessionId }), [
+        // The same question later in the conversation is a new turn.
+        await ask(withMemory(createModelWithAnswers(createResult([text('In Ireland, I said')])), { sessionId }), [
           ...conversation,
           { role: 'assistant', content: 'In Ireland, mostly' },
           { role: 'user', content: 'Where does the wigeon winter?' },
         ]);
-        expect((await transcript(sessionId)).slice(4)).toEqual([
+        expect((await getTranscript(sessionId)).slice(4)).toEqual([
           'role:user: Where does the wigeon winter?',
           'role:assistant: In Ireland, I said',
         ]);
       });
 
-      it('keeps an answer of an earlier day beside that to the same words', async () => {
+      it('does not supersede an answer that is older than a day', async () => {
         const sessionId = newSessionId();
         const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
         const toAnswer = async (answer: string) => {
-          await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), [greeting]);
+          await ask(withMemory(createModelWithAnswers(createResult([text(answer)])), { sessionId }), [greeting]);
           const { memories } = await getMemory().memories({ session_id: sessionId, tag: ['role:assistant'] });
           return memories[0];
         };
@@ -150,61 +150,61 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(await toAnswer('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
       });
 
-      it('does not say again what the prompt says', async () => {
-        const said = 'A bittern booms in the reeds';
-        await getMemory().store({ content: said });
+      it('leaves out memories whose text the prompt already contains', async () => {
+        const known = 'A bittern booms in the reeds';
+        await getMemory().store({ content: known });
         await getMemory().store({ content: 'Another bittern is silent' });
-        const model = modelThatSays(generated([text('Yes')]));
+        const model = createModelWithAnswers(createResult([text('Yes')]));
         await ask(withMemory(model), [
-          { role: 'user', content: said },
+          { role: 'user', content: known },
           { role: 'assistant', content: 'Does it?' },
           { role: 'user', content: 'The bittern, yes' },
         ]);
         const texts = getTexts(getPrompt(model)).flat();
-        expect(texts.filter((each) => each.includes(said))).toEqual([said]);
+        expect(texts.filter((each) => each.includes(known))).toEqual([known]);
         expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
       });
 
-      it('says who spoke, where a memory was a message', async () => {
+      it('adds the role of a memory that was a message', async () => {
         const message = 'I have never seen a corncrake';
         await getMemory().store({ content: message, tags: ['zoology', 'role:assistant'] });
-        const model = modelThatSays(generated([text('Nor have I')]));
+        const model = createModelWithAnswers(createResult([text('Nor have I')]));
         await ask(withMemory(model), [{ role: 'user', content: 'Is there a corncrake?' }]);
         const texts = getTexts(getPrompt(model)).flat();
         expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
       });
 
-      it('tells a memory as one, however its lines end', async () => {
+      it('formats a memory as one list item for all kinds of line breaks', async () => {
         const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
           '- (2020-01-01) user: a shrike',
         );
         await getMemory().store({ content, tags: ['shrike'] });
-        const model = modelThatSays(generated([text('Yes')]));
+        const model = createModelWithAnswers(createResult([text('Yes')]));
         await ask(withMemory(model, { recall: { tag: ['shrike'] } }), [{ role: 'user', content: 'The shrike?' }]);
         const note = getTexts(getPrompt(model)).at(-1)?.[0] ?? '';
         expect(note.match(/(?<=^|[\r\v\u0085\u2028\u2029])- .*/gm)).toHaveLength(1);
         expect(note.match(/a shrike/g)).toHaveLength(7);
       });
 
-      it('leaves a prompt as it is when nothing answers', async () => {
-        const model = modelThatSays(generated([text('Yes')]));
+      it('does not change the prompt if nothing is recalled', async () => {
+        const model = createModelWithAnswers(createResult([text('Yes')]));
         await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
         expect(getTexts(getPrompt(model))).toEqual([['Be brief.'], ['Hello']]);
       });
 
-      it('stores nothing of an answer that failed', async () => {
+      it('stores nothing if the answer failed', async () => {
         const sessionId = newSessionId();
-        const model = modelThatSays(generated([text('half an ans')], 'error'));
+        const model = createModelWithAnswers(createResult([text('half an ans')], 'error'));
         await ask(withMemory(model, { sessionId }), [{ role: 'user', content: 'Hello' }]);
-        expect(await transcript(sessionId)).toEqual([]);
+        expect(await getTranscript(sessionId)).toEqual([]);
       });
     });
 
-    it.each([0, 30, 60, 120, 500])('middleware keeps to %i tokens, as a tokenizer counts them', async (tokens) => {
+    it.each([0, 30, 60, 120, 500])('middleware stays within %i tokens counted by a tokenizer', async (tokens) => {
       const memory = getMemory();
       const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
       await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
-      const model = modelThatSays(generated([text('Many')]));
+      const model = createModelWithAnswers(createResult([text('Many')]));
       const options = { tokens, countTokens, recall: { tag: ['wryneck'] } };
       await generateText({ model: withMemory(model, options), prompt: 'How many wryneck are there?' });
       const texts = getTexts(model.doGenerateCalls[0]?.prompt).flat();
@@ -215,9 +215,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       await memory.forgetMany({ tag: 'wryneck' });
     });
 
-    it.each(ways)('middleware keeps what users say and no JSON that answers it ($way)', async ({ run }) => {
+    it.each(ways)('middleware stores user messages but no answers in JSON ($way)', async ({ run }) => {
       const sessionId = newSessionId();
-      const model = () => withMemory(modelThatSays(generated([text('{"birds":["wigeon"]}')])), { sessionId });
+      const model = () =>
+        withMemory(createModelWithAnswers(createResult([text('{"birds":["wigeon"]}')])), { sessionId });
       const schema = jsonSchema<{ birds: string[] }>({
         type: 'object',
         properties: { birds: { type: 'array', items: { type: 'string' } } },
@@ -226,49 +227,55 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const output = Output.object({ schema });
       const { text: json } = await run({ model: model(), output, prompt: 'And a wigeon again' });
       expect([object, JSON.parse(json)]).toEqual([{ birds: ['wigeon'] }, { birds: ['wigeon'] }]);
-      expect(await transcript(sessionId)).toEqual(['role:user: I saw a wigeon', 'role:user: And a wigeon again']);
+      expect(await getTranscript(sessionId)).toEqual(['role:user: I saw a wigeon', 'role:user: And a wigeon again']);
     });
 
-    it.each(ways)('a model works by tools ($way), and each step of a turn is kept once', async ({ run, callsTo }) => {
-      const memory = getMemory();
-      const { id } = await memory.store({ content: 'The dunnock lives in room four' });
-      const sessionId = newSessionId();
-      const model = modelThatSays(
-        generated([text('Let me see.'), calling('recall', { query: 'dunnock room' })], 'tool-calls'),
-        generated([calling('store', { content: 'The dunnock lives in room five', supersedes: id })], 'tool-calls'),
-        generated([calling('update', { memory_id: id, importance: 0 })], 'tool-calls'),
-        generated([calling('forget', { memory_id: id })], 'tool-calls'),
-        generated([text('Room five, then.')]),
-      );
-      const { steps } = await run({
-        model: withMemory(model, { sessionId }),
-        prompt: 'The dunnock has moved to room five',
-        tools: memoryTools(memory, { userId: null }),
-        stopWhen: stepCountIs(9),
-      });
-      const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
-      expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
-      expect(stored).toMatchObject({ output: { status: 'stored' } });
-      expect(updated).toMatchObject({ output: { id, status: 'updated' } });
-      expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
-      const read = callsTo(model)[1]?.prompt.at(-1);
-      expect(read?.content[0]).toMatchObject({
-        output: { type: 'text', value: expect.stringContaining(`id ${id}\nThe dunnock lives in room four`) },
-      });
-      expect(await transcript(sessionId)).toEqual([
-        'role:user: The dunnock has moved to room five',
-        'role:assistant: Let me see.',
-        'role:assistant: Room five, then.',
-      ]);
-    });
+    it.each(ways)(
+      'a model uses all tools, and each message of a turn with several steps is stored once ($way)',
+      async ({ run, getCalls }) => {
+        const memory = getMemory();
+        const { id } = await memory.store({ content: 'The dunnock lives in room four' });
+        const sessionId = newSessionId();
+        const model = createModelWithAnswers(
+          createResult([text('Let me see.'), createToolCall('recall', { query: 'dunnock room' })], 'tool-calls'),
+          createResult(
+            [createToolCall('store', { content: 'The dunnock lives in room five', supersedes: id })],
+            'tool-calls',
+          ),
+          createResult([createToolCall('update', { memory_id: id, importance: 0 })], 'tool-calls'),
+          createResult([createToolCall('forget', { memory_id: id })], 'tool-calls'),
+          createResult([text('Room five, then.')]),
+        );
+        const { steps } = await run({
+          model: withMemory(model, { sessionId }),
+          prompt: 'The dunnock has moved to room five',
+          tools: memoryTools(memory, { userId: null }),
+          stopWhen: stepCountIs(9),
+        });
+        const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
+        expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
+        expect(stored).toMatchObject({ output: { status: 'stored' } });
+        expect(updated).toMatchObject({ output: { id, status: 'updated' } });
+        expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
+        const read = getCalls(model)[1]?.prompt.at(-1);
+        expect(read?.content[0]).toMatchObject({
+          output: { type: 'text', value: expect.stringContaining(`id ${id}\nThe dunnock lives in room four`) },
+        });
+        expect(await getTranscript(sessionId)).toEqual([
+          'role:user: The dunnock has moved to room five',
+          'role:assistant: Let me see.',
+          'role:assistant: Room five, then.',
+        ]);
+      },
+    );
 
-    it.each(ways)('a model reads what it did wrong with a tool ($way), and what to do', async ({ run, callsTo }) => {
-      const model = modelThatSays(
-        generated(
-          [calling('forget', { memory_id: 'nobody' }), calling('store', { text: 'no such field' })],
+    it.each(ways)('tool errors tell the model the problem and the next step ($way)', async ({ run, getCalls }) => {
+      const model = createModelWithAnswers(
+        createResult(
+          [createToolCall('forget', { memory_id: 'nobody' }), createToolCall('store', { text: 'no such field' })],
           'tool-calls',
         ),
-        generated([text('Sorry.')]),
+        createResult([text('Sorry.')]),
       );
       const { steps } = await run({
         model,
@@ -277,7 +284,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         stopWhen: stepCountIs(2),
       });
       const content = steps[0]?.content ?? [];
-      // A stream runs both at once, so that either may end first.
+      // A stream runs both tools concurrently, so either can end first.
       const errors = new Map(
         content.flatMap((part) => (part.type === 'tool-error' ? [[part.toolName, part.error]] : [])),
       );
@@ -290,15 +297,15 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           /^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/,
         ),
       });
-      expect(JSON.stringify(callsTo(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
+      expect(JSON.stringify(getCalls(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
     });
 
-    it('gives the model of one user nothing of another, whose session has the same name', async () => {
-      const [{ run, callsTo }] = ways as [(typeof ways)[0]];
+    it('separates the users of sessions with the same id', async () => {
+      const [{ run, getCalls }] = ways as [(typeof ways)[0]];
       const sessionId = newSessionId();
       const { id } = await getMemory().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
-      const say = async (userId: string, ...answers: Parameters<typeof modelThatSays>) => {
-        const model = modelThatSays(...answers);
+      const say = async (userId: string, ...answers: Parameters<typeof createModelWithAnswers>) => {
+        const model = createModelWithAnswers(...answers);
         const tools = memoryTools(getMemory(), { userId });
         const prompt = `Where does the garganey live? asks ${userId}`;
         const { steps } = await run({
@@ -307,13 +314,16 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           tools,
           stopWhen: stepCountIs(2),
         });
-        return { steps, read: JSON.stringify(callsTo(model).map((call) => call.prompt)) };
+        return { steps, read: JSON.stringify(getCalls(model).map((call) => call.prompt)) };
       };
-      expect((await say('ada', generated([text('In Basra, ada.')]))).read).toContain('lives in Basra');
+      expect((await say('ada', createResult([text('In Basra, ada.')]))).read).toContain('lives in Basra');
       const { steps, read } = await say(
         'ben',
-        generated([calling('recall', { query: 'garganey' }), calling('forget', { memory_id: id })], 'tool-calls'),
-        generated([text('I do not know.')]),
+        createResult(
+          [createToolCall('recall', { query: 'garganey' }), createToolCall('forget', { memory_id: id })],
+          'tool-calls',
+        ),
+        createResult([text('I do not know.')]),
       );
       expect(read).not.toMatch(/Basra|asks ada/);
       const errors = steps.flatMap(({ content }) => content.filter((part) => part.type === 'tool-error'));
@@ -325,7 +335,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       ]);
     });
 
-    it.each(ways)('keeps the same turn of two users, and of two agents, apart ($way)', async ({ run }) => {
+    it.each(ways)('separates the same turn of two users and of two agents ($way)', async ({ run }) => {
       const sessionId = newSessionId();
       const owners = [
         { userId: 'ada' },
@@ -334,7 +344,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         { userId: 'ben', agentId: 'guide' },
       ];
       for (const owner of owners) {
-        const model = withMemory(modelThatSays(generated([text('It is raining.')])), { ...owner, sessionId });
+        const model = withMemory(createModelWithAnswers(createResult([text('It is raining.')])), {
+          ...owner,
+          sessionId,
+        });
         await run({ model, prompt: 'How is the weather?' });
       }
       const { memories } = await getMemory().memories({ session_id: sessionId });
@@ -346,27 +359,30 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       );
     });
 
-    it.each(['user_id', 'agent_id', 'shared'])('lets no model choose whose memories they are by %s', async (field) => {
-      const { recall, store } = memoryTools(getMemory(), { userId: null });
-      const options = { toolCallId: 'a', messages: [], context: {} };
-      const chosen = { [field]: field === 'shared' ? true : 'ada' };
-      for (const asking of [
-        recall.execute?.({ query: 'anything', ...chosen }, options),
-        store.execute?.({ content: 'not stored', ...chosen }, options),
-      ]) {
-        await expect(asking).rejects.toThrow(`${field} is not a known field`);
-      }
-    });
+    it.each(['user_id', 'agent_id', 'shared'])(
+      'rejects the tool argument %s, so that a model cannot choose the user',
+      async (field) => {
+        const { recall, store } = memoryTools(getMemory(), { userId: null });
+        const options = { toolCallId: 'a', messages: [], context: {} };
+        const chosen = { [field]: field === 'shared' ? true : 'ada' };
+        for (const asking of [
+          recall.execute?.({ query: 'anything', ...chosen }, options),
+          store.execute?.({ content: 'not stored', ...chosen }, options),
+        ]) {
+          await expect(asking).rejects.toThrow(`${field} is not a known field`);
+        }
+      },
+    );
 
-    it('does nothing without a user', () => {
+    it('throws TypeError without a userId', () => {
       expect(() => memoryMiddleware(getMemory(), { sessionId: 'of whom' } as never)).toThrow(TypeError);
       expect(() => memoryTools(getMemory(), undefined as never)).toThrow(/^userId must be/);
     });
 
-    it.each(ways)('a tool that needs approval waits for the user ($way)', async ({ run }) => {
+    it.each(ways)('a tool with approval waits for the user ($way)', async ({ run }) => {
       const memory = getMemory();
       const { id } = await memory.store({ content: 'The dipper walks under water' });
-      const model = modelThatSays(generated([calling('forget', { memory_id: id })], 'tool-calls'));
+      const model = createModelWithAnswers(createResult([createToolCall('forget', { memory_id: id })], 'tool-calls'));
       const { steps } = await run({
         model,
         prompt: 'Forget the dipper',
@@ -389,26 +405,26 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  describe('a model with memory in the process', () => suite(() => memory));
+  describe('a model with in-process memory', () => suite(() => memory));
 
-  describe('a model with memory behind a server', () => {
+  describe('a model with a memory server', () => {
     const memoryd = useServer({ env: WORDS_ONLY });
     suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
   });
 
   describe('a memory that fails', () => {
     const failures: unknown[] = [];
-    const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
-      failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
+    const onError: MemoryMiddlewareOptions['onError'] = (error, operation) =>
+      failures.push([operation, (error as { code?: string }).code ?? (error as Error).message]);
     const getModel = (api: MemoryApi, timeoutMs?: number) => {
       const options = { userId: null, sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
       return wrapLanguageModel({
-        model: modelThatSays(generated([text('Yes')])),
+        model: createModelWithAnswers(createResult([text('Yes')])),
         middleware: memoryMiddleware(api, options),
       });
     };
 
-    it.each(['generate', 'stream'])('does not fail the call of the model (%s), and is told', async (way) => {
+    it.each(['generate', 'stream'])('does not fail the model call, and is reported to onError (%s)', async (way) => {
       const closed = await open(`closed by ${way}.db`);
       await closed.close();
       const call = { model: getModel(closed), prompt: 'Is anybody there?' };
@@ -422,21 +438,21 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       ]);
     });
 
-    it('is waited for no longer than asked', async () => {
+    it('is reported after timeoutMs without a response', async () => {
       const never = new Promise<never>(() => undefined);
       const silent = { ...memory, recall: () => never, storeBatch: () => never };
       failures.length = 0;
       expect((await generateText({ model: getModel(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
       expect(failures).toEqual([
-        ['recall', 'memory gave no answer within 20 ms'],
-        ['store', 'memory gave no answer within 20 ms'],
+        ['recall', 'memory did not respond within 20 ms'],
+        ['store', 'memory did not respond within 20 ms'],
       ]);
     });
 
     it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
-      'is waited for as long as it takes within %d ms',
+      'has no timeout that fires immediately with timeoutMs %d',
       async (timeoutMs) => {
-        // Longer than the timers of a wait that fires at once.
+        // Longer than a timer with a delay above the maximum, which would fire immediately.
         const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
         failures.length = 0;
         expect((await generateText({ model: getModel(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe(
@@ -446,42 +462,46 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       },
     );
 
-    it('is not waited for when the caller wants no answer any more', async () => {
-      const leaving = new AbortController();
-      const why = new Error('not needed any more');
-      const asked: string[] = [];
+    it('is no longer awaited after the caller aborts the call', async () => {
+      const controller = new AbortController();
+      const reason = new Error('not needed any more');
+      const queries: string[] = [];
       const silent = {
         ...memory,
         recall: ({ query }: { query: string }) => {
-          asked.push(query);
-          leaving.abort(why);
+          queries.push(query);
+          controller.abort(reason);
           return new Promise<never>(() => undefined);
         },
       };
       failures.length = 0;
-      const call = generateText({ model: getModel(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
-      await expect(call).rejects.toBe(why);
-      expect(asked).toEqual(['Is anybody there?']);
+      const call = generateText({
+        model: getModel(silent),
+        prompt: 'Is anybody there?',
+        abortSignal: controller.signal,
+      });
+      await expect(call).rejects.toBe(reason);
+      expect(queries).toEqual(['Is anybody there?']);
       expect(failures).toEqual([]);
 
       const { recall } = memoryTools(silent, { userId: null });
-      const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: leaving.signal };
-      await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
+      const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: controller.signal };
+      await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(reason);
     });
 
-    it('changes nothing about a failure of the model itself', async () => {
+    it('does not change an error of the model, and stores nothing then', async () => {
       const sessionId = 'failed';
       const model = wrapLanguageModel({
-        model: modelThatSays(),
+        model: createModelWithAnswers(),
         middleware: memoryMiddleware(memory, { userId: null, sessionId }),
       });
       await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
 
-    it.each(['generate', 'stream'])('keeps an answer that ends at the limit of tokens (%s)', async (way) => {
+    it.each(['generate', 'stream'])('stores an answer that ends at the token limit (%s)', async (way) => {
       const sessionId = `limit of ${way}`;
-      const short = modelThatSays(generated([text('A long story begins')], 'length'));
+      const short = createModelWithAnswers(createResult([text('A long story begins')], 'length'));
       const model = wrapLanguageModel({
         model: short,
         middleware: memoryMiddleware(memory, { userId: null, sessionId }),
@@ -492,33 +512,35 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
     });
 
-    it('keeps nothing of a stream in which a piece is missing, however it ends', async () => {
+    it('stores nothing of a stream with a missing chunk, even if it finishes normally', async () => {
       const sessionId = 'a piece missing';
-      const holed = streamedThrough(modelThatSays(generated([text('A long story')])), (part, place, out) =>
-        out.enqueue(place === 4 ? { type: 'error', error: new Error('unreadable') } : part),
+      const incomplete = transformStreams(
+        createModelWithAnswers(createResult([text('A long story')])),
+        (part, index, out) => out.enqueue(index === 4 ? { type: 'error', error: new Error('unreadable') } : part),
       );
       const model = wrapLanguageModel({
-        model: holed,
+        model: incomplete,
         middleware: memoryMiddleware(memory, { userId: null, sessionId }),
       });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
-      let said = '';
-      for await (const piece of textStream) said += piece;
-      expect(said).toBe('A ong story');
+      let received = '';
+      for await (const chunk of textStream) received += chunk;
+      expect(received).toBe('A ong story');
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
 
-    it('keeps nothing of a stream that broke off', async () => {
+    it('stores nothing of a stream that is cut off', async () => {
       const sessionId = 'broken off';
-      const cut = streamedThrough(modelThatSays(generated([text('A long story begins')])), (part, place, out) =>
-        place < 9 ? out.enqueue(part) : out.terminate(),
+      const cut = transformStreams(
+        createModelWithAnswers(createResult([text('A long story begins')])),
+        (part, index, out) => (index < 9 ? out.enqueue(part) : out.terminate()),
       );
       const model = wrapLanguageModel({
         model: cut,
         middleware: memoryMiddleware(memory, { userId: null, sessionId }),
       });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
-      for await (const _piece of textStream);
+      for await (const _chunk of textStream);
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
   });

@@ -5,7 +5,7 @@ import { MockLanguageModelV3 } from 'ai-6/test';
 import { vi } from 'vitest';
 import type { MemoryTools, memoryTools } from '../src/index.ts';
 
-/** A major version of the AI SDK, typed as 7: tests use only what 6 has too. */
+/** A major version of the AI SDK, with the types of version 7. Tests use only features that version 6 also has. */
 interface Sdk {
   major: number;
   ai: typeof ai7;
@@ -30,8 +30,8 @@ const SDK_7: Sdk = {
 };
 
 /**
- * Loads `memoryTools` with this version as its `ai`, as in a project that has the version installed. `tools.ts` is the one
- * module of the package that imports `ai` at run time; the query makes an instance of its own for each version.
+ * Loads `memoryTools` with this version of `ai`, as in a project that has the version installed. `tools.ts` is the only
+ * module of the package that imports `ai` at runtime. The query string creates a separate module instance per version.
  */
 async function loadTools({ ai, major }: Sdk): Promise<typeof memoryTools> {
   const { href } = new URL(`../src/tools.ts?ai=${major}`, import.meta.url);
@@ -43,7 +43,7 @@ async function loadTools({ ai, major }: Sdk): Promise<typeof memoryTools> {
   }
 }
 
-/** Every supported version, each with the tools of the package loaded for it. */
+/** All supported versions, with the tools loaded for each version. */
 export const SDKS = [
   { ...SDK_6, memoryTools: await loadTools(SDK_6) },
   { ...SDK_7, memoryTools: await loadTools(SDK_7) },

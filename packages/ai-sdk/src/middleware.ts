@@ -1,85 +1,94 @@
-import { estimateTokens, type OfUser, type RecallingOptions, recalled, scopeToUser } from '@memoryd/client/session';
+import {
+  estimateTokens,
+  type PromptRecallOptions,
+  recallForPrompt,
+  scopeToUser,
+  type UserScope,
+} from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
-import { getText, StreamedText } from './answer.ts';
-import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './prompt.ts';
+import { getText, TextCollector } from './model-output.ts';
+import { addMemories, type CallOptions, formatMemory, getMessageTexts, PREFACE } from './prompt.ts';
+import { withTimeout } from './timeout.ts';
 import { Turns } from './turns.ts';
-import { within } from './within.ts';
 
-export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'>, OfUser {
-  /** The conversation: what is said in it is stored as the session of this id. */
+export interface MemoryMiddlewareOptions extends Pick<PromptRecallOptions, 'countTokens' | 'recall'>, UserScope {
+  /** Id of the session in which the conversation is stored. */
   sessionId: string;
-  /** Most tokens of what is put into a prompt; 1,000 where absent. */
+  /** Maximum tokens that are added to a prompt. Defaults to 1,000. */
   tokens?: number;
-  /** Milliseconds for which a call of the model waits for memory, once before it and once after; 10,000 where absent. */
+  /** Timeout in ms of the recall before a model call, and of the store after it. Defaults to 10,000. */
   timeoutMs?: number;
-  /** Told of failures of memory, which never fail the call of the model; `console.warn` where absent. */
-  onError?: (error: unknown, doing: 'recall' | 'store') => void;
+  /** Receives memory errors, which never fail the model call. Defaults to `console.warn`. */
+  onError?: (error: unknown, operation: 'recall' | 'store') => void;
 }
 
 /**
- * Gives a language model the memory of one user, for whom it is wrapped, which costs nothing:
- * `wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) })`. Throws TypeError where no
- * `userId` is given.
+ * Creates middleware that gives a language model the memory of one user.
  *
- * Before a call it recalls what the last user message asks for, from all sessions of the user unless `recall` has a
- * filter, and puts what fits into the budget, and the prompt does not say already, at the beginning of that message.
- * After a call it stores what users said since the last answer, and the text of the answer, as messages of the session;
- * of a call with several steps of tools, each once. A call with the same conversation again, within a day, is for another
- * answer: what users said is not stored twice, and the new answer supersedes the one before. What it recalled itself is
- * never stored, and neither are answers that failed and streams that broke off, with what they answer, answers in JSON,
- * which are for programs, system messages, reasoning, files and what tools say. An answer that ends at the model's limit
- * of tokens was given, and is kept. A stream ends when its answer is stored.
+ * Before a model call, it recalls memories for the last user message, from all sessions of the user unless `recall` has a
+ * filter. It adds them to the beginning of that message, within the token budget and without texts that the prompt already
+ * contains. After the call, it stores the user messages since the last answer, and the text of the answer, as messages of
+ * the session. In a call with several tool steps, each message is stored once.
+ *
+ * If a model is called again with the same conversation within a day, the user messages are not stored again, and the new
+ * answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
+ * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's token
+ * limit is stored. A stream ends after its answer was stored.
+ *
+ * @throws TypeError if `userId` is missing
+ * @example
+ * wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) });
  */
-export function memoryMiddleware(all: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
-  const memory = scopeToUser(all, options);
+export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
+  const memory = scopeToUser(api, options);
   const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
   const turns = new Turns(memory, sessionId);
 
-  /** What `doing` comes to; nothing where it fails or takes too long. Rejects where the caller wants no answer any more. */
-  async function unfailing<T>(
-    doing: 'recall' | 'store',
-    done: Promise<T>,
+  /** Reports an error or timeout and resolves with undefined. Rejects only if the signal is aborted. */
+  async function reportErrors<T>(
+    operation: 'recall' | 'store',
+    promise: Promise<T>,
     signal?: AbortSignal,
   ): Promise<T | undefined> {
     try {
-      return await within(timeoutMs, done, signal);
+      return await withTimeout(timeoutMs, promise, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      onError(error, doing);
+      onError(error, operation);
       return undefined;
     }
   }
 
-  async function recalledFor({ prompt }: CallOptions): Promise<RecallResult[]> {
-    const { last, all: said } = saidIn(prompt);
-    return recalled(memory, last, {
-      // The memory is that of the user already.
+  async function recallFor({ prompt }: CallOptions): Promise<RecallResult[]> {
+    const { last, all } = getMessageTexts(prompt);
+    return recallForPrompt(memory, last, {
+      // `memory` is already limited to the user.
       userId: null,
       recall,
-      said,
+      knownTexts: all,
       tokens: tokens - countTokens(PREFACE),
       countTokens,
-      getLine: memoryLine,
-      // The line's end.
+      getLine: formatMemory,
+      // The line terminator.
       tokensPerItem: 1,
     });
   }
 
   async function storeTurn({ prompt, responseFormat }: CallOptions, answer: string | undefined): Promise<void> {
     if (answer === undefined) return;
-    const { unanswered, all } = saidIn(prompt);
+    const { unanswered, all } = getMessageTexts(prompt);
     const turn = { all, unanswered, answer: responseFormat?.type === 'json' ? '' : answer };
-    if (unanswered.length > 0 || turn.answer !== '') await unfailing('store', turns.store(turn));
+    if (unanswered.length > 0 || turn.answer !== '') await reportErrors('store', turns.store(turn));
   }
 
   return {
-    // AI SDK 6 requires 'v3' and AI SDK 7 accepts it. This code uses only the parts of calls and answers that v3 and v4 share.
+    // AI SDK 6 requires 'v3', and AI SDK 7 accepts it. The code uses only features that are equal in v3 and v4.
     specificationVersion: 'v3',
     async transformParams({ params }) {
-      const memories = await unfailing('recall', recalledFor(params), params.abortSignal);
-      return memories ? { ...params, prompt: withMemories(params.prompt, memories) } : params;
+      const memories = await reportErrors('recall', recallFor(params), params.abortSignal);
+      return memories ? { ...params, prompt: addMemories(params.prompt, memories) } : params;
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();
@@ -88,22 +97,22 @@ export function memoryMiddleware(all: MemoryApi, options: MemoryMiddlewareOption
     },
     async wrapStream({ doStream, params }) {
       const { stream, ...rest } = await doStream();
-      const streamed = new StreamedText();
-      const storing: typeof stream = stream.pipeThrough(
+      const collector = new TextCollector();
+      const storingStream: typeof stream = stream.pipeThrough(
         new TransformStream({
           transform(part, controller) {
-            streamed.take(part);
+            collector.add(part);
             controller.enqueue(part);
           },
-          flush: () => storeTurn(params, streamed.text),
+          flush: () => storeTurn(params, collector.text),
         }),
       );
-      return { ...rest, stream: storing };
+      return { ...rest, stream: storingStream };
     },
   };
 }
 
-function warn(error: unknown, doing: string): void {
-  // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
-  console.warn(`memory failed to ${doing}`, error);
+function warn(error: unknown, operation: string): void {
+  // biome-ignore lint/suspicious/noConsole: errors go to the console if no handler is set
+  console.warn(`memory ${operation} failed`, error);
 }

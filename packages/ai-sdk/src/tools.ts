@@ -1,49 +1,50 @@
-import { type OfUser, scopeToUser } from '@memoryd/client/session';
+import { scopeToUser, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
-import { getFailure, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
+import { type Tool as MemoryTool, MODEL_TOOLS, toModelError } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool } from 'ai';
-import { unlessAborted } from './within.ts';
+import { withSignal } from './timeout.ts';
 
-type Verbs = typeof MODEL_TOOLS;
-type ToTool<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? Tool<Args, Answer> : never;
+type ModelTools = typeof MODEL_TOOLS;
+type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Result> ? Tool<Args, Result> : never;
 
-/** What `memoryTools` gives; the keys are the names that the model sees. */
-export type MemoryTools = { [Name in keyof Verbs]: ToTool<Verbs[Name]> };
+/** The tools of `memoryTools`, by the names that the model sees. */
+export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name]> };
 
 /**
- * The memories of one user as tools of the AI SDK: `recall`, `store`, `update` and `forget`, to be given to a model among
- * others. Results are the answers of the `MemoryApi`; the model reads them as text. What fails becomes a tool error that
- * says in its message what a model may do about it, with the `MemoryError` as its cause. No tool takes a user, so that no
- * model can choose one. Throws TypeError where no `userId` is given.
+ * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the response
+ * of the `MemoryApi`, and the model reads it as text. Errors become tool errors whose message tells the model what to do;
+ * their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
+ *
+ * @throws TypeError if `userId` is missing
  */
-export function memoryTools(all: MemoryApi, of: OfUser): MemoryTools {
-  const memory = scopeToUser(all, of);
+export function memoryTools(api: MemoryApi, scope: UserScope): MemoryTools {
+  const memory = scopeToUser(api, scope);
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
-    recall: toTool(recall, memory),
-    store: toTool(store, memory),
-    update: toTool(update, memory),
-    forget: toTool(forget, memory),
+    recall: toAiTool(recall, memory),
+    store: toAiTool(store, memory),
+    update: toAiTool(update, memory),
+    forget: toAiTool(forget, memory),
   };
 }
 
-function toTool<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: MemoryApi): Tool<Args, Answer> {
-  const made: Tool<unknown, unknown> = {
-    title: verb.title,
-    description: verb.description,
-    // The schema tells the model; `execute` checks, so that the model reads in our words what it did wrong.
-    inputSchema: jsonSchema(verb.input),
+function toAiTool<Args, Result>(source: MemoryTool<string, Args, Result>, memory: MemoryApi): Tool<Args, Result> {
+  const aiTool: Tool<unknown, unknown> = {
+    title: source.title,
+    description: source.description,
+    // Without a validator: `execute` validates, so that the model reads the error messages of memoryd.
+    inputSchema: jsonSchema(source.input),
     async execute(args, { abortSignal }) {
       try {
-        verb.check(args);
-        const answering = verb.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
-        // Not every verb, and not every memory, looks at the signal.
-        return await unlessAborted(answering, abortSignal);
+        source.check(args);
+        const call = source.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
+        // Not every tool and not every `MemoryApi` supports the signal.
+        return await withSignal(call, abortSignal);
       } catch (error) {
-        throw getFailure(error);
+        throw toModelError(error);
       }
     },
-    toModelOutput: ({ output }) => ({ type: 'text', value: verb.text(output as Answer) }),
+    toModelOutput: ({ output }) => ({ type: 'text', value: source.text(output as Result) }),
   };
-  return made as Tool<Args, Answer>;
+  return aiTool as Tool<Args, Result>;
 }

@@ -13,15 +13,25 @@ import {
   MemoryError,
   VERSION,
 } from '../src/index.ts';
-import { createClient, hangUp, healthy, lineTo, type Reply, refusal, reply, silence, startService } from './service.ts';
+import {
+  createClient,
+  hangUp,
+  healthy,
+  type Reply,
+  refusal,
+  reply,
+  silence,
+  startProxy,
+  startService,
+} from './service.ts';
 
 const STORED = reply(200, { id: 'memory-1', status: 'stored' });
 const MEMORY = { content: 'x' };
 
-/** What a call rejects with. */
+/** Returns the error that a call rejects with. */
 async function getFailure(call: Promise<unknown>): Promise<MemoryError> {
   const error = await call.then(
-    (answer) => expect.fail(`answered ${JSON.stringify(answer)}`),
+    (result) => expect.fail(`resolved with ${JSON.stringify(result)}`),
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(MemoryError);
@@ -29,7 +39,7 @@ async function getFailure(call: Promise<unknown>): Promise<MemoryError> {
 }
 
 describe('an error', () => {
-  it.each(Object.entries(ERRORS))('%s tells its code, status, details and request', async (code, { status }) => {
+  it.each(Object.entries(ERRORS))('%s has code, status, details and request id', async (code, { status }) => {
     const details = [{ path: '/content', message: 'content must be said' }];
     const error = { code, message: 'no', details, request_id: 'request-1' };
     const { port } = await startService([reply(status, { error }, { 'retry-after': '3600' })]);
@@ -46,27 +56,27 @@ describe('an error', () => {
 
   it.each<[string, ErrorCode, Reply]>([
     ['a page of a proxy', 'UNAVAILABLE', reply(502, '<html>Bad Gateway</html>')],
-    ['a page of another server', 'NOT_FOUND', reply(404, '<html>Not Found</html>')],
+    ['a page of another web server', 'NOT_FOUND', reply(404, '<html>Not Found</html>')],
     ['a redirection', 'INTERNAL_ERROR', reply(302, '', { location: '/elsewhere' })],
-    ['a code that nobody knows', 'FORBIDDEN', refusal(403, 'SULKING')],
-    ['a status that nobody knows', 'INTERNAL_ERROR', reply(418, '')],
-    ['an answer that is not JSON', 'INTERNAL_ERROR', reply(200, 'stored!')],
-    ['an answer that is no object', 'INTERNAL_ERROR', reply(200, 'null')],
-  ])('is what %s becomes', async (_what, code, malformed) => {
-    const { port, asked } = await startService([malformed]);
+    ['an unknown error code', 'FORBIDDEN', refusal(403, 'SULKING')],
+    ['an unknown status', 'INTERNAL_ERROR', reply(418, '')],
+    ['a response that is not JSON', 'INTERNAL_ERROR', reply(200, 'stored!')],
+    ['a response that is not an object', 'INTERNAL_ERROR', reply(200, 'null')],
+  ])('is thrown for %s', async (_description, code, malformed) => {
+    const { port, requests } = await startService([malformed]);
     const error = await getFailure(createClient(port, { retries: 0 }).store(MEMORY));
     expect(error).toMatchObject({ code, requestId: 'request-1', status: expect.any(Number) });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it('without a status is what no answer becomes', async () => {
+  it('has no status if no response arrives', async () => {
     const port = await freePort();
     const error = await getFailure(createClient(port, { retries: 1 }).stats());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
     expect(error.message).toContain(`GET http://127.0.0.1:${port}/stats`);
   });
 
-  it('tells no key and no query', async () => {
+  it('contains neither the API key nor the query', async () => {
     const client = createClient(await freePort(), { retries: 0, apiKey: 'mmd_secret' });
     const error = await getFailure(client.recall({ query: 'whispered' }));
     expect(`${error.message} ${error.cause}`).not.toMatch(/secret|whispered/);
@@ -80,19 +90,19 @@ describe('a call', () => {
     ['503 with a date as Retry-After', refusal(503, 'UNAVAILABLE', { 'retry-after': new Date(0).toUTCString() })],
     ['503', refusal(503, 'UNAVAILABLE')],
     ['a page of a proxy', reply(504, '<html>')],
-    ['a connection that is cut', hangUp],
+    ['a closed connection', hangUp],
     [
-      'an answer that is cut short',
+      'a truncated response',
       (response) => {
         response.writeHead(200, { 'content-length': '40' });
         response.write('{"id":', () => response.destroy());
       },
     ],
-  ])('is made again after %s, a store with the same key', async (_what, failing) => {
-    const { port, asked } = await startService([failing, failing, STORED]);
+  ])('is retried after %s, with the same idempotency key', async (_description, failing) => {
+    const { port, requests } = await startService([failing, failing, STORED]);
     expect(await createClient(port).store(MEMORY)).toEqual({ id: 'memory-1', status: 'stored' });
-    expect(asked).toHaveLength(3);
-    const keys = asked.map(({ headers }) => headers['idempotency-key']);
+    expect(requests).toHaveLength(3);
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
     expect(new Set(keys).size).toBe(1);
   });
@@ -103,82 +113,82 @@ describe('a call', () => {
     ['forgetMany', (memory) => memory.forgetMany({ tag: 'x' })],
     ['update with a condition', (memory) => memory.update('memory-1', MEMORY, { ifVersions: [1] })],
     ['forget with a condition', (memory) => memory.forget('memory-1', { ifVersions: [1] })],
-  ])('%s is made again only where it was refused before anything was done', async (_what, call) => {
+  ])('%s is retried only if it was rejected before execution', async (_method, call) => {
     for (const lost of [hangUp, reply(502, ''), refusal(503, 'UNAVAILABLE')]) {
-      const { port, asked } = await startService([lost, reply(200, {})]);
+      const { port, requests } = await startService([lost, reply(200, {})]);
       expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'UNAVAILABLE' });
-      expect(asked).toHaveLength(1);
+      expect(requests).toHaveLength(1);
     }
     const refused = [refusal(429, 'RATE_LIMITED'), refusal(503, 'UNAVAILABLE', { 'retry-after': '0' })];
-    const { port, asked } = await startService([...refused, reply(200, {})]);
+    const { port, requests } = await startService([...refused, reply(200, {})]);
     await call(createClient(port));
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
-  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not made again after %i', async (status) => {
-    const { port, asked } = await startService([reply(status, '')]);
+  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not retried after %i', async (status) => {
+    const { port, requests } = await startService([reply(status, '')]);
     await getFailure(createClient(port).stats());
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it.each([0, 1, 3])('is made again at most %i times', async (retries) => {
-    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED')]);
+  it.each([0, 1, 3])('is retried at most %i times', async (retries) => {
+    const { port, requests } = await startService([refusal(429, 'RATE_LIMITED')]);
     expect(await getFailure(createClient(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(asked).toHaveLength(retries + 1);
+    expect(requests).toHaveLength(retries + 1);
   });
 
-  it('is not made again where the service says to come back after its time is over', async () => {
-    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+  it('is not retried if Retry-After is beyond its timeout', async () => {
+    const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const error = await getFailure(createClient(port).stats({ timeoutMs: 99_000 }));
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 100 });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it('is made again when an attempt takes too long', async () => {
-    const { port, asked } = await startService([silence, STORED]);
+  it('is retried when an attempt times out', async () => {
+    const { port, requests } = await startService([silence, STORED]);
     await createClient(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  it('is made again when an answer stops in its midst', async () => {
+  it('is retried when a response stalls', async () => {
     const stalling: Reply = (response) => {
       response.writeHead(200, { 'content-length': '40' });
       response.write('{"id":');
     };
-    const { port, asked } = await startService([stalling, STORED]);
+    const { port, requests } = await startService([stalling, STORED]);
     await createClient(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  it('that takes long ends when the time of the client is over', async () => {
+  it('ends a slow operation when the timeout of the client expires', async () => {
     const { port } = await startService([silence]);
     const error = await getFailure(createClient(port, { timeoutMs: 100 }).consolidate());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
   });
 
-  it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its time is over: %s', async (whose) => {
+  it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its timeout expires: %s', async (whose) => {
     const { port } = await startService([silence]);
     const options = { timeoutMs: 100 };
     const call = whose.endsWith('call') ? createClient(port).stats(options) : createClient(port, options).stats();
     const error = await getFailure(call);
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
-    expect(error.message).toMatch(/no answer within \d+ ms/);
+    expect(error.message).toMatch(/no response within \d+ ms/);
   });
 
-  it('that takes long is not cut off by the limit of an attempt', async () => {
+  it('of a slow operation ignores attemptTimeoutMs', async () => {
     const late: Reply = (response, request) =>
       void delay(400).then(() => reply(200, { late: true })(response, request));
     const { port } = await startService([late]);
     expect(await createClient(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
   });
 
-  it('that takes long is not cut off by the limit that Node has for answers', async () => {
-    let answer: () => void = () => expect.fail('it was not asked');
+  it('of a slow operation ignores the response timeout of Node', async () => {
+    let answer: () => void = () => expect.fail('no request arrived');
     const held: Reply = (response, request) => {
       answer = () => reply(200, { late: true })(response, request);
     };
-    const { port, asked } = await startService([held, silence]);
-    // Node's own limit is five minutes.
+    const { port, requests } = await startService([held, silence]);
+    // The default timeout of Node is five minutes.
     const sender = Symbol.for('undici.globalDispatcher.1');
     const global = globalThis as unknown as Record<symbol, object>;
     const before = global[sender] as object;
@@ -188,8 +198,8 @@ describe('a call', () => {
     const Agent = before.constructor as new (limits: object) => object;
     global[sender] = new Agent({ headersTimeout: 50 });
     const call = createClient(port).consolidate();
-    await expect.poll(() => asked.length).toBe(1);
-    // Begun later, so that the limit is over for both.
+    await expect.poll(() => requests.length).toBe(1);
+    // Starts later than the call, so the timeout has expired for both.
     await expect(fetch(`http://127.0.0.1:${port}/stats`)).rejects.toMatchObject({
       cause: { name: 'HeadersTimeoutError' },
     });
@@ -197,91 +207,91 @@ describe('a call', () => {
     expect(await call).toEqual({ late: true });
   });
 
-  it('shows the key and the headers of the client', async () => {
-    const { port, asked } = await startService([STORED]);
+  it('sends the API key and the headers of the client', async () => {
+    const { port, requests } = await startService([STORED]);
     await createClient(port, { apiKey: 'mmd_a_b', headers: { 'X-Team': 'blue' } }).store(MEMORY);
-    expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blue' });
+    expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blue' });
   });
 
-  it('goes where the URL says, behind a path too', async () => {
-    const { port, asked } = await startService([reply(200, {})]);
+  it('appends paths to a URL that has a path', async () => {
+    const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { url: `http://127.0.0.1:${port}/memory// ` }).stats();
-    await expect.poll(() => asked.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
+    await expect.poll(() => requests.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
   });
 
-  it('is refused unsent where a header cannot say its key', async () => {
-    const { port, asked } = await startService([STORED]);
+  it('is rejected before it is sent if the idempotency key is not valid in a header', async () => {
+    const { port, requests } = await startService([STORED]);
     const error = await getFailure(createClient(port).store(MEMORY, { idempotencyKey: 'ключ' }));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
-    expect(asked).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 });
 
-describe('what is sent as a header', () => {
+describe('a header value', () => {
   it.each<[string, string, (client: (options: MemoryClientOptions) => MemoryClient) => Promise<unknown>]>([
     ['of two lines', 'Authorization', (client) => client({ apiKey: 'mmd_secret\nmmd_other' }).stats()],
     ['in quotation marks', 'Authorization', (client) => client({ apiKey: '“mmd_secret”' }).stats()],
     ['of two lines', 'X-Team', (client) => client({ headers: { 'X-Team': 'secret\nblue' } }).stats()],
     ['with a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
     ['of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
-  ])('is told at once and unseen where none can be %s: %s', async (_what, name, call) => {
-    const { port, asked } = await startService([reply(200, {})]);
+  ])('is rejected before sending and not shown in the error if it is %s: %s', async (_description, name, call) => {
+    const { port, requests } = await startService([reply(200, {})]);
     const error = await getFailure(call((options) => createClient(port, options)));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: `/${name}` }] });
     expect(`${error.message} ${error.cause}`).not.toContain('secret');
-    expect(asked).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 
-  it('may have line ends around it, as what comes from a file', async () => {
-    const { port, asked } = await startService([reply(200, {})]);
+  it('may have surrounding whitespace, such as the line terminator of a file', async () => {
+    const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
-    expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
+    expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
   });
 });
 
 describe('a signal', () => {
-  const why = new Error('not needed any more');
+  const reason = new Error('not needed any more');
 
-  it('that has come already keeps the call from being made', async () => {
-    const { port, asked } = await startService([STORED]);
-    await expect(createClient(port).store(MEMORY, { signal: AbortSignal.abort(why) })).rejects.toBe(why);
-    expect(asked).toHaveLength(0);
+  it('that is already aborted prevents the request', async () => {
+    const { port, requests } = await startService([STORED]);
+    await expect(createClient(port).store(MEMORY, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(requests).toHaveLength(0);
   });
 
-  it('ends a call that waits for its answer, and its connection', async () => {
-    const leaving = new AbortController();
+  it('ends a call that is waiting for a response, and its connection', async () => {
+    const controller = new AbortController();
     let closed: Promise<unknown> | undefined;
     const { port } = await startService([
       (response) => {
         closed = once(response, 'close');
-        leaving.abort(why);
+        controller.abort(reason);
       },
     ]);
-    await expect(createClient(port).stats({ signal: leaving.signal })).rejects.toBe(why);
+    await expect(createClient(port).stats({ signal: controller.signal })).rejects.toBe(reason);
     await closed;
   });
 
-  it('ends a call that waits to be made again', async () => {
-    const leaving = new AbortController();
-    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
-    const call = createClient(port).stats({ signal: leaving.signal });
-    await eventually('the first attempt', 20_000, () => asked.length === 1 || undefined);
+  it('ends a call that is waiting for a retry', async () => {
+    const controller = new AbortController();
+    const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
+    const call = createClient(port).stats({ signal: controller.signal });
+    await eventually('the first attempt', 20_000, () => requests.length === 1 || undefined);
     await delay(50);
-    leaving.abort(why);
-    await expect(call).rejects.toBe(why);
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
   });
 
-  it('that comes with a refusal keeps the call from waiting to be made again', async () => {
-    const leaving = new AbortController();
-    const { port, asked } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+  it('that is aborted while an error response arrives prevents the retry', async () => {
+    const controller = new AbortController();
+    const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const leave: typeof fetch = async (...args) => {
       const response = await fetch(...args);
       const body = await response.arrayBuffer();
-      if (response.status === 429) leaving.abort(why);
+      if (response.status === 429) controller.abort(reason);
       return new Response(body, response);
     };
-    await expect(createClient(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
-    expect(asked).toHaveLength(1);
+    await expect(createClient(port, { fetch: leave }).stats({ signal: controller.signal })).rejects.toBe(reason);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -293,7 +303,7 @@ describe('a page of a proxy', () => {
     ['an export', (client) => client.exportMemories().next()],
     ['metrics', (client) => client.metrics()],
     ['a stream of events', (client) => client.events().next()],
-  ])('is not taken for %s', async (_what, call) => {
+  ])('is not accepted as %s', async (_description, call) => {
     const { port } = await startService([page]);
     expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
@@ -301,14 +311,14 @@ describe('a page of a proxy', () => {
 
 describe('an import', () => {
   it.each<[string, Reply, () => CallOptions]>([
-    ['is refused', refusal(401, 'UNAUTHORIZED'), () => ({})],
-    ['takes too long', silence, () => ({ timeoutMs: 100 })],
-    ['is ended by its caller', silence, () => ({ signal: AbortSignal.timeout(100) })],
-  ])('that %s reads no more of its lines', async (_what, answer, getOptions) => {
+    ['is rejected', refusal(401, 'UNAUTHORIZED'), () => ({})],
+    ['times out', silence, () => ({ timeoutMs: 100 })],
+    ['is aborted', silence, () => ({ signal: AbortSignal.timeout(100) })],
+  ])('that %s stops reading lines', async (_description, answer, getOptions) => {
     const { port } = await startService([answer]);
-    let leave: () => void;
-    const left = new Promise<void>((resolve) => {
-      leave = resolve;
+    let onClose: () => void;
+    const closed = new Promise<void>((resolve) => {
+      onClose = resolve;
     });
     async function* endless() {
       try {
@@ -317,43 +327,46 @@ describe('an import', () => {
           await delay(1);
         }
       } finally {
-        leave();
+        onClose();
       }
     }
     await expect(createClient(port).importMemories(endless(), getOptions())).rejects.toThrow();
-    await left;
+    await closed;
   });
 });
 
 describe('the version of the service', () => {
-  async function warnings(version: string): Promise<string[]> {
-    const told: string[] = [];
+  async function getWarnings(version: string): Promise<string[]> {
+    const warnings: string[] = [];
     const { port } = await startService([reply(200, {})], healthy(version));
-    const client = createClient(port, { onWarning: (message) => told.push(message) });
+    const client = createClient(port, { onWarning: (message) => warnings.push(message) });
     for (let n = 0; n < 3; n++) await client.stats();
     await delay(100);
-    return told;
+    return warnings;
   }
 
   const [major = 0, minor = 0] = VERSION.split('.').map(Number);
 
-  it.each([VERSION, `${major}.${minor}.99`, `${major}.${minor}.0-rc.1`])('is fine when it is %s', async (version) => {
-    expect(await warnings(version)).toEqual([]);
-  });
+  it.each([VERSION, `${major}.${minor}.99`, `${major}.${minor}.0-rc.1`])(
+    'causes no warning if it is %s',
+    async (version) => {
+      expect(await getWarnings(version)).toEqual([]);
+    },
+  );
 
   it.each([`${major}.${minor}0.0`, `${major}.${minor + 1}.0`, `${major + 1}.${minor}.0`])(
-    'is warned of once when it is %s',
+    'causes one warning if it is %s',
     async (version) => {
-      const told = await warnings(version);
-      expect(told).toHaveLength(1);
-      expect(told[0]).toContain(version);
+      const warnings = await getWarnings(version);
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toContain(version);
     },
   );
 
   it.each<[string, () => void]>([
     ['throws', () => expect.fail('the listener is broken')],
     ['rejects', () => Promise.reject(new Error('the listener is broken'))],
-  ])('is warned of on the console where who is to be told %s, and nothing else fails', async (_how, onWarning) => {
+  ])('is logged to the console if onWarning %s, and the call resolves', async (_how, onWarning) => {
     const onConsole = vi.spyOn(console, 'warn').mockReturnValue();
     onTestFinished(() => onConsole.mockRestore());
     const { port } = await startService([reply(200, {})], healthy('9.0.0'));
@@ -365,16 +378,16 @@ describe('the version of the service', () => {
     ]);
   });
 
-  it('is asked for by no call that nobody answers, so that nothing outlives it', async () => {
-    const { port, asked } = await startService([silence], silence);
+  it('is not checked after a call without a response, so that no request outlives the call', async () => {
+    const { port, requests } = await startService([silence], silence);
     await getFailure(createClient(port, { retries: 0 }).stats({ timeoutMs: 100 }));
     await delay(100);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it('is asked again after nobody answered', async () => {
-    const told: string[] = [];
-    const options = { retries: 0, onWarning: (message: string) => told.push(message) };
+  it('is checked by the next call after a call without a response', async () => {
+    const warnings: string[] = [];
+    const options = { retries: 0, onWarning: (message: string) => warnings.push(message) };
     const { port } = await startService([reply(200, {})], healthy('9.0.0'));
     let isDown = true;
     const flaky: typeof fetch = (...args) => (isDown ? Promise.reject(new TypeError('down')) : fetch(...args));
@@ -383,21 +396,21 @@ describe('the version of the service', () => {
     await delay(0);
     isDown = false;
     await client.stats();
-    await eventually('the warning', 20_000, () => told[0]);
+    await eventually('the warning', 20_000, () => warnings[0]);
   });
 });
 
 describe('health', () => {
-  it('is an answer also where the service is unhealthy', async () => {
+  it('resolves if the service is unhealthy', async () => {
     const { port } = await startService([], reply(503, { status: 'unhealthy', version: VERSION }));
     expect(await createClient(port).health()).toMatchObject({ status: 'unhealthy' });
   });
 
   it.each<[string, Reply]>([
-    ['a refusal', refusal(503, 'UNAVAILABLE')],
+    ['an error', refusal(503, 'UNAVAILABLE')],
     ['a page of a proxy', reply(503, '<html>Service Unavailable</html>')],
     ['JSON of a proxy', reply(503, { status: 'error' })],
-  ])('is asked for again where the same status comes with %s, and is never that', async (_what, answer) => {
+  ])('is retried if status 503 comes with %s, and never resolves with it', async (_description, answer) => {
     const { port } = await startService([], answer);
     expect(await getFailure(createClient(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
     const replies = [answer, healthy(VERSION)];
@@ -416,58 +429,63 @@ describe('a stream of events', () => {
     };
 
   async function take(events: AsyncIterable<MemoryEvent>, count: number): Promise<string[]> {
-    const seen: string[] = [];
+    const ids: string[] = [];
     for await (const { id, type } of events) {
-      seen.push(type === 'gap' ? type : id);
-      if (seen.length === count) break;
+      ids.push(type === 'gap' ? type : id);
+      if (ids.length === count) break;
     }
-    return seen;
+    return ids;
   }
 
-  it('goes on after the last event that was seen', async () => {
-    const { port, asked } = await startService([stream(frame('a') + frame('b')), hangUp, stream(frame('c')), silence]);
+  it('resumes after the last received event', async () => {
+    const { port, requests } = await startService([
+      stream(frame('a') + frame('b')),
+      hangUp,
+      stream(frame('c')),
+      silence,
+    ]);
     expect(await take(createClient(port).events({ type: ['stored'] }), 3)).toEqual(['a', 'b', 'c']);
-    expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'b', 'b']);
-    expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(['/events?type=stored']));
+    expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'b', 'b']);
+    expect(new Set(requests.map(({ url }) => url))).toEqual(new Set(['/events?type=stored']));
   });
 
-  it('tells of a gap where it broke before anything was seen', async () => {
+  it('yields a gap if it broke before the first event', async () => {
     const { port } = await startService([stream(':\n\n'), stream(frame('a'))]);
     expect(await take(createClient(port).events(), 2)).toEqual(['gap', 'a']);
   });
 
-  it('is read however it is written', async () => {
+  it('accepts every line format of server-sent events', async () => {
     const written = `retry: 1000\n\n:\n\n${frame('a').replaceAll('\n', '\r\n')}data: {"id":\ndata: "b"}\n\nid: c\n\n`;
     const { port } = await startService([stream(written), silence]);
     expect(await take(createClient(port).events(), 2)).toEqual(['a', 'b']);
   });
 
-  it('goes on where what was told makes no sense', async () => {
+  it('resumes after an event that cannot be parsed', async () => {
     const { port } = await startService([stream(`${frame('a')}data: {"id\n\n`), stream(frame('b'))]);
     expect(await take(createClient(port).events(), 2)).toEqual(['a', 'b']);
   });
 
-  it('throws when it is refused, at first or later', async () => {
+  it('throws if the service rejects it, at first or when resuming', async () => {
     for (const replies of [[refusal(401, 'UNAUTHORIZED')], [stream(frame('a')), refusal(401, 'UNAUTHORIZED')]]) {
       const { port } = await startService(replies);
       expect(await getFailure(take(createClient(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
     }
   });
 
-  it('throws when for too long a page of a proxy is there in its place', async () => {
+  it('throws if only a page of a proxy arrives until the reconnect timeout', async () => {
     const page = reply(200, '<html>', { 'content-type': 'text/html' });
     const { port } = await startService([stream(frame('a')), page]);
     const events = createClient(port, { reconnectTimeoutMs: 100 }).events();
     expect(await getFailure(take(events, 9))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
 
-  it('throws when the service stays away too long', async () => {
+  it('throws if the service is unreachable until the reconnect timeout', async () => {
     const { port } = await startService([stream(frame('a')), hangUp]);
     const client = createClient(port, { retries: 0, reconnectTimeoutMs: 100 });
     expect(await getFailure(take(client.events(), 9))).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('lets its connection go when nobody reads on', async () => {
+  it('closes its connection when the reader stops', async () => {
     let closed: Promise<unknown> | undefined;
     const { port } = await startService([
       (response) => {
@@ -480,7 +498,7 @@ describe('a stream of events', () => {
     await closed;
   });
 
-  it('lets its connection go when nobody reads on after the gap that it tells itself', async () => {
+  it('closes its connection when the reader stops after a gap from the client', async () => {
     const streams: ServerResponse[] = [];
     const { port } = await startService([
       stream(':\n\n'),
@@ -495,23 +513,23 @@ describe('a stream of events', () => {
   });
 });
 
-describe('over a line that fails', () => {
+describe('over a faulty connection', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('a store whose answer is lost stores once', async () => {
-    const line = await lineTo(memoryd.server.port);
-    const client = createClient(line.port);
+  it('a store with a lost response stores once', async () => {
+    const proxy = await startProxy(memoryd.server.port);
+    const client = createClient(proxy.port);
     await client.stats();
-    line.lose(2);
+    proxy.loseResponses(2);
     const { id } = await client.store({ content: 'heard once', session_id: 'lost answers' });
     expect(await client.session({ session_id: 'lost answers' })).toMatchObject({ total: 1, memories: [{ id }] });
   });
 
-  it('a batch whose answer is lost stores once', async () => {
-    const line = await lineTo(memoryd.server.port);
-    const client = createClient(line.port);
+  it('a batch with a lost response stores once', async () => {
+    const proxy = await startProxy(memoryd.server.port);
+    const client = createClient(proxy.port);
     await client.stats();
-    line.lose(1);
+    proxy.loseResponses(1);
     const { stored_count } = await client.storeBatch(
       [1, 2].map((n) => ({ content: `${n}`, session_id: 'lost batch' })),
     );
@@ -519,40 +537,40 @@ describe('over a line that fails', () => {
     expect((await client.session({ session_id: 'lost batch' })).total).toBe(2);
   });
 
-  it('a forget whose answer is lost is told as not found, and has happened', async () => {
-    const line = await lineTo(memoryd.server.port);
-    const client = createClient(line.port);
+  it('a forget with a lost response rejects with NOT_FOUND after the memory was forgotten', async () => {
+    const proxy = await startProxy(memoryd.server.port);
+    const client = createClient(proxy.port);
     const { id } = await client.store(MEMORY);
-    // The first answer is followed by a question for the version.
+    // The first response is followed by a version check.
     await delay(100);
-    line.lose(1);
+    proxy.loseResponses(1);
     expect(await getFailure(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('events are told without a loss while connections break', async () => {
-    const line = await lineTo(memoryd.server.port);
-    const told: string[] = [];
-    const leaving = new AbortController();
-    onTestFinished(() => leaving.abort());
-    const client = createClient(line.port);
+  it('an event stream loses no events while connections break', async () => {
+    const proxy = await startProxy(memoryd.server.port);
+    const received: string[] = [];
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const client = createClient(proxy.port);
     void (async () => {
-      for await (const event of client.events({ type: ['stored'] }, leaving.signal)) {
-        told.push(...('memory_ids' in event ? event.memory_ids : [event.type]));
+      for await (const event of client.events({ type: ['stored'] }, controller.signal)) {
+        received.push(...('memory_ids' in event ? event.memory_ids : [event.type]));
       }
     })();
     const ids: string[] = [];
     await eventually('the first event', 20_000, async () => {
       ids.push(await memoryd.store(MEMORY));
-      return told.length > 0 || undefined;
+      return received.length > 0 || undefined;
     });
-    const [first] = told;
+    const [first] = received;
     for (let round = 0; round < 5; round++) {
-      line.cut();
+      proxy.cut();
       for (let n = 0; n < 3; n++) ids.push(await memoryd.store(MEMORY));
       await delay(20 * round);
     }
     const expected = ids.slice(ids.indexOf(first as string));
-    await eventually('all events', 20_000, () => told.length >= expected.length || undefined);
-    expect(told).toEqual(expected);
+    await eventually('all events', 20_000, () => received.length >= expected.length || undefined);
+    expect(received).toEqual(expected);
   });
 });

@@ -4,7 +4,7 @@ import { ERRORS } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
-import { CODE_OF_STATUS } from '../src/memory-error.ts';
+import { CODE_BY_STATUS } from '../src/memory-error.ts';
 import { SCHEMAS } from '../src/operation-schemas.fixture.ts';
 import { OPERATIONS } from '../src/operations.ts';
 
@@ -22,12 +22,12 @@ interface Parameter {
   in: 'path' | 'query' | 'header';
   schema: Schema;
 }
-interface Described {
+interface DescribedOperation {
   name: string;
   method: string;
   path: string;
   parameters: Parameter[];
-  /** The media type of its body. */
+  /** Media type of the request body. */
   type: string | undefined;
   body: Schema | undefined;
   response: Schema | undefined;
@@ -47,29 +47,29 @@ interface Document {
   >;
 }
 
-/** Operations for orchestrators and operators, and headers for caches, that the client has no use for. */
-const ONLY_FOR_OTHERS = new Set([
+/** Operations for orchestrators and operators, and headers for caches, which the client does not implement. */
+const NOT_IMPLEMENTED = new Set([
   ...['readiness', 'liveness', 'If-None-Match'],
   ...['listKeys', 'addKey', 'revokeKey', 'listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
 ]);
 
-async function describedOperations(): Promise<Described[]> {
+async function getDescribedOperations(): Promise<DescribedOperation[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => ({
       name: operationId,
       method: method.toUpperCase(),
       path,
-      parameters: parameters.filter(({ name }) => !ONLY_FOR_OTHERS.has(name)),
+      parameters: parameters.filter(({ name }) => !NOT_IMPLEMENTED.has(name)),
       type: Object.keys(requestBody?.content ?? {})[0],
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
       response: Object.values(responses['200']?.content ?? {})[0]?.schema,
     })),
   );
-  return described.filter(({ name }) => !ONLY_FOR_OTHERS.has(name));
+  return described.filter(({ name }) => !NOT_IMPLEMENTED.has(name));
 }
 
-/** Values that only a faithful way of writing them brings across. */
+/** Returns a value that must be encoded correctly to arrive unchanged. */
 function getSample({ type, enum: values, format, items }: Schema): unknown {
   if (values) return values[0];
   if (format === 'date-time') return '2026-01-31T09:30:00+01:00';
@@ -80,7 +80,7 @@ function getSample({ type, enum: values, format, items }: Schema): unknown {
   return 'a b/ü?&=#%+';
 }
 
-interface Given {
+interface Arguments {
   id: string;
   query: Record<string, unknown>;
   body: unknown;
@@ -88,8 +88,8 @@ interface Given {
 
 const KEY = 'a key';
 
-/** How each method is given what an operation may be given. */
-const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, given: Given) => unknown> = {
+/** Calls each method with all arguments of its operation. */
+const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Arguments) => unknown> = {
   root: (client) => client.root(),
   health: (client) => client.health(),
   metrics: (client) => client.metrics(),
@@ -120,19 +120,19 @@ async function* lines(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);
 }
 
-/** What the headers that operations have must say. */
+/** Expected values of the headers of operations. */
 const HEADERS: Record<string, string> = { 'Idempotency-Key': KEY, 'If-Match': '"3", "4"', 'Last-Event-ID': KEY };
 
-interface Sent {
+interface RecordedRequest {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** A service that takes note of what it is sent and answers little. */
-async function recorder(): Promise<{ client: MemoryClient; sent: Sent[] }> {
-  const sent: Sent[] = [];
+/** Starts a service that records requests and sends minimal responses. */
+async function startRecorder(): Promise<{ client: MemoryClient; sent: RecordedRequest[] }> {
+  const sent: RecordedRequest[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
@@ -146,21 +146,21 @@ async function recorder(): Promise<{ client: MemoryClient; sent: Sent[] }> {
   return { client: new MemoryClient({ url: `http://127.0.0.1:${port}`, onWarning: () => {} }), sent };
 }
 
-/** A query string as requests write it: lists for what comes again, metadata by its keys. */
+/** Parses a query string. Repeated parameters become lists. */
 function getQuery({ searchParams }: URL): Record<string, string[]> {
   return Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]));
 }
 
-/** How a number, or whatever a sample is, stands in a query string. */
-function written(sample: unknown): string[] {
+/** Returns the expected query parameters for a sample. */
+function toParameters(sample: unknown): string[] {
   const values = Array.isArray(sample) ? sample : [sample];
   return values.map((value) => (value === 1e-7 ? '0.00000010000000000000' : String(value)));
 }
 
-/** A JSON Schema without what only describes, with maps written as OpenAPI documents write them. */
-function bare(schema: unknown): unknown {
+/** Removes descriptions from a JSON Schema, and converts maps to the form used in OpenAPI documents. */
+function normalizeSchema(schema: unknown): unknown {
   const text = JSON.stringify(schema, (key, value) => {
-    // The service shows examples beside the schema.
+    // In the OpenAPI document, examples are next to the schema.
     if (['description', 'examples'].includes(key) || key.startsWith('x-')) return undefined;
     const { patternProperties, ...rest } = value ?? {};
     return patternProperties?.['^.*$'] ? { ...rest, additionalProperties: patternProperties['^.*$'] } : value;
@@ -168,39 +168,44 @@ function bare(schema: unknown): unknown {
   return JSON.parse(text);
 }
 
-describe('the methods of the client', () => {
-  it('are the operations of the service, by name, method and path', async () => {
-    const described = (await describedOperations()).map(({ name, method, path }) => [name, { method, path }] as const);
+describe('client and OpenAPI document', () => {
+  it('have the same operations with the same names, methods and paths', async () => {
+    const described = (await getDescribedOperations()).map(
+      ({ name, method, path }) => [name, { method, path }] as const,
+    );
     const known = Object.entries(OPERATIONS).map(([name, { method, path }]) => [name, { method, path }] as const);
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(described));
     const methods = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== 'constructor');
-    // `scope` is about who is asked for, and asks nothing itself.
+    // `scope` sends no request.
     expect(methods.sort()).toEqual([...described.map(([name]) => name), 'scope'].sort());
   });
 
   it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
-    '%s sends what the service takes, where it takes it',
+    '%s sends all parameters in the described places',
     async (name) => {
-      const operation = (await describedOperations()).find((described) => described.name === name) as Described;
-      const of = (place: Parameter['in']) => operation.parameters.filter((parameter) => parameter.in === place);
-      const samples = of('query').map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
+      const operation = (await getDescribedOperations()).find(
+        (described) => described.name === name,
+      ) as DescribedOperation;
+      const getParameters = (place: Parameter['in']) =>
+        operation.parameters.filter((parameter) => parameter.in === place);
+      const samples = getParameters('query').map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
       const query = Object.fromEntries(
         samples.map(([key, sample]) => (key === 'metadata.<key>' ? ['metadata', { 'a.b c': sample }] : [key, sample])),
       );
       const body = operation.body && { sampled: 'ü 🎉' };
-      const { client, sent } = await recorder();
+      const { client, sent } = await startRecorder();
       await CALLS[name](client, { id: 'a b/ü?&=#%', query, body });
-      // Beside the call, the version is asked for.
+      // The client also sends a health request for the version check.
       const { url, headers, ...request } = sent.find(
         ({ url: { pathname } }) => name === 'health' || pathname !== '/health',
-      ) as Sent;
+      ) as RecordedRequest;
       expect(request.method).toBe(operation.method);
       expect(url.pathname).toBe(operation.path.replace(/\{\w+\}/, encodeURIComponent('a b/ü?&=#%')));
       expect(getQuery(url)).toEqual(
-        Object.fromEntries(samples.map(([key, sample]) => [key.replace('<key>', 'a.b c'), written(sample)])),
+        Object.fromEntries(samples.map(([key, sample]) => [key.replace('<key>', 'a.b c'), toParameters(sample)])),
       );
-      expect(of('header').map((header) => [header.name, headers[header.name.toLowerCase()]])).toEqual(
-        of('header').map((header) => [header.name, HEADERS[header.name]]),
+      expect(getParameters('header').map((header) => [header.name, headers[header.name.toLowerCase()]])).toEqual(
+        getParameters('header').map((header) => [header.name, HEADERS[header.name]]),
       );
       expect(request.body.trim()).toBe(body === undefined ? '' : JSON.stringify(body));
       expect(headers['content-type']).toBe(operation.type);
@@ -208,32 +213,34 @@ describe('the methods of the client', () => {
   );
 
   it.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])(
-    '%s takes and answers what the service describes',
+    '%s has the described request and response schemas',
     async (name) => {
-      const operation = (await describedOperations()).find((described) => described.name === name) as Described;
+      const operation = (await getDescribedOperations()).find(
+        (described) => described.name === name,
+      ) as DescribedOperation;
       const schemas: { request?: object; options?: object; response: object } = SCHEMAS[name];
       const { request, options = {}, response } = schemas;
-      expect(bare(operation.response)).toEqual(bare(response));
+      expect(normalizeSchema(operation.response)).toEqual(normalizeSchema(response));
       if (operation.body && request) {
-        expect(bare(operation.body)).toEqual(bare(request));
+        expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(request));
         return;
       }
       const described = operation.parameters.filter(
         ({ name: id }) => id !== 'memory_id' && !(name === 'undo' && id === 'id'),
       );
       const fields = described.map(({ name: field, schema, in: place }) => {
-        if (place === 'header') return field === 'If-Match' ? [] : [['last_event_id', bare(schema)]];
-        return [[field, bare(schema)]];
+        if (place === 'header') return field === 'If-Match' ? [] : [['last_event_id', normalizeSchema(schema)]];
+        return [[field, normalizeSchema(schema)]];
       });
       const { 'metadata.<key>': metadataKey, ...properties } = Object.fromEntries(fields.flat());
       const { metadata, ...expected } =
-        (bare(request ?? options) as { properties?: Record<string, unknown> }).properties ?? {};
+        (normalizeSchema(request ?? options) as { properties?: Record<string, unknown> }).properties ?? {};
       expect(properties).toEqual(expected);
       expect(metadataKey === undefined).toBe(metadata === undefined);
     },
   );
 
-  it('know every code by its status', () => {
-    for (const [code, { status }] of Object.entries(ERRORS)) expect(CODE_OF_STATUS[status]).toBe(code);
+  it('map every error status to its code', () => {
+    for (const [code, { status }] of Object.entries(ERRORS)) expect(CODE_BY_STATUS[status]).toBe(code);
   });
 });

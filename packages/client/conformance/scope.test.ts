@@ -3,9 +3,9 @@ import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type CallOptions, eachMemory, eachSession, eachUser, MemoryClient, MemoryError } from '../src/index.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
-const clientOfAll = () => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+const createUnscopedClient = () => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
 
-type Scoped = ReturnType<MemoryClient['scope']>;
+type ScopedClient = ReturnType<MemoryClient['scope']>;
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
@@ -17,8 +17,8 @@ async function* getBytes(lines: string[]): AsyncGenerator<Uint8Array> {
   for (const line of lines) yield new TextEncoder().encode(`${line}\n`);
 }
 
-/** Every method of a scope, with call options as its last argument. */
-const CALLS: Record<string, (memory: Scoped, call: CallOptions) => Promise<unknown>> = {
+/** A call of every method of a scope, with call options as its last argument. */
+const CALLS: Record<string, (memory: ScopedClient, call: CallOptions) => Promise<unknown>> = {
   store: (memory, call) => memory.store({ content: 'not stored' }, call),
   storeBatch: (memory, call) => memory.storeBatch([{ content: 'not stored' }], call),
   recall: (memory, call) => memory.recall({ query: 'anything' }, call),
@@ -35,33 +35,39 @@ const CALLS: Record<string, (memory: Scoped, call: CallOptions) => Promise<unkno
   stats: (memory, call) => memory.stats(call),
 };
 
-it.each(Object.entries(CALLS))('%s within a scope ends with the signal of its caller', async (_name, ask) => {
-  const why = new Error('not needed any more');
-  const memory = clientOfAll().scope({ userId: 'leaving' });
-  await expect(ask(memory, { signal: AbortSignal.abort(why) })).rejects.toBe(why);
-});
+it.each(Object.entries(CALLS))(
+  '%s within a scope rejects with the reason of an aborted signal',
+  async (_name, call) => {
+    const reason = new Error('not needed any more');
+    const memory = createUnscopedClient().scope({ userId: 'leaving' });
+    await expect(call(memory, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  },
+);
 
-it('events within a scope are those of the user, and end with the signal of their caller', async () => {
-  const leaving = new AbortController();
-  const [ada, ben] = ['listening', 'talking'].map((userId) => clientOfAll().scope({ userId })) as [Scoped, Scoped];
-  const seen: unknown[] = [];
-  const following = (async () => {
-    for await (const event of ada.events({ type: ['stored'] }, leaving.signal)) seen.push(event);
+it('events within a scope contain only events of the user, and end when the signal is aborted', async () => {
+  const controller = new AbortController();
+  const [ada, ben] = ['listening', 'talking'].map((userId) => createUnscopedClient().scope({ userId })) as [
+    ScopedClient,
+    ScopedClient,
+  ];
+  const events: unknown[] = [];
+  const reading = (async () => {
+    for await (const event of ada.events({ type: ['stored'] }, controller.signal)) events.push(event);
   })();
   await expect
     .poll(async () => {
       await ben.store({ content: 'for others' });
       await ada.store({ content: 'for me' });
-      return seen.length;
+      return events.length;
     })
     .toBeGreaterThan(0);
-  leaving.abort();
-  await following;
-  for (const event of seen) expect(event).toMatchObject({ type: 'stored', user_id: 'listening' });
+  controller.abort();
+  await reading;
+  for (const event of events) expect(event).toMatchObject({ type: 'stored', user_id: 'listening' });
 });
 
-it('pages within a scope list what is of the user alone', async () => {
-  const client = clientOfAll();
+it('paging within a scope returns only memories and sessions of the user', async () => {
+  const client = createUnscopedClient();
   for (const userId of ['paging-a', 'paging-b']) {
     const memory = client.scope({ userId });
     for (const n of [1, 2, 3]) await memory.store({ content: `${n} of ${userId}`, session_id: `${n}` });
@@ -77,9 +83,9 @@ it('pages within a scope list what is of the user alone', async () => {
   expect(users.map(({ user_id }) => user_id).filter((id) => id.startsWith('paging'))).toEqual(['paging-a', 'paging-b']);
 });
 
-it('an import within a scope stores for its user, and refuses what is of another', async () => {
-  const client = clientOfAll();
-  const [ada, ben] = ['moving-a', 'moving-b'].map((userId) => client.scope({ userId })) as [Scoped, Scoped];
+it('an import within a scope stores lines for its user, and rejects lines of another user', async () => {
+  const client = createUnscopedClient();
+  const [ada, ben] = ['moving-a', 'moving-b'].map((userId) => client.scope({ userId })) as [ScopedClient, ScopedClient];
   const { id } = await ada.store({ content: 'carried over' });
   const lines = await collect(ada.exportMemories());
   await ada.forget(id);
@@ -93,8 +99,8 @@ it('an import within a scope stores for its user, and refuses what is of another
   await expect(ada.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-it('shares with a user what belongs to nobody, where the scope or the request says so', async () => {
-  const client = clientOfAll();
+it('returns memories without a user if the scope or the request sets shared', async () => {
+  const client = createUnscopedClient();
   const { id } = await client.store({ content: 'for everyone' });
   const { id: bens } = await client.store({ content: 'for ben', user_id: 'ben' });
   const ada = client.scope({ userId: 'ada' });
@@ -107,22 +113,22 @@ it('shares with a user what belongs to nobody, where the scope or the request sa
 });
 
 it.each<[string, () => unknown]>([
-  ['no scope', () => clientOfAll().scope(undefined as never)],
-  ['a scope of nobody', () => clientOfAll().scope({})],
-  ['a scope of shared memories alone', () => clientOfAll().scope({ shared: true })],
-  ['a user that was left out', () => clientOfAll().scope({ userId: undefined as never })],
-  ['null as a user', () => clientOfAll().scope({ userId: null as never })],
-  ['an agent that was left out', () => clientOfAll().scope({ userId: 'ada', agentId: undefined as never })],
-  ['an empty user', () => clientOfAll().scope({ userId: '' })],
-  ['a user of 257 characters', () => clientOfAll().scope({ userId: 'x'.repeat(257) })],
-  ['a field of requests', () => clientOfAll().scope({ user_id: 'ada' } as never)],
-  ['a name that every object has', () => clientOfAll().scope({ constructor: 'ada' } as never)],
-])('refuses %s with its own error', (_what, scope) => {
+  ['no scope', () => createUnscopedClient().scope(undefined as never)],
+  ['an empty scope', () => createUnscopedClient().scope({})],
+  ['a scope with only shared', () => createUnscopedClient().scope({ shared: true })],
+  ['an undefined user', () => createUnscopedClient().scope({ userId: undefined as never })],
+  ['null as a user', () => createUnscopedClient().scope({ userId: null as never })],
+  ['an undefined agent', () => createUnscopedClient().scope({ userId: 'ada', agentId: undefined as never })],
+  ['an empty user', () => createUnscopedClient().scope({ userId: '' })],
+  ['a user of 257 characters', () => createUnscopedClient().scope({ userId: 'x'.repeat(257) })],
+  ['a request field instead of an option', () => createUnscopedClient().scope({ user_id: 'ada' } as never)],
+  ['a property name of Object.prototype', () => createUnscopedClient().scope({ constructor: 'ada' } as never)],
+])('scope throws a MemoryError for %s', (_description, scope) => {
   expect(scope).toThrow(MemoryError);
   expect(scope).toThrow(/ must /);
 });
 
-it('refuses another user with its own error, before anything is sent', async () => {
+it('rejects another user with FORBIDDEN before the request is sent', async () => {
   const memory = new MemoryClient({ url: 'http://127.0.0.1:1', retries: 0 }).scope({ userId: 'ada' });
   const error = await memory.recall({ query: 'anything', user_id: 'ben' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(MemoryError);

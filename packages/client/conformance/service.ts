@@ -4,17 +4,17 @@ import { type AddressInfo, connect, createServer as createProxy, type Socket } f
 import { onTestFinished } from 'vitest';
 import { MemoryClient, type MemoryClientOptions, VERSION } from '../src/index.ts';
 
-/** What a service answers to one request. */
+/** Responds to one request. */
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** A service that answers what it is told to, and remembers what it was asked. */
+/** A fake service with scripted replies that records its requests. */
 export interface Service {
   port: number;
-  /** Requests but those for the version, in the order of arrival. */
-  asked: IncomingMessage[];
+  /** Requests in order of arrival, without version checks. */
+  requests: IncomingMessage[];
 }
 
-/** A reply of JSON, or of a text as it stands. */
+/** Replies with JSON, or with an unchanged string. */
 export function reply(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
   return (response) => {
     response.writeHead(status, { 'x-request-id': 'request-1', ...headers });
@@ -22,30 +22,30 @@ export function reply(status: number, body: unknown, headers: Record<string, str
   };
 }
 
-/** A reply that refuses as the service does. */
+/** Replies with an error of the service. */
 export function refusal(status: number, code: string, headers: Record<string, string> = {}): Reply {
   return reply(status, { error: { code, message: `refused: ${code}`, request_id: 'request-1' } }, headers);
 }
 
-/** Takes the request and says nothing. */
+/** Accepts the request and never responds. */
 export const silence: Reply = () => {};
 
-/** Cuts the connection without an answer. */
+/** Closes the connection without a response. */
 export const hangUp: Reply = (response) => response.destroy();
 
-/** What a healthy service of this version says of itself. */
+/** Replies with the health response of a service with this version. */
 export function healthy(version: string): Reply {
   return reply(200, { status: 'healthy', version });
 }
 
-/** A service that answers with one reply after the other, the last again and again. It ends with the test. */
+/** Starts a service that sends the replies in order and repeats the last one. Stops at the end of the test. */
 export async function startService(replies: Reply[], health: Reply = healthy(VERSION)): Promise<Service> {
-  const asked: IncomingMessage[] = [];
+  const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     request.resume();
     if (request.url === '/health') return health(response, request);
-    asked.push(request);
-    return (replies[asked.length - 1] ?? replies.at(-1))?.(response, request);
+    requests.push(request);
+    return (replies[requests.length - 1] ?? replies.at(-1))?.(response, request);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -53,25 +53,25 @@ export async function startService(replies: Reply[], health: Reply = healthy(VER
     server.close();
     server.closeAllConnections();
   });
-  return { port: (server.address() as AddressInfo).port, asked };
+  return { port: (server.address() as AddressInfo).port, requests };
 }
 
-/** A client that waits but a moment between attempts. */
+/** Creates a client with short delays between retries. */
 export function createClient(port: number, options: MemoryClientOptions = {}): MemoryClient {
   return new MemoryClient({ url: `http://127.0.0.1:${port}`, retryDelayMs: 1, ...options });
 }
 
-/** What stands between a client and a service, and can fail. */
-export interface Line {
+/** A proxy between client and service that simulates network faults. */
+export interface FaultyProxy {
   port: number;
-  /** Breaks every connection. */
+  /** Closes every connection. */
   cut(): void;
-  /** From now on, so many answers are lost: their connections break when the first of their bytes comes. */
-  lose(answers: number): void;
+  /** Loses the next responses: closes their connections at the first byte of the response. */
+  loseResponses(count: number): void;
 }
 
-/** A line to a port of this machine. It ends with the test. */
-export async function lineTo(port: number): Promise<Line> {
+/** Starts a proxy to a local port. Stops at the end of the test. */
+export async function startProxy(port: number): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
   let losing = 0;
   const proxy = createProxy((near) => {
@@ -106,8 +106,8 @@ export async function lineTo(port: number): Promise<Line> {
   return {
     port: (proxy.address() as AddressInfo).port,
     cut,
-    lose: (answers) => {
-      losing = answers;
+    loseResponses: (count) => {
+      losing = count;
     },
   };
 }

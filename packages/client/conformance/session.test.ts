@@ -8,8 +8,8 @@ import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
 import {
   type Context,
-  type RecalledOptions,
-  recalled,
+  type RecallForPromptOptions,
+  recallForPrompt,
   type Session,
   type SessionOptions,
   session,
@@ -17,7 +17,7 @@ import {
 
 const kinds = (context: Context) => context.items.map(({ kind, content }) => `${kind}: ${content}`);
 
-/** What a conversation does, whichever memory it is kept in. */
+/** Defines the tests of `session`, which apply to every `MemoryApi`. */
 function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   let started = 0;
   function newSession(options?: Partial<SessionOptions>): Session {
@@ -26,7 +26,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   }
   const said = (role: string, content: string) => ({ role, content });
 
-  it('keeps messages in order, with who said them', async () => {
+  it('returns messages in order with their roles', async () => {
     const talk = newSession();
     const ids = await talk.add([said('user', 'Good morning'), said('assistant', 'Hello'), said('user', 'yes')]);
     await talk.add([said('user', 'yes')]);
@@ -40,7 +40,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(items.slice(0, 3).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('keeps what else a message says', async () => {
+  it('stores the other fields of a message', async () => {
     const talk = newSession();
     const [id] = await talk.add([{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 1 }]);
     expect(await getMemory().memory(id as string)).toMatchObject({
@@ -51,7 +51,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     });
   });
 
-  it('recalls what the query asks for from other conversations, in order of time', async () => {
+  it('recalls memories from other conversations, in chronological order', async () => {
     const earlier = newSession();
     await earlier.add([said('user', 'My kestrel is called Falstaff')]);
     const talk = newSession();
@@ -65,7 +65,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(context.items[0]).toMatchObject({ role: 'user', score: expect.any(Number) });
   });
 
-  it('recalls an early turn of the same conversation that is out of room', async () => {
+  it('recalls an early turn of the same conversation that exceeds the budget for turns', async () => {
     const talk = newSession({ recentTurns: 2 });
     await talk.add([said('user', 'The osprey nests in the old mill')]);
     await talk.add(Array.from({ length: 20 }, (_, n) => said('assistant', `Some words about nothing, ${n}`)));
@@ -74,7 +74,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
   });
 
-  it('says nothing twice after consolidation has merged duplicates', async () => {
+  it('does not recall duplicates of turns after consolidation has merged them', async () => {
     const talk = newSession();
     await talk.add(['Book it?', 'Godwit, yes', 'And the train?', 'Godwit, yes'].map((text) => said('user', text)));
     await getMemory().consolidate();
@@ -87,7 +87,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     ]);
   });
 
-  it('lets recall know who answers a question', async () => {
+  it('stores roles so that recall recognizes a reply of another speaker', async () => {
     for (const role of ['assistant', 'user']) {
       const talk = newSession();
       const [, answer] = await talk.add([said('user', 'Who ringed the gannet?'), said(role, 'The gannet has no ring')]);
@@ -98,7 +98,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     }
   });
 
-  it('leaves out what was corrected', async () => {
+  it('leaves out superseded memories', async () => {
     const memory = getMemory();
     const { id } = await memory.store({ content: 'The dotterel lives in room four' });
     await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
@@ -106,7 +106,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context)).toEqual(['recalled: The dotterel lives in room five']);
   });
 
-  it('recalls by the filter that it was given', async () => {
+  it('applies the filter in the option recall', async () => {
     const memory = getMemory();
     await memory.store({ content: 'A private whimbrel', tags: ['private'] });
     await memory.store({ content: 'A public whimbrel', tags: ['public'] });
@@ -114,7 +114,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(await talk.context('whimbrel', { tokens: 1000 }))).toEqual(['recalled: A public whimbrel']);
   });
 
-  it.each([0, 12, 40, 100, 400])('stays within %i tokens as a tokenizer counts them', async (tokens) => {
+  it.each([0, 12, 40, 100, 400])('stays within %i tokens counted by a tokenizer', async (tokens) => {
     const talk = newSession({ countTokens });
     const words = ['Der Wendehals', '鳥がいます', 'the wryneck 🎉', 'const a = 1;'];
     await talk.add(Array.from({ length: 40 }, (_, n) => said('user', `${words[n % 4]} ${'and on '.repeat(n % 7)}`)));
@@ -125,7 +125,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     if (tokens >= 40) expect(context.items.length).toBeGreaterThan(0);
   });
 
-  it('tells the newest turns of a long conversation, each time anew', async () => {
+  it('returns the newest turns of a long and growing conversation', async () => {
     const talk = newSession();
     const texts = Array.from({ length: 1300 }, (_, n) => `turn ${n}`);
     await talk.add(texts.map((text) => said('user', text)));
@@ -139,25 +139,25 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     }
   });
 
-  it('asks for the beginning of a query that is too long', async () => {
+  it('truncates a query above the maximum length', async () => {
     const memory = getMemory();
     await memory.store({ content: 'The pratincole eats on the wing' });
     const context = await newSession().context(`pratincole ${'🦩'.repeat(9000)}`, { tokens: 1000 });
     expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
   });
 
-  it('says which messages were not stored, and why', async () => {
+  it('reports the first message that was not stored, with its error', async () => {
     const talk = newSession();
     const adding = talk.add([said('user', 'good'), said('user', ''), said('user', ' ')]);
     await expect(adding).rejects.toMatchObject({
       name: 'MemoryError',
       code: 'INVALID_REQUEST',
-      message: expect.stringMatching(/^messages not stored: 2 of 3; /),
+      message: expect.stringMatching(/^2 of 3 messages were not stored: /),
       details: [{ path: '/1/content' }],
     });
   });
 
-  it('says which messages were stored where others were not, so that they are neither lost nor stored twice', async () => {
+  it('reports the ids of stored messages if other messages were not stored', async () => {
     const talk = newSession();
     const messages = [said('user', 'one'), said('user', 'two'), said('user', '')];
     const { results } = await talk.add(messages).then(
@@ -173,27 +173,27 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(memories.map(({ id }) => id)).toEqual([results[0].id, results[1].id]);
   });
 
-  it('tells one user nothing that another said in a session of the same name', async () => {
+  it('separates sessions of different users with the same id', async () => {
     const [ada, ben] = ['ada', 'ben'].map((userId) => session(getMemory(), 'one name', { userId })) as [
       Session,
       Session,
     ];
     await ada.add([said('user', 'My linnet is called Ophelia')]);
     await ben.add([said('user', 'My linnet is called Yorick')]);
-    const told = async (talk: Session) => kinds(await talk.context('What is my linnet called?', { tokens: 1000 }));
-    expect(await told(ada)).toEqual(['turn: My linnet is called Ophelia']);
-    expect(await told(ben)).toEqual(['turn: My linnet is called Yorick']);
+    const ask = async (talk: Session) => kinds(await talk.context('What is my linnet called?', { tokens: 1000 }));
+    expect(await ask(ada)).toEqual(['turn: My linnet is called Ophelia']);
+    expect(await ask(ben)).toEqual(['turn: My linnet is called Yorick']);
   });
 
-  it('recalls for a user what is theirs, and what all users share where it is asked to', async () => {
+  it('recalls memories of the user, and shared memories with shared: true', async () => {
     const query = 'Where does the redpoll winter?';
     await getMemory().storeBatch([
       { content: 'The redpoll winters in Oslo', user_id: 'ada' },
       { content: 'The redpoll winters in Kiel', user_id: 'ben' },
       { content: 'The redpoll winters everywhere' },
     ]);
-    const texts = async (options: RecalledOptions) =>
-      (await recalled(getMemory(), query, options)).map(({ content }) => content).sort();
+    const texts = async (options: RecallForPromptOptions) =>
+      (await recallForPrompt(getMemory(), query, options)).map(({ content }) => content).sort();
     expect(await texts({ userId: 'ben' })).toEqual(['The redpoll winters in Kiel']);
     const everywhere = ['The redpoll winters everywhere', 'The redpoll winters in Kiel'];
     expect(await texts({ userId: 'ben', recall: { shared: true } })).toEqual(everywhere);
@@ -206,12 +206,12 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   it.each<[string, (talk: Session) => Promise<unknown>]>([
     ['a message of another user', (talk) => talk.add([{ ...said('user', 'not mine'), user_id: 'ada' }])],
     ['a recall of another user', (talk) => talk.context('mine', { tokens: 100 })],
-  ])('refuses %s', async (_what, ask) => {
+  ])('rejects %s with FORBIDDEN', async (_description, ask) => {
     const talk = session(getMemory(), 'refused', { userId: 'ben', recall: { user_id: 'ada' } });
     await expect(ask(talk)).rejects.toMatchObject({ name: 'MemoryError', code: 'FORBIDDEN' });
   });
 
-  it('gives an agent of a user nothing of another agent', async () => {
+  it('separates the agents of a user', async () => {
     const [cook, guide] = ['cook', 'guide'].map((agentId) =>
       session(getMemory(), 'agents', { userId: 'cleo', agentId }),
     ) as [Session, Session];
@@ -220,12 +220,12 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(await cook.context('siskin', { tokens: 1000 }))).toEqual(['turn: The siskin burnt the risotto']);
   });
 
-  it('recalls nothing without a user', async () => {
-    await expect(recalled(getMemory(), 'of whom', {} as RecalledOptions)).rejects.toThrow(TypeError);
-    await expect(recalled(getMemory(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
+  it('recallForPrompt rejects with TypeError without a userId', async () => {
+    await expect(recallForPrompt(getMemory(), 'of whom', {} as RecallForPromptOptions)).rejects.toThrow(TypeError);
+    await expect(recallForPrompt(getMemory(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
   });
 
-  it('refuses to begin without a user', () => {
+  it('session throws TypeError without a userId', () => {
     const withoutUser = {} as SessionOptions;
     expect(() => session(getMemory(), 'of whom', withoutUser)).toThrow(
       /^userId must be the id of the end user, or null/,
@@ -234,7 +234,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   });
 }
 
-describe('a conversation in the process', () => {
+describe('session with an in-process memory', () => {
   let memory: Awaited<ReturnType<typeof openMemory>>;
   const folder = temporaryFolder();
   beforeAll(async () => {
@@ -247,7 +247,7 @@ describe('a conversation in the process', () => {
   sessionTests(() => memory);
 });
 
-describe('a conversation behind a server', () => {
+describe('session with a server', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   sessionTests(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
 });

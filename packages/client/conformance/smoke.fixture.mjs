@@ -1,19 +1,19 @@
-// What a client does, in whichever runtime runs this file; its argument is where the service is. Prints what came of it.
+// Exercises the client in the current runtime against the service at the URL in the first argument. Prints the results.
 import { eachMemory, MemoryClient } from '../dist/index.js';
 import { session } from '../dist/session.js';
 
 const memory = new MemoryClient({ url: process.argv[2] });
 const bytes = (text) => new TextEncoder().encode(text);
 
-async function lines() {
-  const told = [];
-  for await (const line of memory.exportMemories()) told.push(line);
-  return told;
+async function exportLines() {
+  const lines = [];
+  for await (const line of memory.exportMemories()) lines.push(line);
+  return lines;
 }
 
-const leaving = new AbortController();
+const controller = new AbortController();
 const following = (async () => {
-  for await (const { type } of memory.events({ last_event_id: 'nobody.1' }, leaving.signal)) {
+  for await (const { type } of memory.events({ last_event_id: 'nobody.1' }, controller.signal)) {
     if (type === 'stored') return type;
   }
 })();
@@ -24,7 +24,7 @@ await talk.add([{ role: 'user', content: 'Guten Morgen' }]);
 const { items } = await talk.context('Wendehals', { tokens: 100 });
 const refusal = await memory.memory('nobody').catch((error) => error);
 const aborted = await memory.stats({ signal: AbortSignal.abort(new Error('gone')) }).catch((error) => error.message);
-const exported = await lines();
+const exported = await exportLines();
 await memory.forget(id);
 const imported = await memory.importMemories(
   (async function* () {
@@ -34,9 +34,9 @@ const imported = await memory.importMemories(
 const listed = [];
 for await (const { content } of eachMemory(memory, { limit: 1 })) listed.push(content);
 const followed = await following;
-leaving.abort();
+controller.abort();
 const recalled = (await memory.recall({ query: 'wendehals' })).results.map(({ content }) => content);
-// biome-ignore lint/suspicious/noConsole: what this program is for
+// biome-ignore lint/suspicious/noConsole: the output of this program
 console.log(
   JSON.stringify({
     context: items.map(({ content }) => content).sort(),

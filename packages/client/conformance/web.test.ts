@@ -11,11 +11,11 @@ import { VERSION } from '../src/index.ts';
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const ENTRIES = ['index', 'session'];
 
-/** Bytes of what a page loads for an entry of the package. */
-const LIMIT_BYTES = 8000;
+/** Maximum download size of an entry point. */
+const MAX_BYTES = 8000;
 
-/** An entry with all that it needs, as a script that defines `memoryd`. */
-async function bundled(entry: string): Promise<string> {
+/** Bundles an entry point with its imports into a script that defines `memoryd`. */
+async function bundleEntry(entry: string): Promise<string> {
   const bundle = await rolldown({ input: `${dist}${entry}.js`, platform: 'browser' });
   const { output } = await bundle.generate({ format: 'iife', name: 'memoryd', minify: true });
   await bundle.close();
@@ -25,11 +25,11 @@ async function bundled(entry: string): Promise<string> {
 describe('the package', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it.each(ENTRIES)('is small: %s, minified and gzipped', async (entry) => {
-    expect(gzipSync(await bundled(entry)).length).toBeLessThan(LIMIT_BYTES);
+  it.each(ENTRIES)('stays below 8,000 bytes, minified and gzipped: %s', async (entry) => {
+    expect(gzipSync(await bundleEntry(entry)).length).toBeLessThan(MAX_BYTES);
   });
 
-  it('imports nothing but itself', () => {
+  it('has no dependencies', () => {
     const files = readdirSync(dist).filter((name) => /^[\w-]+\.js$/.test(name));
     expect(files).toContain('session.js');
     for (const name of files) {
@@ -39,16 +39,16 @@ describe('the package', () => {
     expect(manifest).not.toHaveProperty('dependencies');
   });
 
-  it('runs with what every web page has and nothing of Node', async () => {
+  it('runs with browser globals only', async () => {
     const web = {
       ...{ fetch, AbortController, Blob, TextDecoder, TextEncoder, ReadableStream, URL, setTimeout, clearTimeout },
-      // As in a page that did not come over TLS.
+      // As in a page that was not loaded over TLS: no `crypto.randomUUID`.
       crypto: { getRandomValues: (bytes: Uint8Array) => crypto.getRandomValues(bytes) },
       url: `http://127.0.0.1:${memoryd.server.port}`,
     };
     const page = createContext({ ...web });
-    runInContext(await bundled('index'), page);
-    runInContext((await bundled('session')).replace('memoryd', 'memorydSession'), page);
+    runInContext(await bundleEntry('index'), page);
+    runInContext((await bundleEntry('session')).replace('memoryd', 'memorydSession'), page);
     const ask = `(async () => {
       const memory = new memoryd.MemoryClient({ url });
       const following = (async () => {
@@ -63,7 +63,7 @@ describe('the package', () => {
     expect(JSON.parse(await runInContext(ask, page))).toEqual([['said on a page'], 'NOT_FOUND', 'gap']);
   });
 
-  it('knows its version', () => {
+  it('exports its version', () => {
     expect(VERSION).toBe(manifest.version);
   });
 });

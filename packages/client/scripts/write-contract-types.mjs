@@ -1,23 +1,23 @@
-// Writes dist/contract.d.ts: the types of @memoryd/contract in plain TypeScript, made of its schemas and interfaces, and
-// lets the declarations beside it import that; and copies what runs of it. So the published package stands alone.
+// Makes the published package independent of @memoryd/contract: writes the contract's types in plain TypeScript to
+// dist/contract.d.ts, generated from its schemas and interfaces; copies scoped.js; and rewrites imports to these files.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const contract = await import('@memoryd/contract');
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-// Beside the folder of what runs.
+// The declarations are next to the folder with the bundle.
 const contractDist = fileURLToPath(new URL('../', import.meta.resolve('@memoryd/contract')));
 const declarations = readdirSync(contractDist)
   .filter((name) => name.endsWith('.d.ts') && !name.endsWith('.test.d.ts'))
   .map((name) => readFileSync(contractDist + name, 'utf8'));
 
-/** Schemas that are types of the same name, each with the comment that stands before it. */
-const named = declarations.flatMap((text) =>
+/** Schemas with a type of the same name, each with its docstring. */
+const namedSchemas = declarations.flatMap((text) =>
   [...text.matchAll(/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export declare const (\w+):/g)]
     .map(([, comment = '', name]) => ({ comment, name, schema: contract[name] }))
     .filter(({ name }) => text.includes(`export type ${name} = Type.Static<typeof ${name}>;`)),
 );
-const names = new Map(named.map(({ name, schema }) => [JSON.stringify(schema), name]));
+const names = new Map(namedSchemas.map(({ name, schema }) => [JSON.stringify(schema), name]));
 
 function getType(schema) {
   return names.get(JSON.stringify(schema)) ?? getShape(schema);
@@ -42,7 +42,7 @@ function getShape(schema) {
     case undefined:
       return 'unknown';
     default:
-      throw new TypeError(`no type for ${JSON.stringify(schema)}`);
+      throw new TypeError(`unsupported schema: ${JSON.stringify(schema)}`);
   }
 }
 
@@ -59,7 +59,9 @@ function getComment({ comment, schema }) {
   return comment || (schema.description ? `/** ${schema.description} */\n` : '');
 }
 
-const types = named.map((entry) => `${getComment(entry)}export type ${entry.name} = ${getShape(entry.schema)};\n`);
+const types = namedSchemas.map(
+  (entry) => `${getComment(entry)}export type ${entry.name} = ${getShape(entry.schema)};\n`,
+);
 const codes = Object.keys(contract.ERRORS).map((code) => JSON.stringify(code));
 const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*|\/\/# .*)\n?/gm, '');
 const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');

@@ -1,11 +1,11 @@
-import { unsendable } from './memory-error.ts';
+import { createFieldError } from './memory-error.ts';
 
 /**
- * An operation's path with an id in place of its parameter; undefined for an id that no URL can name. Those are the
- * empty one, `.` and `..`, which URLs resolve however they are written (URL Standard, section 4.4), and texts that
- * UTF-8 does not have.
+ * Replaces the parameter of an operation's path with an id. Returns undefined for ids that cannot be encoded in a URL: the
+ * empty string, `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4), and strings with lone
+ * surrogates.
  */
-export function pathTo(path: string, id: string): string | undefined {
+export function toPath(path: string, id: string): string | undefined {
   if (/^\.{0,2}$/.test(id)) return undefined;
   try {
     const segment = encodeURIComponent(id);
@@ -16,36 +16,36 @@ export function pathTo(path: string, id: string): string | undefined {
 }
 
 /**
- * A request as a query string with its question mark, or nothing where it asks for nothing. Lists are written as a
- * parameter that comes again, metadata as `metadata.<key>`.
+ * Encodes a request as a query string with a leading question mark. Returns an empty string for an empty request. Lists
+ * become repeated parameters, metadata becomes `metadata.<key>`.
  *
- * @throws MemoryError INVALID_REQUEST for texts that UTF-8 does not have
+ * @throws MemoryError INVALID_REQUEST for strings with lone surrogates
  */
-export function queryString(request: object): string {
+export function toQueryString(request: object): string {
   const pairs = Object.entries(request).flatMap(([name, value]) => getPairs(name, value));
   return pairs.length > 0 ? `?${pairs.join('&')}` : '';
 }
 
 function getPairs(name: string, value: unknown): string[] {
   if (value === undefined) return [];
-  // No list is written like a list of one empty text, which is refused as an empty list is.
-  if (Array.isArray(value)) return (value.length > 0 ? value : ['']).map((item) => pair(name, item));
+  // An empty list is encoded as one empty string, which the service rejects like an empty list.
+  if (Array.isArray(value)) return (value.length > 0 ? value : ['']).map((item) => toPair(name, item));
   if (name === 'metadata' && typeof value === 'object' && value) {
-    return Object.entries(value).map(([key, wanted]) => pair(`metadata.${key}`, wanted));
+    return Object.entries(value).map(([key, wanted]) => toPair(`metadata.${key}`, wanted));
   }
-  return [pair(name, value)];
+  return [toPair(name, value)];
 }
 
-function pair(name: string, value: unknown): string {
+function toPair(name: string, value: unknown): string {
   try {
-    return `${encodeURIComponent(name)}=${encodeURIComponent(getText(value))}`;
+    return `${encodeURIComponent(name)}=${encodeURIComponent(toText(value))}`;
   } catch {
-    throw unsendable(name, 'not contain a lone surrogate');
+    throw createFieldError(name, 'not contain a lone surrogate');
   }
 }
 
-// The service reads plain decimals: 0.0000001, never 1e-7.
-function getText(value: unknown): string {
+// The service accepts plain decimals such as 0.0000001, but not 1e-7.
+function toText(value: unknown): string {
   const text = String(value);
   return typeof value === 'number' && text.includes('e-') ? value.toFixed(20) : text;
 }

@@ -42,27 +42,33 @@ import type {
   UsersResponse,
   WriteCondition,
 } from '@memoryd/contract';
-import { pathTo, queryString } from './address.ts';
-import { follow } from './event-stream.ts';
+import { toPath, toQueryString } from './address.ts';
+import { readChunks, readLines } from './chunks.ts';
+import { readEvents } from './event-stream.ts';
 import { toJsonBody } from './json-body.ts';
-import { getBody } from './line-body.ts';
-import { getError, MemoryError, notOurs, unsendable } from './memory-error.ts';
+import { createLineBody } from './line-body.ts';
+import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { getLines, getPieces } from './pieces.ts';
-import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
+import {
+  type CallOptions,
+  type OpenResponse,
+  Transport,
+  type TransportOptions,
+  type TransportRequest,
+} from './transport.ts';
 import { VERSION } from './version.ts';
 import { withScope } from './with-scope.ts';
 
 export interface MemoryClientOptions extends TransportOptions {
-  /** Told of a service whose version this client was not made for; `console.warn` where absent, or where it throws. */
+  /** Receives a warning if the major or minor version of the service differs. Defaults to `console.warn`. */
   onWarning?: (message: string) => void;
-  /** Milliseconds for which a broken stream of events tries to come back; 600,000 where absent. */
+  /** Time in ms for which a broken event stream tries to reconnect. Defaults to 600,000. */
   reconnectTimeoutMs?: number;
 }
 
-/** What a request has beside its operation. */
-type Details = Partial<Pick<Sending, 'repeatable' | 'alsoStatus'>> & {
-  /** Path with its parameter filled in. */
+/** Parts of a request, in addition to its operation. */
+type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatus'>> & {
+  /** Path with the value of its parameter. */
   path?: string;
   query?: object | undefined;
   headers?: Record<string, string> | undefined;
@@ -70,12 +76,17 @@ type Details = Partial<Pick<Sending, 'repeatable' | 'alsoStatus'>> & {
 };
 
 /**
- * A memory service behind a URL. Beside what `MemoryApi` says, each call takes a signal and a time limit as its last
- * argument, and rejects with the `MemoryError` of this package. Reads, stores and unconditional writes are tried again
- * when no answer comes; what the service refuses with 429 or 503 and `Retry-After` always is. A write that may not be
- * done twice rejects with UNAVAILABLE when no answer came: it may have been done.
+ * Client of a memory service. Implements `MemoryApi`. Each call also accepts a signal and a timeout in its last argument,
+ * and rejects with the `MemoryError` of this package.
  *
- * Ids that no URL can name (`.` and `..`) are not found, or are INVALID_REQUEST where they are a session's.
+ * Calls are retried after 429, and after 503 with `Retry-After`. Reads, stores and unconditional writes are also retried
+ * if no response arrives. Other writes then reject with UNAVAILABLE, although they may have been executed.
+ *
+ * Ids that cannot be encoded in a URL (`.` and `..`) reject with NOT_FOUND, or with INVALID_REQUEST for session ids.
+ *
+ * @example
+ * const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' }).scope({ userId: 'ada' });
+ * await memory.store({ content: 'Ada is allergic to peanuts' });
  */
 export class MemoryClient implements MemoryApi {
   readonly #transport: Transport;
@@ -90,18 +101,22 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Stores with an idempotency key of its own where none is given, so that it can be tried again. Keys are visible ASCII
-   * characters, with blanks only between them.
+   * Stores a memory. Generates an idempotency key if none is given, so that retries are safe. Keys consist of printable
+   * ASCII characters without leading or trailing spaces.
    */
   async store(request: StoreRequest, options: StoreOptions & CallOptions = {}): Promise<StoreResponse> {
-    return this.#json(OPERATIONS.store, options, { body: request, headers: keyHeader(options), repeatable: true });
+    return this.#json(OPERATIONS.store, options, {
+      body: request,
+      headers: toIdempotencyHeader(options),
+      repeatable: true,
+    });
   }
 
-  /** With an idempotency key, as `store`. */
+  /** Stores many memories. Generates an idempotency key like `store`. */
   async storeBatch(requests: StoreBatchRequest, options: StoreOptions & CallOptions = {}): Promise<StoreBatchResponse> {
     return this.#json(OPERATIONS.storeBatch, options, {
       body: requests,
-      headers: keyHeader(options),
+      headers: toIdempotencyHeader(options),
       repeatable: true,
     });
   }
@@ -111,8 +126,8 @@ export class MemoryClient implements MemoryApi {
   }
 
   async session({ session_id, ...page }: SessionRequest, call: CallOptions = {}): Promise<SessionResponse> {
-    const path = pathTo(OPERATIONS.session.path, session_id);
-    if (path === undefined) throw unsendable('session_id', 'be a text that a URL can name');
+    const path = toPath(OPERATIONS.session.path, session_id);
+    if (path === undefined) throw createFieldError('session_id', 'not be empty, . or .., or contain lone surrogates');
     return this.#json(OPERATIONS.session, call, { path, query: page });
   }
 
@@ -137,7 +152,7 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.memories, call, { query: request });
   }
 
-  /** With a condition it is not tried again when no answer comes: it would meet the version that it made itself. */
+  /** Changes a memory. With a condition, not retried if no response arrives: a retry could fail on its own first write. */
   async update(
     memoryId: string,
     request: UpdateRequest,
@@ -147,16 +162,19 @@ export class MemoryClient implements MemoryApi {
       path: getPath(OPERATIONS.update, memoryId),
       query: pickScope(options),
       body: request,
-      ...conditional(options),
+      ...toConditionParts(options),
     });
   }
 
-  /** NOT_FOUND also where an earlier attempt, of which no answer came, forgot it. With a condition, as `update`. */
+  /**
+   * Forgets a memory. NOT_FOUND also if a previous attempt without a response has forgotten it. With a condition, not
+   * retried, like `update`.
+   */
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
       path: getPath(OPERATIONS.forget, memoryId),
       query: pickScope(options),
-      ...conditional(options),
+      ...toConditionParts(options),
     });
   }
 
@@ -189,121 +207,117 @@ export class MemoryClient implements MemoryApi {
     return withScope<MemoryClient>(this).scope(scope);
   }
 
-  /** Status, version and counts by tier. */
+  /** Returns status, version and counts by tier. */
   async root(call: CallOptions = {}): Promise<RootResponse> {
     return this.#json(OPERATIONS.root, call);
   }
 
-  /** Whether the service can answer; needs no key. An unhealthy one answers too, if it can. */
+  /** Returns the health of the service. Needs no API key. Also resolves if the service reports that it is unhealthy. */
   async health(call: CallOptions = {}): Promise<HealthResponse> {
-    return this.#checked(this.#health(call));
+    return this.#withVersionCheck(this.#health(call));
   }
 
-  /** Samples in the plain exposition format, one a line. */
+  /** Returns metrics in the Prometheus text format. */
   async metrics(call: CallOptions = {}): Promise<string> {
-    return this.#checked(this.#send(OPERATIONS.metrics, call, {}, ({ response }) => response.text()));
+    return this.#withVersionCheck(this.#send(OPERATIONS.metrics, call, {}, ({ response }) => response.text()));
   }
 
   /**
-   * As `MemoryApi` says, from the first step on. A stream that breaks, or that the service ends, goes on after the last
-   * event that was seen; a `gap` tells that some may be missing. It ends with the signal, and throws when the service
-   * refuses it or stays away too long.
+   * Streams events as described in `MemoryApi`, starting with the first iteration. Reconnects after the last received event
+   * if the stream breaks or the service ends it. A `gap` event means that events may be missing. Ends when the signal is
+   * aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
    */
   events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
-    const { last_event_id: seen, ...query } = request;
+    const { last_event_id: lastEventId, ...query } = request;
     const call: CallOptions = signal ? { signal } : {};
-    return follow({
+    return readEvents({
       open: (after) => this.#openEvents(query, after, call),
-      seen,
+      lastEventId,
       signal,
       retryDelayMs: this.#transport.retryDelayMs,
       reconnectTimeoutMs: this.#reconnectTimeoutMs,
     });
   }
 
-  /** As `MemoryApi` says. An export that is cut off throws UNAVAILABLE; one that has begun is not asked for again. */
+  /** Exports memories. A truncated export throws UNAVAILABLE. An export that has started is not retried. */
   exportMemories(request: ScopeRequest = {}, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
-    return getLines(this.#pieces(OPERATIONS.exportMemories, signal, request));
+    return readLines(this.#download(OPERATIONS.exportMemories, signal, request));
   }
 
   /**
-   * As `MemoryApi` says, and never made again by itself. Its lines are sent as they come, except by web pages, which cannot
-   * and gather them first; no more of them are read once the call is over. What the lines throw, it throws.
+   * Imports memories. Never retried. The lines are streamed, except in browsers, which collect all lines before sending. No
+   * line is read after the call has ended. Errors from reading `lines` are rethrown.
    */
   async importMemories(
     lines: AsyncIterable<Uint8Array>,
     options: OwnScopeRequest & CallOptions = {},
   ): Promise<ImportResponse> {
-    const { body, failure, end } = await getBody(lines);
+    const { body, getError, end } = await createLineBody(lines);
     try {
       return await this.#json(OPERATIONS.importMemories, options, { query: pickScope(options), body });
     } catch (error) {
-      throw failure() ?? error;
+      throw getError() ?? error;
     } finally {
       end();
     }
   }
 
-  /** A copy of the whole database, all namespaces: the bytes of an SQLite file. Throws when it is cut off. */
+  /** Downloads a copy of the database with all namespaces, as an SQLite file. Throws if the download is cut off. */
   backup(signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#pieces(OPERATIONS.backup, signal);
+    return this.#download(OPERATIONS.backup, signal);
   }
 
-  /** An answer that may be of any length, as it arrives. */
-  async *#pieces(
+  /** Streams a response of any length. */
+  async *#download(
     operation: Operation,
     signal?: AbortSignal,
     query: object = {},
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const arriving = this.#send(operation, signal ? { signal } : {}, { query }, async (begun) => {
-      begun.lift();
-      return begun;
-    });
-    yield* getPieces(await this.#checked(arriving), SILENCE_MS);
+    const opening = this.#send(operation, signal ? { signal } : {}, { query }, keepOpen);
+    yield* readChunks(await this.#withVersionCheck(opening), SILENCE_MS);
   }
 
-  async #openEvents(query: object, seen: string | undefined, call: CallOptions): Promise<Arrival> {
-    const headers = { Accept: 'text/event-stream', ...(seen !== undefined && { 'Last-Event-ID': seen }) };
-    const arriving = this.#send(OPERATIONS.events, call, { query, headers }, async (arrival) => {
-      arrival.lift();
-      return arrival;
-    });
-    return this.#checked(arriving);
+  async #openEvents(query: object, lastEventId: string | undefined, call: CallOptions): Promise<OpenResponse> {
+    const headers = {
+      Accept: 'text/event-stream',
+      ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
+    };
+    return this.#withVersionCheck(this.#send(OPERATIONS.events, call, { query, headers }, keepOpen));
   }
 
-  async #json<T extends object>(operation: Operation, call: CallOptions, details: Details = {}): Promise<T> {
-    return this.#checked(this.#send(operation, call, details, ({ response }) => readJson<T>(response)));
+  async #json<T extends object>(operation: Operation, call: CallOptions, parts: RequestParts = {}): Promise<T> {
+    return this.#withVersionCheck(this.#send(operation, call, parts, ({ response }) => readJson<T>(response)));
   }
 
   #send<T>(
-    { method, path, slow, answers }: Operation,
+    { method, path: template, slow, mediaType }: Operation,
     call: CallOptions,
-    { path: filled = path, query = {}, body, headers, repeatable = method === 'GET', alsoStatus }: Details,
-    read: (arrival: Arrival) => Promise<T>,
+    { path = template, query = {}, body, headers, repeatable = method === 'GET', acceptedStatus }: RequestParts,
+    read: (open: OpenResponse) => Promise<T>,
   ): Promise<T> {
-    for (const request of [query, ...[body].flat()]) assertOwnerGiven(request);
-    const sending: Sending = {
+    for (const part of [query, ...[body].flat()]) assertOwnerDefined(part);
+    const request: TransportRequest = {
       method,
-      path: filled + queryString(query),
+      path: path + toQueryString(query),
       repeatable,
       slow,
-      answers,
+      mediaType,
       ...(headers && { headers }),
-      ...(body !== undefined && { body: isStreamed(body) ? body : toJsonBody(body) }),
-      ...(alsoStatus !== undefined && { alsoStatus }),
+      ...(body !== undefined && { body: isStream(body) ? body : toJsonBody(body) }),
+      ...(acceptedStatus !== undefined && { acceptedStatus }),
     };
-    return this.#transport.send(sending, call, read);
+    return this.#transport.send(request, call, read);
   }
 
   #health(call: CallOptions): Promise<HealthResponse> {
-    return this.#send(OPERATIONS.health, call, { alsoStatus: 503 }, ({ response }) => readHealth(response));
+    return this.#send(OPERATIONS.health, call, { acceptedStatus: 503 }, ({ response }) => readHealth(response));
   }
 
-  /** An answer, after the first of which the service's version is asked for: nothing may go on where none comes. */
-  async #checked<T>(answering: Promise<T>): Promise<T> {
-    const answer = await answering;
+  /** Awaits a call and, after the first successful call, compares the version of the service in the background. */
+  async #withVersionCheck<T>(call: Promise<T>): Promise<T> {
+    const result = await call;
     this.#checkVersion();
-    return answer;
+    return result;
   }
 
   #checkVersion(): void {
@@ -313,13 +327,13 @@ export class MemoryClient implements MemoryApi {
         return this.#warn(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
       },
       () => {
-        // The call itself tells what is wrong with the service; the next one asks again.
+        // The next call checks the version again.
         this.#versionCheck = undefined;
       },
     );
   }
 
-  // The warning belongs to no call that could reject: a rejection that nobody handles would end the process.
+  // No call awaits the warning, so its errors are caught here: an unhandled rejection would end the process.
   async #warn(message: string): Promise<void> {
     try {
       await this.#onWarning(message);
@@ -330,17 +344,22 @@ export class MemoryClient implements MemoryApi {
 }
 
 function warn(...warning: unknown[]): void {
-  // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
+  // biome-ignore lint/suspicious/noConsole: warnings go to the console if no handler is set
   console.warn(...warning);
 }
 
-/** Longest wait for the version of a service that has just answered. */
+/** Timeout of the version check. */
 const VERSION_TIMEOUT_MS = 5000;
 
-/** Milliseconds without a byte after which a download is dead. */
+/** Timeout of a download without a byte. */
 const SILENCE_MS = 60_000;
 
-function isStreamed(body: unknown): body is ReadableStream<Uint8Array> | Blob {
+async function keepOpen(open: OpenResponse): Promise<OpenResponse> {
+  open.clearTimeout();
+  return open;
+}
+
+function isStream(body: unknown): body is ReadableStream<Uint8Array> | Blob {
   return body instanceof ReadableStream || body instanceof Blob;
 }
 
@@ -349,60 +368,60 @@ function getMinor(version: string): string {
 }
 
 async function readJson<T extends object>(response: Response): Promise<T> {
-  const answer = getObject<T>(await response.text());
-  if (!answer) throw notOurs(response, 'a JSON object');
-  return answer;
+  const body = parseObject<T>(await response.text());
+  if (!body) throw toUnexpectedResponse(response, 'a JSON object');
+  return body;
 }
 
-/** What a service says of itself. Others say 503 too: a proxy that cannot reach it, and a service that refuses. */
+/** Reads a health response. Status 503 can also come from a proxy, or from a service that rejects the request. */
 async function readHealth(response: Response): Promise<HealthResponse> {
   if (response.ok) return readJson(response);
   const text = await response.text();
-  const answer = getObject<HealthResponse>(text);
-  if (answer?.status !== 'unhealthy') throw getError(response, text);
-  return answer;
+  const health = parseObject<HealthResponse>(text);
+  if (health?.status !== 'unhealthy') throw toError(response, text);
+  return health;
 }
 
-function getObject<T extends object>(text: string): T | undefined {
+function parseObject<T extends object>(text: string): T | undefined {
   try {
-    const answer = JSON.parse(text);
-    return typeof answer === 'object' && answer ? answer : undefined;
+    const value = JSON.parse(text);
+    return typeof value === 'object' && value ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-// NOT_FOUND, as for any id that the service never gave.
-function getPath({ path }: Operation, id: string): string {
-  const filled = pathTo(path, id);
-  if (filled === undefined) throw new MemoryError('NOT_FOUND', 'no URL can name this id, so nothing has it');
-  return filled;
+// Such an id cannot exist, so the error is NOT_FOUND as for any unknown id.
+function getPath({ path: template }: Operation, id: string): string {
+  const path = toPath(template, id);
+  if (path === undefined) throw new MemoryError('NOT_FOUND', 'not found: the id cannot be encoded in a URL');
+  return path;
 }
 
-function keyHeader({ idempotencyKey = newKey() }: StoreOptions): Record<string, string> {
+function toIdempotencyHeader({ idempotencyKey = createIdempotencyKey() }: StoreOptions): Record<string, string> {
   if (!/^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)) {
-    throw unsendable('Idempotency-Key', 'be visible ASCII characters, with blanks only between them');
+    throw createFieldError('Idempotency-Key', 'be printable ASCII characters without leading or trailing spaces');
   }
   return { 'Idempotency-Key': idempotencyKey };
 }
 
-// crypto.randomUUID is only there in secure contexts, which a page on a local network is not.
-function newKey(): string {
+// crypto.randomUUID is available only in secure contexts, which an HTTP page on a local network is not.
+function createIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Refuses an id that a request names and that is undefined: without it, the request would be about everyone. */
-function assertOwnerGiven(request: unknown): void {
+/** Rejects a `user_id` or `agent_id` that is undefined, because it would be dropped and the request affect all users. */
+function assertOwnerDefined(request: unknown): void {
   if (typeof request !== 'object' || request === null) return;
   for (const field of ['user_id', 'agent_id'] as const) {
     if (!(field in request) || (request as ScopeRequest)[field] !== undefined) continue;
-    throw unsendable(field, 'not be undefined; leave it out to name none');
+    throw createFieldError(field, 'not be undefined; omit the field for requests without it');
   }
 }
 
-/** Returns what a call is limited to, of its options. */
+/** Returns the scope fields of the options. */
 function pickScope(options: ScopeRequest): ScopeRequest {
-  assertOwnerGiven(options);
+  assertOwnerDefined(options);
   const { user_id, agent_id, shared } = options;
   return {
     ...(user_id !== undefined && { user_id }),
@@ -411,8 +430,8 @@ function pickScope(options: ScopeRequest): ScopeRequest {
   };
 }
 
-/** Version 0 is one that no memory has: a list without versions would be no header. */
-function conditional({ ifVersions }: WriteCondition): Pick<Details, 'headers' | 'repeatable'> {
+/** Converts a condition to `If-Match`. An empty list becomes version 0, which no memory has. */
+function toConditionParts({ ifVersions }: WriteCondition): Pick<RequestParts, 'headers' | 'repeatable'> {
   if (!ifVersions) return { repeatable: true };
   const tags = (ifVersions.length > 0 ? ifVersions : [0]).map((version) => `"${version}"`);
   return { headers: { 'If-Match': tags.join(', ') } };

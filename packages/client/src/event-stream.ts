@@ -1,82 +1,84 @@
 import type { MemoryEvent } from '@memoryd/contract';
+import { readChunks, readLines } from './chunks.ts';
 import { MemoryError } from './memory-error.ts';
-import { getLines, getPieces } from './pieces.ts';
-import { type Arrival, backoffMs, pause } from './transport.ts';
+import { getBackoffMs, type OpenResponse, pause } from './transport.ts';
 
-/** The service sends a comment every 15 seconds; a stream that is silent for longer than this is dead. */
+/** Timeout without a byte. The service sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000;
 
-/** How a stream is opened, and opened again. */
-export interface Following {
+export interface EventStreamOptions {
   /** Opens the stream after the event with this id. */
-  open(seen: string | undefined): Promise<Arrival>;
-  /** The last event that the caller has seen. */
-  seen: string | undefined;
+  open(lastEventId: string | undefined): Promise<OpenResponse>;
+  /** Id of the last event that the caller has received. */
+  lastEventId: string | undefined;
   signal: AbortSignal | undefined;
-  /** Milliseconds that the wait before coming back may grow from. */
+  /** Base of the reconnection backoff, in ms. */
   retryDelayMs: number;
-  /** Milliseconds without a stream after which it is given up. */
+  /** Time without a stream, in ms, after which reconnecting is given up. */
   reconnectTimeoutMs: number;
 }
 
-/** Events until the signal comes. A stream that breaks or ends is opened again after the last event that was seen. */
-export async function* follow(following: Following): AsyncGenerator<MemoryEvent, void, undefined> {
-  let { seen } = following;
+/** Yields events until the signal is aborted. Reopens a broken or ended stream after the last received event. */
+export async function* readEvents(options: EventStreamOptions): AsyncGenerator<MemoryEvent, void, undefined> {
+  let { lastEventId } = options;
   try {
-    let arrival = await following.open(seen);
-    for (let missed = false; ; missed = seen === undefined) {
+    let stream = await options.open(lastEventId);
+    for (let startsWithGap = false; ; startsWithGap = lastEventId === undefined) {
       try {
-        for await (const event of streamEvents(arrival, missed)) {
-          if (event.id !== '') seen = event.id;
+        for await (const event of parseEvents(stream, startsWithGap)) {
+          if (event.id !== '') lastEventId = event.id;
           yield event;
-          if (following.signal?.aborted) return;
+          if (options.signal?.aborted) return;
         }
       } catch {
-        // It is opened again, however it ended.
+        // The stream is reopened after any error.
       }
-      arrival = await reopen(following, seen);
+      stream = await reopen(options, lastEventId);
     }
   } catch (error) {
-    if (!following.signal?.aborted) throw error;
+    if (!options.signal?.aborted) throw error;
   }
 }
 
-async function reopen(following: Following, seen: string | undefined): Promise<Arrival> {
-  const { open, signal, retryDelayMs, reconnectTimeoutMs } = following;
+async function reopen(options: EventStreamOptions, lastEventId: string | undefined): Promise<OpenResponse> {
+  const { open, signal, retryDelayMs, reconnectTimeoutMs } = options;
   const deadline = Date.now() + reconnectTimeoutMs;
   for (let attempt = 2; ; attempt++) {
     signal?.throwIfAborted();
-    await pause(backoffMs(attempt, retryDelayMs), signal);
+    await pause(getBackoffMs(attempt, retryDelayMs), signal);
     try {
-      return await open(seen);
+      return await open(lastEventId);
     } catch (error) {
-      if (isFinal(error) || Date.now() >= deadline) throw error;
+      if (isPermanent(error) || Date.now() >= deadline) throw error;
     }
   }
 }
 
-/** Whether a stream that is refused so would be refused again. */
-function isFinal(error: unknown): boolean {
+/** Returns true if a retry would fail with the same error. */
+function isPermanent(error: unknown): boolean {
   return error instanceof MemoryError && !['UNAVAILABLE', 'RATE_LIMITED', 'INTERNAL_ERROR'].includes(error.code);
 }
 
 /**
- * The events of a stream of server-sent events (HTML Living Standard, section 9.2.6), each of which is its data.
+ * Parses server-sent events (HTML Living Standard, section 9.2.6) and yields their data.
  *
- * @param missed begins with a gap: events were missed, and without the id of one the service cannot know
+ * @param startsWithGap yield a `gap` first: events were missed, and the service cannot detect it without an event id
  */
-async function* streamEvents(arrival: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
+async function* parseEvents(
+  stream: OpenResponse,
+  startsWithGap: boolean,
+): AsyncGenerator<MemoryEvent, void, undefined> {
   let data = '';
   try {
-    if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
-    for await (const line of getLines(getPieces(arrival, SILENCE_MS))) {
+    if (startsWithGap) yield { type: 'gap', id: '', at: new Date().toISOString() };
+    for await (const line of readLines(readChunks(stream, SILENCE_MS))) {
       if (line.startsWith('data:')) data += line.slice(5);
       if (line !== '' || data === '') continue;
       yield JSON.parse(data);
       data = '';
     }
   } finally {
-    // Whoever leaves at the gap leaves before anything was read.
-    arrival.end();
+    // A caller that stops at the gap has not started `readChunks`, which would otherwise end the response.
+    stream.end();
   }
 }

@@ -1,17 +1,17 @@
 import { MemoryError } from './memory-error.ts';
 
 /**
- * Returns a request body as JSON. JSON has no NaN and no Infinity, for which `JSON.stringify` writes null, and no BigInt,
- * for which it throws.
+ * Serializes a request body as JSON. Rejects NaN and Infinity, which `JSON.stringify` writes as null, and BigInt, for which
+ * it throws a TypeError.
  *
- * @throws MemoryError INVALID_REQUEST, with the path of the first such value
+ * @throws MemoryError INVALID_REQUEST with the path of the first such value
  */
 export function toJsonBody(body: unknown): string {
-  assertHasJson(body, []);
+  assertSerializable(body, []);
   return JSON.stringify(body);
 }
 
-function assertHasJson(value: unknown, names: readonly string[]): void {
+function assertSerializable(value: unknown, names: readonly string[]): void {
   const rule = getNumberRule(value);
   if (rule !== undefined) {
     const path = names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
@@ -19,7 +19,7 @@ function assertHasJson(value: unknown, names: readonly string[]): void {
     throw new MemoryError('INVALID_REQUEST', message, { details: [{ path, message }] });
   }
   if (typeof value !== 'object' || value === null) return;
-  for (const [name, inner] of Object.entries(value)) assertHasJson(inner, [...names, name]);
+  for (const [name, inner] of Object.entries(value)) assertSerializable(inner, [...names, name]);
 }
 
 function getNumberRule(value: unknown): string | undefined {

@@ -1,52 +1,55 @@
-/** A body that can be sent once. */
+/** A request body that can be sent only once. */
 export interface LineBody {
   body: ReadableStream<Uint8Array> | Blob;
-  /** What the lines threw, if they did: of a body that breaks, fetch says no more than that it broke. */
-  failure(): unknown;
-  /** Has no more lines read. To be called when the call is over: fetch would read on to their end for nobody. */
+  /** Returns the error that the lines threw, if any. `fetch` only reports that the body failed. */
+  getError(): unknown;
+  /** Stops reading lines. Must be called after the request, because `fetch` would otherwise read all lines to the end. */
   end(): void;
 }
 
-/** Lines, each with its end, as the body of a request. */
-export async function getBody(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
-  let failed: unknown;
-  const ended = withEnds(lines);
-  if (isPage()) return { body: new Blob(await gathered(ended)), failure: () => undefined, end: () => undefined };
+/** Creates a request body from lines without line terminators. */
+export async function createLineBody(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
+  let lineError: unknown;
+  const terminated = withLineFeeds(lines);
+  if (isBrowser())
+    return { body: new Blob(await collect(terminated)), getError: () => undefined, end: () => undefined };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await ended.next();
+        const { done, value } = await terminated.next();
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        failed = error;
+        lineError = error;
         throw error;
       }
     },
     async cancel() {
-      await ended.return();
+      await terminated.return();
     },
   });
-  // What goes wrong where the lines are left changes nothing about the call, which has come to its end.
-  const end = () => void ended.return().catch(() => undefined);
-  return { body, failure: () => failed, end };
+  // The request has ended, so errors while closing the lines no longer matter.
+  const end = () => void terminated.return().catch(() => undefined);
+  return { body, getError: () => lineError, end };
 }
 
-// Browsers either cannot send a body as it comes or do so over HTTP/2 alone.
-function isPage(): boolean {
+// Browsers cannot stream a request body, or only over HTTP/2.
+function isBrowser(): boolean {
   return 'document' in globalThis || 'WorkerNavigator' in globalThis;
 }
 
-async function* withEnds(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+async function* withLineFeeds(
+  lines: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   for await (const line of lines) {
-    const ended = new Uint8Array(line.length + 1);
-    ended.set(line);
-    ended[line.length] = 0x0a;
-    yield ended;
+    const terminated = new Uint8Array(line.length + 1);
+    terminated.set(line);
+    terminated[line.length] = 0x0a;
+    yield terminated;
   }
 }
 
-async function gathered<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;

@@ -1,7 +1,7 @@
 import type { ErrorCode, ErrorDetail, StoreBatchResult } from '@memoryd/contract';
 
-/** The code that an answer's status stands for where its body names none, as an answer of a proxy does not. */
-export const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
+/** Error code for a response whose body has no error code, such as the response of a proxy. */
+export const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: 'INVALID_REQUEST',
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
@@ -18,7 +18,7 @@ export const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
   504: 'UNAVAILABLE',
 };
 
-/** What is known of an error beside its code and message. */
+/** Properties of an error, in addition to its code and message. */
 export interface MemoryErrorOptions {
   status?: number | undefined;
   details?: ErrorDetail[] | undefined;
@@ -29,22 +29,22 @@ export interface MemoryErrorOptions {
 }
 
 /**
- * The one error that calls reject with, other than the reason of a caller's own signal. Its codes are those of the
- * service. UNAVAILABLE without a status: no answer came, so that a write may or may not have been done. INTERNAL_ERROR
- * with a status below 500: what came is no answer of memoryd.
+ * The error that calls reject with, unless the caller's signal is aborted. Uses the error codes of the service.
+ * UNAVAILABLE without a status: no response arrived, so a write may have been executed. INTERNAL_ERROR with a status below
+ * 500: the response did not come from memoryd.
  */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';
   readonly code: ErrorCode;
-  /** HTTP status of the answer; undefined where none came. */
+  /** HTTP status of the response; undefined if no response arrived. */
   readonly status: number | undefined;
-  /** What is wrong with the request, by JSON pointers into it. */
+  /** Problems in the request, with JSON Pointers to the fields. */
   readonly details: ErrorDetail[] | undefined;
-  /** Finds the request in the service's log. */
+  /** Id of the request in the service's log. */
   readonly requestId: string | undefined;
-  /** Seconds after which the service said to try again. */
+  /** Seconds after which to retry, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
-  /** Of several messages that were added together, what became of each, in their order: which are there, by which id. */
+  /** For several messages added in one call: the result of each in order, either the stored id or the error. */
   readonly results: StoreBatchResult[] | undefined;
 
   constructor(code: ErrorCode, message: string, options: MemoryErrorOptions = {}) {
@@ -57,39 +57,40 @@ export class MemoryError extends Error {
     this.results = options.results;
   }
 
-  /** Whether no answer came. */
+  /** True if no response arrived. */
   get isUnanswered(): boolean {
     return this.code === 'UNAVAILABLE' && this.status === undefined;
   }
 }
 
-/** INVALID_REQUEST for what cannot even be sent. */
-export function unsendable(field: string, must: string): MemoryError {
+/** Creates an INVALID_REQUEST error for a value that cannot be sent. `must` completes the sentence "field must …". */
+export function createFieldError(field: string, must: string): MemoryError {
   const message = `${field} must ${must}`;
   return new MemoryError('INVALID_REQUEST', message, { details: [{ path: `/${field}`, message }] });
 }
 
-/** The error that an answer tells. */
-export function getError(response: Response, text: string): MemoryError {
+/** Converts an error response to an error. */
+export function toError(response: Response, text: string): MemoryError {
   const { status, statusText, headers } = response;
-  const known = {
+  const options = {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
-    retryAfterSeconds: secondsUntil(headers.get('retry-after')),
+    retryAfterSeconds: parseRetryAfter(headers.get('retry-after')),
   };
-  const { code, message, details } = parsedError(text) ?? {};
-  if (isCode(code)) return new MemoryError(code, message ?? code, { ...known, details });
-  const foreign = `answered ${status} ${statusText}, not in the words of memoryd`.replace(' ,', ',');
-  return new MemoryError(CODE_OF_STATUS[status] ?? 'INTERNAL_ERROR', foreign, known);
+  const { code, message, details } = parseErrorBody(text) ?? {};
+  if (isErrorCode(code)) return new MemoryError(code, message ?? code, { ...options, details });
+  const unknown = `the response ${status} ${statusText} is not a memoryd error`.replace('  ', ' ');
+  return new MemoryError(CODE_BY_STATUS[status] ?? 'INTERNAL_ERROR', unknown, options);
 }
 
-/** The error of an answer that is a success and yet none of memoryd, which would have given something else. */
-export function notOurs({ status, headers }: Response, expected: string): MemoryError {
+/** Creates the error for a successful response that memoryd would not have sent, such as the page of a proxy. */
+export function toUnexpectedResponse({ status, headers }: Response, expected: string): MemoryError {
   const requestId = headers.get('x-request-id') ?? undefined;
-  return new MemoryError('INTERNAL_ERROR', `answered ${status} without ${expected}`, { status, requestId });
+  const message = `the response ${status} does not contain ${expected}`;
+  return new MemoryError('INTERNAL_ERROR', message, { status, requestId });
 }
 
-function parsedError(text: string): { code?: unknown; message?: string; details?: ErrorDetail[] } | undefined {
+function parseErrorBody(text: string): { code?: unknown; message?: string; details?: ErrorDetail[] } | undefined {
   try {
     return JSON.parse(text)?.error;
   } catch {
@@ -97,12 +98,12 @@ function parsedError(text: string): { code?: unknown; message?: string; details?
   }
 }
 
-function isCode(code: unknown): code is ErrorCode {
-  return Object.values(CODE_OF_STATUS).includes(code as ErrorCode);
+function isErrorCode(code: unknown): code is ErrorCode {
+  return Object.values(CODE_BY_STATUS).includes(code as ErrorCode);
 }
 
 // RFC 9110, section 10.2.3: a number of seconds, or a date.
-function secondsUntil(retryAfter: string | null): number | undefined {
+function parseRetryAfter(retryAfter: string | null): number | undefined {
   if (!retryAfter) return undefined;
   const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);

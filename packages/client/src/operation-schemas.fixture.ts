@@ -4,15 +4,15 @@ import { expectTypeOf } from 'vitest';
 import type { MemoryClient } from './client.ts';
 import type { OPERATIONS } from './operations.ts';
 
-/** What an operation takes and answers. A request holds what stands in its path, query string and body. */
+/** Schemas of an operation. A request combines the fields of path, query string and body. */
 interface OperationSchemas {
   request?: TSchema;
-  /** The fields of a method's last argument that stand in the query string. */
+  /** Fields of a method's last argument that are sent in the query string. */
   options?: TSchema;
   response: TSchema;
 }
 
-/** The contract's schemas of every operation that speaks JSON; events answer a stream of theirs. */
+/** Schemas of all JSON operations. The response schema of `events` is the schema of one event. */
 export const SCHEMAS = {
   root: { response: contract.RootResponse },
   health: { response: contract.HealthResponse },
@@ -40,24 +40,26 @@ export const SCHEMAS = {
 type Schemas = typeof SCHEMAS;
 type Operation = keyof Schemas;
 
-/** What a method of the client answers, or streams. */
-type Answer<Name extends Operation> =
+/** Result of a client method, or the item of its stream. */
+type Result<Name extends Operation> =
   ReturnType<MemoryClient[Name]> extends AsyncIterable<infer Item> ? Item : Awaited<ReturnType<MemoryClient[Name]>>;
 
-/** The request among a method's arguments, which stands after an id where there is one. */
+/** The request argument of a method. It follows the id if the method has one. */
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second
     : Parameters<MemoryClient[Name]>[Name extends 'history' ? 1 : 0]
 >;
 
-type Answers = { [Name in Operation]: Answer<Name> };
-type SchemaAnswers = { [Name in Operation]: Static<Schemas[Name]['response']> };
-expectTypeOf<Answers>().toEqualTypeOf<SchemaAnswers>();
+type Results = { [Name in Operation]: Result<Name> };
+type SchemaResults = { [Name in Operation]: Static<Schemas[Name]['response']> };
+expectTypeOf<Results>().toEqualTypeOf<SchemaResults>();
 
-type Requesting = { [Name in Operation]: Schemas[Name] extends { request: TSchema } ? Name : never }[Operation];
-type Requests = { [Name in Requesting]: Request<Name> };
-type SchemaRequests = { [Name in Requesting]: Static<Schemas[Name]['request']> };
+type OperationWithRequest = {
+  [Name in Operation]: Schemas[Name] extends { request: TSchema } ? Name : never;
+}[Operation];
+type Requests = { [Name in OperationWithRequest]: Request<Name> };
+type SchemaRequests = { [Name in OperationWithRequest]: Static<Schemas[Name]['request']> };
 expectTypeOf<Requests>().toEqualTypeOf<SchemaRequests>();
 
 expectTypeOf<MemoryClient>().toExtend<contract.MemoryApi>();

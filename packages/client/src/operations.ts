@@ -1,19 +1,19 @@
 /** One operation of the HTTP interface. */
 export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With the name of at most one parameter in braces. */
+  /** Path template with at most one parameter in braces. */
   path: string;
-  /** Its answer may take as long as the memories are many, so that only the whole time is limited. */
+  /** The duration grows with the number of memories, so only the timeout of the whole call applies. */
   slow?: true;
-  /** The media type of its answer where that is not JSON. */
-  answers?: string;
+  /** Media type of the response if it is not JSON. */
+  mediaType?: string;
 }
 
-/** The operations of the interface, by the names that they have there and as methods of the client. */
+/** Operations of the HTTP interface, by the names of the client's methods. */
 export const OPERATIONS = {
   root: { method: 'GET', path: '/' },
   health: { method: 'GET', path: '/health' },
-  metrics: { method: 'GET', path: '/metrics', answers: 'text/plain' },
+  metrics: { method: 'GET', path: '/metrics', mediaType: 'text/plain' },
   stats: { method: 'GET', path: '/stats' },
   store: { method: 'POST', path: '/store' },
   storeBatch: { method: 'POST', path: '/store/batch', slow: true },
@@ -31,8 +31,8 @@ export const OPERATIONS = {
   consolidations: { method: 'GET', path: '/consolidations' },
   consolidation: { method: 'GET', path: '/consolidations/{id}' },
   undo: { method: 'POST', path: '/consolidations/{id}/undo', slow: true },
-  events: { method: 'GET', path: '/events', answers: 'text/event-stream' },
-  exportMemories: { method: 'GET', path: '/export', slow: true, answers: 'application/x-ndjson' },
+  events: { method: 'GET', path: '/events', mediaType: 'text/event-stream' },
+  exportMemories: { method: 'GET', path: '/export', slow: true, mediaType: 'application/x-ndjson' },
   importMemories: { method: 'POST', path: '/import', slow: true },
-  backup: { method: 'GET', path: '/backup', slow: true, answers: 'application/vnd.sqlite3' },
+  backup: { method: 'GET', path: '/backup', slow: true, mediaType: 'application/vnd.sqlite3' },
 } as const satisfies Record<string, Operation>;

@@ -20,10 +20,10 @@ interface Page {
   next_cursor?: string;
 }
 
-/** One item after the other, each page asked for when its first item is. `limit` is the size of a page. */
+/** Iterates over all items. Each page is fetched when its first item is requested. `limit` is the page size. */
 type Items<Item> = AsyncGenerator<Item, void, undefined>;
 
-/** Every memory that passes the filter, newest first. */
+/** Iterates over the memories that match the filter, newest first. */
 export function eachMemory(memory: MemoryApi, request: MemoriesRequest = {}): Items<Memory> {
   return each(
     request,
@@ -32,7 +32,7 @@ export function eachMemory(memory: MemoryApi, request: MemoriesRequest = {}): It
   );
 }
 
-/** Every session with memories that pass the filter, in the order of their ids. */
+/** Iterates over the sessions with memories that match the filter, ordered by id. */
 export function eachSession(memory: MemoryApi, request: SessionsRequest = {}): Items<SessionSummary> {
   return each(
     request,
@@ -41,7 +41,7 @@ export function eachSession(memory: MemoryApi, request: SessionsRequest = {}): I
   );
 }
 
-/** Every user of the namespace, in the order of their ids. */
+/** Iterates over the users of the namespace, ordered by id. */
 export function eachUser(memory: MemoryApi, request: UsersRequest = {}): Items<UserSummary> {
   return each(
     request,
@@ -50,7 +50,7 @@ export function eachUser(memory: MemoryApi, request: UsersRequest = {}): Items<U
   );
 }
 
-/** A session's whole transcript, oldest first. */
+/** Iterates over the complete transcript of a session, oldest first. */
 export function eachSessionMemory(memory: MemoryApi, request: SessionRequest): Items<SessionMemory> {
   return each(
     request,
@@ -59,7 +59,7 @@ export function eachSessionMemory(memory: MemoryApi, request: SessionRequest): I
   );
 }
 
-/** Every text that a memory has had, oldest first. */
+/** Iterates over the text history of a memory, oldest first. */
 export function eachText(memory: MemoryApi, memoryId: string, request: HistoryRequest = {}): Items<MemoryText> {
   return each(
     request,
@@ -68,7 +68,7 @@ export function eachText(memory: MemoryApi, memoryId: string, request: HistoryRe
   );
 }
 
-/** Every run of consolidation, newest first. */
+/** Iterates over the consolidation runs, newest first. */
 export function eachConsolidation(memory: MemoryApi, request: ConsolidationsRequest = {}): Items<Consolidation> {
   return each(
     request,
@@ -77,7 +77,7 @@ export function eachConsolidation(memory: MemoryApi, request: ConsolidationsRequ
   );
 }
 
-/** Everything that a run of consolidation did, in order. */
+/** Iterates over the changes of a consolidation run, in order. */
 export function eachChange(memory: MemoryApi, request: ConsolidationRequest): Items<ConsolidationChange> {
   return each(
     request,
@@ -86,15 +86,15 @@ export function eachChange(memory: MemoryApi, request: ConsolidationRequest): It
   );
 }
 
-async function* each<Request extends { cursor?: string }, Answer extends Page, Item>(
+async function* each<Request extends { cursor?: string }, Response extends Page, Item>(
   request: Request,
-  ask: (request: Request) => Promise<Answer>,
-  getItems: (answer: Answer) => Item[],
+  fetchPage: (request: Request) => Promise<Response>,
+  getItems: (page: Response) => Item[],
 ): Items<Item> {
   for (let next: Request | undefined = request; next; ) {
-    const answer: Answer = await ask(next);
-    yield* getItems(answer);
-    const { next_cursor: cursor } = answer;
+    const page: Response = await fetchPage(next);
+    yield* getItems(page);
+    const { next_cursor: cursor } = page;
     next = cursor === undefined ? undefined : { ...request, cursor };
   }
 }

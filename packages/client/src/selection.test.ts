@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Candidate, type Selection, select } from './selection.ts';
 
-/** Few texts, so that many are the same, as duplicates that consolidation merged and words said twice are. */
+/** Few different texts, so that many cases contain duplicates. */
 const content = fc.constantFrom(
   'yes',
   ' yes',
@@ -23,7 +23,7 @@ interface Case {
   recentTurns: number;
 }
 
-/** Turns, of which some are recalled too, and other memories. */
+/** Turns, some of which are also recalled, and other memories. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     turns: fc
@@ -33,75 +33,75 @@ const cases: fc.Arbitrary<Case> = fc
     tokens: fc.nat({ max: 300 }),
     recentTurns: fc.nat({ max: 14 }),
   })
-  .map(({ turns, recalled, ...room }) => ({
+  .map(({ turns, recalled, ...budget }) => ({
     turns,
-    recalled: recalled.map(([text, n], place) => turns[n] ?? { id: `memory ${place}`, content: text }).filter(isFirst),
-    ...room,
+    recalled: recalled.map(([text, n], index) => turns[n] ?? { id: `memory ${index}`, content: text }).filter(isFirst),
+    ...budget,
   }));
 
-// A recall answers no memory twice.
-function isFirst({ id }: Candidate, place: number, all: Candidate[]): boolean {
-  return all.findIndex((other) => other.id === id) === place;
+// A recall returns each memory once.
+function isFirst({ id }: Candidate, index: number, all: Candidate[]): boolean {
+  return all.findIndex((other) => other.id === id) === index;
 }
 
-const canonical = (text: string) => text.normalize('NFC').trim();
+const canonicalize = (text: string) => text.normalize('NFC').trim();
 
-function holds(property: (chosen: Selection<Candidate, Candidate>, given: Case) => void): void {
+function expectForAllCases(check: (selection: Selection<Candidate, Candidate>, input: Case) => void): void {
   fc.assert(
-    fc.property(cases, (given) => {
-      property(select(given.turns, given.recalled, { ...given, getCost }), given);
+    fc.property(cases, (input) => {
+      check(select(input.turns, input.recalled, { ...input, getCost }), input);
     }),
     { numRuns: 2000 },
   );
 }
 
-describe('a selection', () => {
-  it('takes no more tokens than there is room for, and says how many', () => {
-    holds(({ turns, recalled, tokens }, given) => {
+describe('select', () => {
+  it('stays within the token budget and returns the number of tokens', () => {
+    expectForAllCases(({ turns, recalled, tokens }, input) => {
       const sum = [...turns, ...recalled].reduce((total, item) => total + getCost(item), 0);
       expect(tokens).toBe(sum);
-      expect(tokens).toBeLessThanOrEqual(given.tokens);
+      expect(tokens).toBeLessThanOrEqual(input.tokens);
     });
   });
 
-  it('has no memory twice, and recalls nothing that is said otherwise', () => {
-    holds(({ turns, recalled }) => {
+  it('returns no memory twice and no recalled memory with the text of another item', () => {
+    expectForAllCases(({ turns, recalled }) => {
       const ids = [...turns, ...recalled].map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
-      const said = recalled.map(({ content: text }) => canonical(text));
-      expect(new Set(said).size).toBe(said.length);
-      for (const turn of turns) expect(said).not.toContain(canonical(turn.content));
+      const texts = recalled.map(({ content: text }) => canonicalize(text));
+      expect(new Set(texts).size).toBe(texts.length);
+      for (const turn of turns) expect(texts).not.toContain(canonicalize(turn.content));
     });
   });
 
-  it('keeps the newest turns in order, none left out between them', () => {
-    holds(({ turns }, given) => {
-      expect(turns).toEqual(given.turns.slice(given.turns.length - turns.length));
+  it('returns the newest turns in order without gaps', () => {
+    expectForAllCases(({ turns }, input) => {
+      expect(turns).toEqual(input.turns.slice(input.turns.length - turns.length));
     });
   });
 
-  it('keeps what was recalled in order', () => {
-    holds(({ recalled }, given) => {
-      const places = recalled.map((memory) => given.recalled.indexOf(memory));
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(places).not.toContain(-1);
+  it('returns recalled memories in their original order', () => {
+    expectForAllCases(({ recalled }, input) => {
+      const indexes = recalled.map((memory) => input.recalled.indexOf(memory));
+      expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+      expect(indexes).not.toContain(-1);
     });
   });
 
-  it('keeps the newest turns before anything recalled', () => {
-    holds(({ turns }, { turns: all, tokens, recentTurns }) => {
-      let left = tokens;
+  it('selects the recent turns before any recalled memory', () => {
+    expectForAllCases(({ turns }, { turns: all, tokens, recentTurns }) => {
+      let remaining = tokens;
       let fitting = 0;
       for (const turn of all.toReversed().slice(0, recentTurns)) {
-        left -= getCost(turn);
-        if (left < 0) break;
+        remaining -= getCost(turn);
+        if (remaining < 0) break;
         fitting++;
       }
       expect(turns.length).toBeGreaterThanOrEqual(fitting);
     });
   });
 
-  it('leaves out what was distilled where every line of it is quoted from what is chosen, and only there', () => {
+  it('leaves out a distilled memory only if every line is quoted from selected items', () => {
     const turns = [{ id: 'turn', content: 'We moved. To Leeds, in May.' }];
     const distilled = (content: string) => ({ id: content, content, session_id: null });
     const recalled = [
@@ -110,16 +110,16 @@ describe('a selection', () => {
       distilled('Ada has a cat.\nTo Leeds, in May.'),
       distilled('Ada has a cat.\nAda has a dog.'),
     ];
-    const chosen = select(turns, recalled, { tokens: 1000, getCost, recentTurns: 8 });
-    expect(chosen.recalled.map(({ id }) => id)).toEqual(['source', 'note', 'Ada has a cat.\nAda has a dog.']);
+    const selection = select(turns, recalled, { tokens: 1000, getCost, recentTurns: 8 });
+    expect(selection.recalled.map(({ id }) => id)).toEqual(['source', 'note', 'Ada has a cat.\nAda has a dog.']);
   });
 
-  it('leaves out only what does not fit', () => {
-    holds(({ turns, recalled, tokens }, given) => {
-      const room = given.tokens - tokens;
-      const next = given.turns.at(-turns.length - 1);
-      const isRecalled = recalled.some(({ content: text }) => canonical(text) === canonical(next?.content ?? ''));
-      if (next && turns.length < given.turns.length && !isRecalled) expect(getCost(next)).toBeGreaterThan(room);
+  it('ends the turns only when the next turn exceeds the budget', () => {
+    expectForAllCases(({ turns, recalled, tokens }, input) => {
+      const remaining = input.tokens - tokens;
+      const next = input.turns.at(-turns.length - 1);
+      const isRecalled = recalled.some(({ content: text }) => canonicalize(text) === canonicalize(next?.content ?? ''));
+      if (next && turns.length < input.turns.length && !isRecalled) expect(getCost(next)).toBeGreaterThan(remaining);
     });
   });
 });

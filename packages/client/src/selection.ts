@@ -1,37 +1,37 @@
-/** Something that may go into a context. */
+/** An item that may be selected for a context. */
 export interface Candidate {
   id: string;
   content: string;
-  /** Null where it was distilled from others. */
+  /** Null for a memory that was distilled from others. */
   session_id?: string | null;
 }
 
-/** What a context has room for. */
-export interface Room<Item> {
-  /** Most tokens of all that is chosen. */
+/** Token budget and priorities of a selection. */
+export interface Budget<Item> {
+  /** Maximum tokens of all selected items together. */
   tokens: number;
-  /** Tokens of one item, with what stands around it. */
+  /** Returns the tokens of one item, including its overhead in the prompt. */
   getCost(item: Item): number;
-  /** So many of the newest turns go before anything recalled. */
+  /** Number of newest turns that take precedence over recalled memories. */
   recentTurns: number;
-  /** Texts that the reader has anyway. */
-  said?: readonly string[];
+  /** Texts that the prompt already contains. */
+  knownTexts?: readonly string[];
 }
 
-/** What was chosen. */
+/** The selected items. */
 export interface Selection<Turn, Recalled> {
-  /** The newest turns without one left out between them, oldest first. */
+  /** The newest turns without gaps, oldest first. */
   turns: Turn[];
-  /** Best first; none is among the turns, and none says what another or a turn says, or quotes others alone. */
+  /** Best first. No memory has the text of a turn or of another memory, and no distilled memory only quotes others. */
   recalled: Recalled[];
   tokens: number;
 }
 
 /**
- * Chooses what goes into a context: the newest turns first, then what was recalled, best first, then earlier turns. A
- * turn that does not fit ends the turns, so that a conversation has no holes; a recalled memory that does not fit makes
- * room for the next, and so does what the reader has anyway: texts that are equal after Unicode NFC and trimming, and
- * distilled ones of which every line is quoted from what was chosen.
+ * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns. A turn
+ * that exceeds the budget ends the turns, so that the conversation has no gaps. A recalled memory is skipped if it exceeds
+ * the budget, if its text is already present (equal after Unicode NFC and trimming), or if it was distilled and every line
+ * of it is quoted from selected texts.
  *
  * @param turns oldest first
  * @param recalled best first
@@ -39,44 +39,44 @@ export interface Selection<Turn, Recalled> {
 export function select<Turn extends Candidate, Recalled extends Candidate>(
   turns: readonly Turn[],
   recalled: readonly Recalled[],
-  { tokens: most, getCost, recentTurns, said: known = [] }: Room<Turn | Recalled>,
+  { tokens: maxTokens, getCost, recentTurns, knownTexts = [] }: Budget<Turn | Recalled>,
 ): Selection<Turn, Recalled> {
-  const chosen = new Map<string, { memory: Recalled; cost: number }>();
-  const said = new Set(known.map(canonical));
+  const selected = new Map<string, { memory: Recalled; cost: number }>();
+  const known = new Set(knownTexts.map(canonicalize));
   let tokens = 0;
   let first = turns.length;
 
-  const takeTurns = (count: number) => {
+  const selectTurns = (count: number) => {
     for (let turn = turns[first - 1]; turn && turns.length - first < count; turn = turns[first - 1]) {
-      const text = canonical(turn.content);
-      // The turn stands for what was recalled with its text, which it may be itself.
-      const spared = chosen.get(text)?.cost ?? 0;
-      const cost = getCost(turn) - spared;
-      if (tokens + cost > most) return;
-      chosen.delete(text);
-      said.add(text);
+      const text = canonicalize(turn.content);
+      // The turn replaces a recalled memory with the same text, which may be the turn itself.
+      const replacedCost = selected.get(text)?.cost ?? 0;
+      const cost = getCost(turn) - replacedCost;
+      if (tokens + cost > maxTokens) return;
+      selected.delete(text);
+      known.add(text);
       tokens += cost;
       first--;
     }
   };
 
-  takeTurns(recentTurns);
+  selectTurns(recentTurns);
   for (const memory of recalled) {
-    const text = canonical(memory.content);
+    const text = canonicalize(memory.content);
     const cost = getCost(memory);
-    if (said.has(text) || chosen.has(text) || tokens + cost > most) continue;
-    if (memory.session_id === null && quotes(text, [...said, ...chosen.keys()])) continue;
-    chosen.set(text, { memory, cost });
+    if (known.has(text) || selected.has(text) || tokens + cost > maxTokens) continue;
+    if (memory.session_id === null && onlyQuotes(text, [...known, ...selected.keys()])) continue;
+    selected.set(text, { memory, cost });
     tokens += cost;
   }
-  takeTurns(turns.length);
-  return { turns: turns.slice(first), recalled: [...chosen.values()].map(({ memory }) => memory), tokens };
+  selectTurns(turns.length);
+  return { turns: turns.slice(first), recalled: [...selected.values()].map(({ memory }) => memory), tokens };
 }
 
-function quotes(text: string, texts: readonly string[]): boolean {
+function onlyQuotes(text: string, texts: readonly string[]): boolean {
   return text.split('\n').every((line) => texts.some((other) => other.includes(line.trim())));
 }
 
-function canonical(text: string): string {
+function canonicalize(text: string): string {
   return text.normalize('NFC').trim();
 }

@@ -7,95 +7,96 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
-import { type OfUser, scopeToUser } from './of-user.ts';
-import { answersTo, costOfText, type RecallingOptions } from './recalled.ts';
+import { createTextCost, type PromptRecallOptions, recallCurrent } from './recall-for-prompt.ts';
 import { select } from './selection.ts';
+import { scopeToUser, type UserScope } from './user-scope.ts';
 
-export { type OfUser, scopeToUser } from './of-user.ts';
-export { type RecalledOptions, type RecallingOptions, recalled } from './recalled.ts';
+export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt } from './recall-for-prompt.ts';
 export { estimateTokens } from './token-estimate.ts';
+export { scopeToUser, type UserScope } from './user-scope.ts';
 
-/** What a message's tag begins with that says who spoke. */
+/** Prefix of the tag that holds the role of a message. */
 const ROLE_TAG = 'role:';
 
-/** Turns of a page: when the transcript is read for the first time, and from then on. */
+/** Page size in turns: for the first read of the transcript, and for later reads. */
 const FIRST_PAGE_TURNS = 1000;
 const PAGE_TURNS = 200;
 
-/** A turn of a conversation; what else a store may say can be said with it. */
+/** A message of a conversation. Accepts all other fields of a store request. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
-  /** Who speaks, such as `user` or `assistant`; at most 123 characters. Kept as the memory's first tag, `role:user`. */
+  /** The speaker, such as `user` or `assistant`; at most 123 characters. Stored as the first tag, such as `role:user`. */
   role: string;
 }
 
-export interface SessionOptions extends RecallingOptions, OfUser {
-  /** So many of the newest turns go before anything recalled; 8 where absent. */
+export interface SessionOptions extends PromptRecallOptions, UserScope {
+  /** Number of newest turns that take precedence over recalled memories. Defaults to 8. */
   recentTurns?: number;
 }
 
-/** What a context may take. */
 export interface ContextRequest {
-  /** Most tokens of all items together. */
+  /** Maximum tokens of all items together. */
   tokens: number;
 }
 
-/** Something for an agent to know. */
+/** An item of a context. */
 export interface ContextItem {
   id: string;
   content: string;
-  /** `turn`: one of the newest of the session. `recalled`: something that answers the query. */
+  /** `turn`: a recent turn of the session. `recalled`: a memory that matches the query. */
   kind: 'turn' | 'recalled';
-  /** Who said it; absent for what was not added as a message. */
+  /** The speaker. Absent for memories that were not added as messages. */
   role?: string;
   /** ISO 8601. */
   created_at: string;
-  /** Relevance to the query, from 0 to 1, of what was recalled. */
+  /** Relevance to the query, from 0 to 1. Present for recalled memories. */
   score?: number;
 }
 
-/** What an agent should know for its next turn. */
+/** The context of an agent for its next turn. */
 export interface Context {
-  /** In order of time; no memory comes twice, and nothing recalled says what another item says. */
+  /** In chronological order, without duplicates. */
   items: ContextItem[];
-  /** Tokens of all items, as they were counted. */
+  /** Tokens of all items. */
   tokens: number;
 }
 
-/** One conversation. Keep it while the conversation lasts: it remembers where the newest turns are. */
+/** A conversation. Reuse the object during the conversation: it caches the position of the newest turns. */
 export interface Session {
   readonly id: string;
   /**
-   * Stores messages in order, and answers their ids. Rejects with the first refusal where some were not stored; its `results`
-   * say of each whether it was, and by which id it can be forgotten again.
+   * Stores messages in order, and returns their ids. If some messages could not be stored, rejects with the first error. Its
+   * `results` contain, for each message, the stored id or the error.
    */
   add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
   /**
-   * The newest turns, and what the query recalls, within a budget of tokens. The newest turns go first, then what was
-   * recalled, best first, then earlier turns, some hundreds at most. What another recalled memory corrects is left out,
-   * and so is what was distilled from nothing but what is told anyway.
+   * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the `recentTurns`
+   * newest turns, then recalled memories, best first, then earlier turns, up to some hundreds. Leaves out memories that
+   * another recalled memory supersedes, and distilled memories that only quote other items.
    *
-   * @param query such as the user's last message: its first 8,192 characters are asked for; nothing where it is blank
+   * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls nothing
    */
   context(query: string, request: ContextRequest): Promise<Context>;
 }
 
 /**
- * A conversation of one user in a memory, whichever `MemoryApi` that is; it begins with its first message. Nothing of
- * another user comes into its context. Throws TypeError where no `userId` is given.
+ * Opens a conversation of one user on any `MemoryApi`. A new session starts with its first message. The context contains no
+ * memories of other users.
+ *
+ * @throws TypeError if `userId` is missing
  */
-export function session(all: MemoryApi, id: string, options: SessionOptions): Session {
-  const memory = scopeToUser(all, options);
+export function session(api: MemoryApi, id: string, options: SessionOptions): Session {
+  const memory = scopeToUser(api, options);
   const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
-  const getCost = costOfText(options);
+  const getTextCost = createTextCost(options);
   return {
     id,
     add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
     async context(query, { tokens }) {
-      const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
-      const chosen = select(turns, results, { getCost: ({ content }) => getCost(content), tokens, recentTurns });
-      const items = [...chosen.recalled.map(recalledItem), ...chosen.turns.map(turnItem)];
-      return { items: items.sort(byTime), tokens: chosen.tokens };
+      const [turns, results] = await Promise.all([transcript.getNewest(), recallCurrent(memory, query, recall)]);
+      const selection = select(turns, results, { getCost: ({ content }) => getTextCost(content), tokens, recentTurns });
+      const items = [...selection.recalled.map(toRecalledItem), ...selection.turns.map(toTurnItem)];
+      return { items: items.sort(compareByTime), tokens: selection.tokens };
     },
   };
 }
@@ -115,7 +116,7 @@ async function add(
   for (const result of results) {
     if (!('error' in result)) continue;
     const { code, message, details } = result.error;
-    throw new MemoryError(code, `messages not stored: ${failed_count} of ${results.length}; ${message}`, {
+    throw new MemoryError(code, `${failed_count} of ${results.length} messages were not stored: ${message}`, {
       details,
       results,
     });
@@ -123,12 +124,12 @@ async function add(
   return (results as StoreResponse[]).map(({ id }) => id);
 }
 
-/** Reads the end of a session, from the page before the last one on: transcripts are told from their beginning. */
+/** Reads the end of a session. The service lists transcripts from the beginning, so the start of the last pages is cached. */
 class Transcript {
   readonly #memory: MemoryApi;
   readonly #id: string;
-  /** Where the page before the last begins, once the transcript was read. */
-  #from: string | undefined;
+  /** Cursor of the second to last page. Undefined before the first read. */
+  #cursor: string | undefined;
   #limit = FIRST_PAGE_TURNS;
 
   constructor(memory: MemoryApi, id: string) {
@@ -136,45 +137,45 @@ class Transcript {
     this.#id = id;
   }
 
-  /** The newest turns, oldest first: all, or more than a page of them. */
-  async newest(): Promise<SessionMemory[]> {
+  /** Returns the newest turns, oldest first: all turns, or more than one page. */
+  async getNewest(): Promise<SessionMemory[]> {
     const limit = this.#limit;
-    let before: SessionMemory[] = [];
-    let beforeFrom = this.#from;
-    for (let from = this.#from; ; ) {
-      const cursor = from === undefined ? {} : { cursor: from };
-      const page = await this.#memory.session({ session_id: this.#id, limit, ...cursor });
+    let previous: SessionMemory[] = [];
+    let previousCursor = this.#cursor;
+    for (let cursor = this.#cursor; ; ) {
+      const position = cursor === undefined ? {} : { cursor };
+      const page = await this.#memory.session({ session_id: this.#id, limit, ...position });
       if (page.next_cursor === undefined) {
-        this.#from = beforeFrom;
+        this.#cursor = previousCursor;
         this.#limit = PAGE_TURNS;
-        return [...before, ...page.memories];
+        return [...previous, ...page.memories];
       }
-      before = page.memories;
-      beforeFrom = from;
-      from = page.next_cursor;
+      previous = page.memories;
+      previousCursor = cursor;
+      cursor = page.next_cursor;
     }
   }
 }
 
-function turnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {
-  return { id, content, kind: 'turn', ...spoken(tags), created_at };
+function toTurnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {
+  return { id, content, kind: 'turn', ...getRoleField(tags), created_at };
 }
 
-function recalledItem({ id, content, tags, created_at, score }: RecallResult): ContextItem {
-  return { id, content, kind: 'recalled', ...spoken(tags), created_at, score };
+function toRecalledItem({ id, content, tags, created_at, score }: RecallResult): ContextItem {
+  return { id, content, kind: 'recalled', ...getRoleField(tags), created_at, score };
 }
 
-function spoken(tags: readonly string[]): Pick<ContextItem, 'role'> {
+function getRoleField(tags: readonly string[]): Pick<ContextItem, 'role'> {
   const role = getRole(tags);
   return role === undefined ? {} : { role };
 }
 
-/** Who said a message, by the tags of its memory; undefined for what was not added as a message. */
+/** Returns the role of a message from the tags of its memory; undefined for a memory that was not added as a message. */
 export function getRole(tags: readonly string[]): string | undefined {
   return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
 }
 
-// Sorting keeps turns of one moment in the order of the transcript.
-function byTime(one: ContextItem, other: ContextItem): number {
+// The sort is stable, so turns with the same time stay in transcript order.
+function compareByTime(one: ContextItem, other: ContextItem): number {
   return Date.parse(one.created_at) - Date.parse(other.created_at);
 }

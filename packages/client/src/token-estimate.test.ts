@@ -21,9 +21,9 @@ const PROSE = {
   Korean: '어제 우리는 연료가 비싸져서 5월부터 표 값을 올리기로 했습니다.',
 };
 
-describe('the estimate of tokens', () => {
+describe('estimateTokens', () => {
   it.each(Object.entries(PROSE))(
-    'is no tenth below what tokenizers count in %s, and below twice as much',
+    'returns between 0.9 and 2 times the token count of tokenizers for %s',
     (_name, text) => {
       const counted = Math.max(countO200k(text), countCl100k(text));
       expect(estimateTokens(text)).toBeGreaterThan(0.9 * counted);
@@ -31,7 +31,7 @@ describe('the estimate of tokens', () => {
     },
   );
 
-  it('counts nothing where nothing is', () => {
+  it('returns 0 for an empty text', () => {
     expect(estimateTokens('')).toBe(0);
   });
 });

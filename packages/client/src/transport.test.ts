@@ -1,29 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryClient } from './client.ts';
 
-describe('the address of a service', () => {
+describe('the option url of MemoryClient', () => {
   it.each(['localhost:8090', '127.0.0.1:8090', 'ftp://localhost', 'http://', ''])(
-    'is not %j, which is told at once',
+    'throws in the constructor for %j, which is not an http or https URL',
     (url) => {
-      expect(() => new MemoryClient({ url })).toThrow(/^url must be an http or https address/);
+      expect(() => new MemoryClient({ url })).toThrow(/^url must be an http or https URL/);
     },
   );
 
-  it.each(['http://localhost:8090', 'https://example.com/memory/', 'HTTP://[::1]:8090'])('may be %s', (url) => {
+  it.each(['http://localhost:8090', 'https://example.com/memory/', 'HTTP://[::1]:8090'])('accepts %s', (url) => {
     expect(new MemoryClient({ url })).toBeInstanceOf(MemoryClient);
   });
 
   it.each(['http://localhost/?', 'http://localhost/?team=blue', 'http://localhost/memory#1'])(
-    'holds no query and no fragment, which would take all paths: %s',
+    'rejects a query or fragment: %s',
     (url) => {
-      expect(() => new MemoryClient({ url })).toThrow(/^url must hold no query and no fragment/);
+      expect(() => new MemoryClient({ url })).toThrow(/^url must not contain a query or fragment/);
     },
   );
 
   it.each(['http://ada:whispered@localhost', 'http://whispered@localhost/memory'])(
-    'holds no user name, which is told without it: %s',
+    'rejects credentials without showing them in the message: %s',
     (url) => {
-      expect(() => new MemoryClient({ url })).toThrow(/^url must hold no user name(?!.*whispered)/);
+      expect(() => new MemoryClient({ url })).toThrow(/^url must not contain a user name(?!.*whispered)/);
     },
   );
 });

@@ -1,73 +1,73 @@
-import { getError, MemoryError, notOurs, unsendable } from './memory-error.ts';
-import { patience } from './patience.ts';
+import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
+import { withoutNodeTimeouts } from './node-timeouts.ts';
 
 /** How requests are sent. */
 export interface TransportOptions {
   /**
-   * Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent; TypeError for what is none
-   * of HTTP, or holds a user name, a query or a fragment.
+   * Base URL of the service, without `/store`. Defaults to `http://127.0.0.1:8090`. TypeError if it is not an HTTP or HTTPS
+   * URL, or contains a user name, a query or a fragment.
    */
   url?: string;
-  /** Shown as `Authorization: Bearer …`. */
+  /** Sent as `Authorization: Bearer …`. */
   apiKey?: string;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** Milliseconds for one attempt, until all of its answer is in; 30,000 where absent. */
+  /** Timeout of one attempt in ms, including reading the response. Defaults to 30,000. */
   attemptTimeoutMs?: number;
-  /** Milliseconds for a call with all of its attempts; 120,000 where absent, or 600,000 for those that take long. */
+  /** Timeout of a call with all its attempts, in ms. Defaults to 120,000, or 600,000 for slow operations. */
   timeoutMs?: number;
-  /** How often a call is tried again; 5 where absent. */
+  /** Maximum number of retries of a call. Defaults to 5. */
   retries?: number;
-  /** Milliseconds that the wait before the first retry is shorter than; it doubles each time. 250 where absent. */
+  /** Upper bound of the random delay before the first retry, in ms; doubles with every retry. Defaults to 250. */
   retryDelayMs?: number;
-  /** What sends; the global one where absent. */
+  /** The `fetch` to use. Defaults to the global `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** What one call may say. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the call, which rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Milliseconds for the call with all of its attempts. */
+  /** Timeout of the call with all its attempts, in ms. */
   timeoutMs?: number;
 }
 
-/** One request, as often as it is sent. */
-export interface Sending {
+/** A request, which may be sent several times. */
+export interface TransportRequest {
   method: string;
-  /** With its query string. */
+  /** Path with query string. */
   path: string;
   headers?: Record<string, string>;
-  /** What is no text can be sent once. */
+  /** Only a string body can be sent again. */
   body?: string | ReadableStream<Uint8Array> | Blob;
-  /** Doing it twice does no more than doing it once, and answers the same. */
+  /** True if sending the request again has no additional effect and returns the same response. */
   repeatable: boolean;
   slow?: boolean | undefined;
-  /** The media type of the answer where that is not JSON. */
-  answers?: string | undefined;
-  /** A status that tells no error, beside those of success. */
-  alsoStatus?: number;
+  /** Media type of the response if it is not JSON. */
+  mediaType?: string | undefined;
+  /** Additional status that is not an error. */
+  acceptedStatus?: number;
 }
 
-/** An attempt whose answer has begun. */
-export interface Arrival {
+/** A response whose headers have arrived and whose body may still be open. */
+export interface OpenResponse {
   response: Response;
-  /** Lifts the limit on the attempt's time, for an answer that is read later; `end` has to be called then. */
-  lift(): void;
-  /** Breaks the attempt off, or tells that its answer was read. */
+  /** Removes the timeout of the attempt, to read the body later. The caller must then call `end`. */
+  clearTimeout(): void;
+  /** Aborts the attempt, or releases it after the body was read. */
   end(): void;
-  /** What the call rejects with where reading the answer fails so. */
-  rejection(error: unknown): unknown;
+  /** Converts an error from reading the body to the error that the call rejects with. */
+  toRejection(error: unknown): unknown;
 }
 
-const MAX_WAIT_MS = 5000;
-/** What timers hold: beyond it they fire at once. */
+const MAX_BACKOFF_MS = 5000;
+/** Maximum delay of a timer. Longer timers would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
-const TIMEOUT_MS = 120_000;
+const DEFAULT_TIMEOUT_MS = 120_000;
 
-/** An address that fetch would go to; in a page, one may be relative to that of the page. */
-function httpUrl(url: string): URL | undefined {
+/** Parses an HTTP or HTTPS URL. In a browser, the URL may be relative to the page. */
+function parseHttpUrl(url: string): URL | undefined {
   const { location } = globalThis as { location?: { href: string } };
   try {
     const resolved = new URL(url, location?.href);
@@ -77,17 +77,20 @@ function httpUrl(url: string): URL | undefined {
   }
 }
 
-/** What paths are appended to. */
-function getBase(url: string): string {
-  const resolved = httpUrl(url);
-  if (!resolved) throw new TypeError(`url must be an http or https address such as http://127.0.0.1:8090, not ${url}`);
-  // Not told: it may be followed by a password.
-  if (resolved.username || resolved.password) throw new TypeError('url must hold no user name; apiKey shows a key');
-  if (/[?#]/.test(url)) throw new TypeError('url must hold no query and no fragment: paths are appended to it');
+/** Returns the base URL to which paths are appended. */
+function toBaseUrl(url: string): string {
+  const resolved = parseHttpUrl(url);
+  if (!resolved) throw new TypeError(`url must be an http or https URL such as http://127.0.0.1:8090, not ${url}`);
+  // The message does not contain the URL, which may include a password.
+  if (resolved.username || resolved.password) {
+    throw new TypeError('url must not contain a user name or password; set apiKey instead');
+  }
+  if (/[?#]/.test(url))
+    throw new TypeError('url must not contain a query or fragment, because paths are appended to it');
   return url.trim().replace(/\/+$/, '');
 }
 
-/** Sends requests, and sends them again where that is safe. */
+/** Sends requests, and retries them if that is safe. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #url: string;
@@ -95,38 +98,39 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#url = getBase(options.url ?? 'http://127.0.0.1:8090');
+    this.#url = toBaseUrl(options.url ?? 'http://127.0.0.1:8090');
     this.retryDelayMs = options.retryDelayMs ?? 250;
   }
 
   /**
-   * Sends a request until `read` has its answer. What was refused for being too much is sent again after the time that
-   * the service names; what may have been done, only where it is repeatable.
+   * Sends a request, and reads its response with `read`. Retries overload responses (429, or 503 with `Retry-After`) after
+   * the time in `Retry-After`. Retries a request that may have been executed only if it is repeatable.
    */
   async send<T>(
-    sending: Sending,
+    request: TransportRequest,
     { signal, timeoutMs }: CallOptions,
-    read: (arrival: Arrival) => Promise<T>,
+    read: (open: OpenResponse) => Promise<T>,
   ): Promise<T> {
-    const { retries = 5, timeoutMs: givenMs } = this.#options;
-    const headers = this.#getHeaders(sending);
-    const deadline = Date.now() + (timeoutMs ?? givenMs ?? (sending.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS));
+    const { retries = 5, timeoutMs: defaultTimeoutMs } = this.#options;
+    const headers = this.#getHeaders(request);
+    const deadline =
+      Date.now() + (timeoutMs ?? defaultTimeoutMs ?? (request.slow ? SLOW_TIMEOUT_MS : DEFAULT_TIMEOUT_MS));
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
       try {
-        return await this.#attempt({ ...sending, headers }, deadline - Date.now(), signal, read);
+        return await this.#attempt({ ...request, headers }, deadline - Date.now(), signal, read);
       } catch (error) {
-        if (!(error instanceof MemoryError) || attempt >= retries || !mayRepeat(error, sending)) throw error;
-        const waitMs = (error.retryAfterSeconds ?? 0) * 1000 + backoffMs(attempt, this.retryDelayMs);
+        if (!(error instanceof MemoryError) || attempt >= retries || !isRetryable(error, request)) throw error;
+        const waitMs = (error.retryAfterSeconds ?? 0) * 1000 + getBackoffMs(attempt, this.retryDelayMs);
         if (Date.now() + waitMs >= deadline) throw error;
         await pause(waitMs, signal);
       }
     }
   }
 
-  #getHeaders({ headers, body }: Sending): Record<string, string> {
+  #getHeaders({ headers, body }: TransportRequest): Record<string, string> {
     const { apiKey } = this.#options;
-    return sendable({
+    return assertValidHeaders({
       ...this.#options.headers,
       ...headers,
       ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
@@ -135,55 +139,58 @@ export class Transport {
   }
 
   async #attempt<T>(
-    { method, path, headers = {}, body, slow, answers, alsoStatus }: Sending,
-    leftMs: number,
+    { method, path, headers = {}, body, slow, mediaType, acceptedStatus }: TransportRequest,
+    remainingMs: number,
     signal: AbortSignal | undefined,
-    read: (arrival: Arrival) => Promise<T>,
+    read: (open: OpenResponse) => Promise<T>,
   ): Promise<T> {
     const { attemptTimeoutMs = 30_000, fetch = globalThis.fetch } = this.#options;
-    const limitMs = slow ? leftMs : Math.min(leftMs, attemptTimeoutMs);
-    const limit = limited(limitMs, signal);
-    const rejection = (error: unknown) => {
+    const timeoutMs = slow ? remainingMs : Math.min(remainingMs, attemptTimeoutMs);
+    const timeout = createTimeout(timeoutMs, signal);
+    const toRejection = (error: unknown) => {
       if (error instanceof MemoryError) return error;
       if (signal?.aborted) return signal.reason;
-      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${getReason(error)})`;
-      const what = `${method} ${this.#url}${path.split('?')[0]}`;
-      return new MemoryError('UNAVAILABLE', `${why} to ${what}`, { cause: error });
+      const operation = `${method} ${this.#url}${path.split('?')[0]}`;
+      const problem = timeout.isExpired()
+        ? `no response within ${Math.round(timeoutMs)} ms`
+        : `no response (${getReason(error)})`;
+      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}`, { cause: error });
     };
-    let lifted = false;
+    let staysOpen = false;
     try {
       const response = await fetch(this.#url + path, {
         method,
         headers,
         ...(body !== undefined && { body, duplex: 'half' }),
-        signal: limit.signal,
-        // A POST that is redirected would become a GET.
+        signal: timeout.signal,
+        // `fetch` would turn a redirected POST into a GET.
         redirect: 'manual',
-        ...(fetch === globalThis.fetch && patience()),
+        ...(fetch === globalThis.fetch && withoutNodeTimeouts()),
       });
-      if (!response.ok && response.status !== alsoStatus) throw getError(response, await response.text());
-      if (answers !== undefined && !isOfType(answers, response)) throw notOurs(response, answers);
-      const lift = () => {
-        lifted = true;
-        limit.lift();
+      if (!response.ok && response.status !== acceptedStatus) throw toError(response, await response.text());
+      if (mediaType !== undefined && !hasMediaType(mediaType, response))
+        throw toUnexpectedResponse(response, mediaType);
+      const clearTimeout = () => {
+        staysOpen = true;
+        timeout.clear();
       };
-      return await read({ response, lift, end: limit.end, rejection });
+      return await read({ response, clearTimeout, end: timeout.end, toRejection });
     } catch (error) {
-      throw rejection(error);
+      throw toRejection(error);
     } finally {
-      if (!lifted) limit.end();
+      if (!staysOpen) timeout.end();
     }
   }
 }
 
-/** The wait before a retry: random, so that callers who failed together do not come again together. */
-export function backoffMs(attempt: number, delayMs: number): number {
-  return Math.random() * Math.min(delayMs * 2 ** attempt, MAX_WAIT_MS);
+/** Returns the delay before a retry: exponential backoff with full jitter, so that failed callers do not retry at once. */
+export function getBackoffMs(attempt: number, delayMs: number): number {
+  return Math.random() * Math.min(delayMs * 2 ** attempt, MAX_BACKOFF_MS);
 }
 
-/** Resolved after a time; rejects with the signal's reason when that comes first. */
+/** Resolves after `ms`, or rejects with the signal's reason if the signal is aborted before. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  // A signal that has come tells nobody who listens afterwards.
+  // An aborted signal does not notify listeners that are added later.
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -199,23 +206,23 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Headers as they are, where requests can have them (RFC 9110, section 5). What fetch says of others shows their values,
- * which may be keys.
+ * Returns the headers if they are valid (RFC 9110, section 5). Error messages of `fetch` for invalid headers would show
+ * their values, which may be secret.
  *
  * @throws MemoryError INVALID_REQUEST
  */
-function sendable(headers: Record<string, string>): Record<string, string> {
+function assertValidHeaders(headers: Record<string, string>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw unsendable(name, 'be the name of a header');
-    // What stands around a value is not sent.
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw createFieldError(name, 'be a valid header name');
+    // `fetch` trims whitespace around a value.
     if (/[^\t -~\x80-\xff]/.test(String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')))
-      throw unsendable(name, 'be one line of characters up to U+00FF, as it is sent as a header');
+      throw createFieldError(name, 'be one line of characters up to U+00FF, because it is sent as a header');
   }
   return headers;
 }
 
-/** A proxy's own page says that it is one: kept as a backup, it would be found out too late. */
-function isOfType(expected: string, { headers }: Response): boolean {
+/** Detects the HTML page of a proxy, which must not be taken for an export or a backup. */
+function hasMediaType(expected: string, { headers }: Response): boolean {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   return type === '' || type.trim().toLowerCase() === expected;
 }
@@ -224,14 +231,14 @@ function isText(body: unknown): body is string {
   return typeof body === 'string';
 }
 
-function mayRepeat({ status, retryAfterSeconds }: MemoryError, { repeatable, body }: Sending): boolean {
+function isRetryable({ status, retryAfterSeconds }: MemoryError, { repeatable, body }: TransportRequest): boolean {
   if (body !== undefined && !isText(body)) return false;
   if (status === 429 || (status === 503 && retryAfterSeconds !== undefined)) return true;
   return repeatable && (status === undefined || (status >= 502 && status <= 504));
 }
 
-/** A signal that comes when the time is over or the caller's signal does. */
-function limited(ms: number, caller: AbortSignal | undefined) {
+/** Creates a signal that is aborted after `ms` or together with the signal of the caller. */
+function createTimeout(ms: number, caller: AbortSignal | undefined) {
   const controller = new AbortController();
   const stop = () => controller.abort(caller?.reason);
   let expired = false;
@@ -241,22 +248,22 @@ function limited(ms: number, caller: AbortSignal | undefined) {
   };
   const timer = ms <= MAX_TIMER_MS ? setTimeout(expire, ms) : undefined;
   caller?.addEventListener('abort', stop, { once: true });
-  const lift = () => clearTimeout(timer);
+  const clear = () => clearTimeout(timer);
   const end = () => {
-    lift();
+    clear();
     caller?.removeEventListener('abort', stop);
-    // An answer that nobody reads would hold its connection.
+    // An unread response would keep its connection open.
     controller.abort();
   };
   return {
     signal: controller.signal,
-    expired: () => expired,
-    lift,
+    isExpired: () => expired,
+    clear,
     end,
   };
 }
 
-// fetch says no more than that it failed; its cause, where there is one, says why.
+// The error of `fetch` only says that it failed. Its cause, if present, has the reason.
 function getReason(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return String((cause as Error | undefined)?.message || (error as Error | undefined)?.message || error);

@@ -3,49 +3,51 @@ import { LIMITS } from './limits.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
 
-/** What a caller may do. `metrics` may read metrics only; of the others, each may also do what those before it may. */
+/** Scopes of API keys. `metrics` allows only reading metrics. Each other scope includes the scopes before it. */
 export const SCOPES = ['metrics', 'read', 'write', 'operate'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Whether a caller of one scope may do what needs another. */
+/** Returns true if the scope of a caller permits an operation that needs the scope `needed`. */
 export function covers(has: Scope, needed: Scope): boolean {
   if (has === 'metrics' || needed === 'metrics') return has === needed || has === 'operate';
   return SCOPES.indexOf(has) >= SCOPES.indexOf(needed);
 }
 
-/** What an API key is made for. */
+/** Request to create an API key. */
 export const NewKey = Type.Object(
   {
     namespace: Type.String({
       pattern: `^[\\p{L}\\p{M}\\p{N}._:@/+-]{1,${LIMITS.namespaceChars}}$`,
-      description: 'The namespace that its holder sees; one exists as soon as it is named.',
-      'x-must': `be a name of 1 to ${LIMITS.namespaceChars} letters, digits and the signs . _ : @ / + -`,
+      description: 'The namespace that the key gives access to. A namespace is created on first use.',
+      'x-must': `be a name of 1 to ${LIMITS.namespaceChars} letters, digits or characters from . _ : @ / + -`,
     }),
     scope: Type.Enum([...SCOPES], {
       description:
-        'What its holder may do: `metrics`, which is to read metrics and nothing else; `read`; `write`, which is also to read; `operate`, which is everything.',
+        'Permissions of the key. `metrics`: read metrics only. `read`: read memories. `write`: read and write memories. `operate`: everything.',
       'x-must': `be one of ${SCOPES.join(', ')}`,
     }),
     user_id: orNull(
       Type.String({
         ...UserId,
-        description: 'The only user whose memories its holder sees and stores; any user of the namespace if absent.',
+        description:
+          'Restrict the key to memories of this user. If absent, the key can access all users of the namespace.',
       }),
     ),
     agent_id: orNull(
       Type.String({
         ...AgentId,
-        description: 'The only agent whose memories its holder sees and stores; any agent of the namespace if absent.',
+        description:
+          'Restrict the key to memories of this agent. If absent, the key can access all agents of the namespace.',
       }),
     ),
     name: Type.Optional(
       Type.String({
         maxLength: LIMITS.keyNameChars,
-        description: 'What or whom the key is for, as an operator will look for it.',
-        'x-must': `be a text of at most ${LIMITS.keyNameChars} characters`,
+        description: 'A name that helps operators recognize the key.',
+        'x-must': `be a string of at most ${LIMITS.keyNameChars} characters`,
       }),
     ),
-    expires_at: orNull(requestTime('When the key expires; never if absent.')),
+    expires_at: orNull(requestTime('Time at which the key expires. If absent, it never expires.')),
   },
   { additionalProperties: false },
 );
@@ -58,49 +60,49 @@ export const ApiKey = Type.Object({
   id: KeyId,
   namespace: Type.String(),
   scope: Type.Enum([...SCOPES]),
-  user_id: Type.Optional(Type.String({ ...UserId, description: 'The user that the key is bound to.' })),
-  agent_id: Type.Optional(Type.String({ ...AgentId, description: 'The agent that the key is bound to.' })),
-  name: Type.String({ description: 'Empty if it was given none.' }),
+  user_id: Type.Optional(Type.String({ ...UserId, description: 'The user that the key is restricted to.' })),
+  agent_id: Type.Optional(Type.String({ ...AgentId, description: 'The agent that the key is restricted to.' })),
+  name: Type.String({ description: 'Empty if the key has no name.' }),
   created_at: Timestamp,
   expires_at: Type.Union([Timestamp, Type.Null()], { description: 'Null if the key does not expire.' }),
   last_used_at: Type.Union([Timestamp, Type.Null()], {
-    description: 'To within five minutes; null if the key was never used.',
+    description: 'Accurate to five minutes. Null if the key was never used.',
   }),
-  revoked_at: Type.Union([Timestamp, Type.Null()], { description: 'Null while the key is good.' }),
+  revoked_at: Type.Union([Timestamp, Type.Null()], { description: 'Null if the key has not been revoked.' }),
 });
 export type ApiKey = Type.Static<typeof ApiKey>;
 
 export const ApiKeysResponse = Type.Object({
-  keys: Type.Array(ApiKey, { description: 'In the order in which they were made, revoked ones included.' }),
+  keys: Type.Array(ApiKey, { description: 'In order of creation, including revoked keys.' }),
 });
 
-/** A key that was just made, with its text. */
-export const MadeKey = Type.Object({
+/** A new API key with its secret. */
+export const ApiKeyWithSecret = Type.Object({
   ...ApiKey.properties,
-  key: Type.String({ description: 'The text that its holder sends; it is not shown again.' }),
+  key: Type.String({ description: 'The secret to send with requests. It is shown only once.' }),
 });
-export type MadeKey = Type.Static<typeof MadeKey>;
+export type ApiKeyWithSecret = Type.Static<typeof ApiKeyWithSecret>;
 
 export const KeyPath = Type.Object({ id: KeyId });
-export const RevokedKey = Type.Object({ id: KeyId, status: Type.Literal('revoked') });
+export const RevokeKeyResponse = Type.Object({ id: KeyId, status: Type.Literal('revoked') });
 
 const QuotaLimit = Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
   'x-must': `be a whole number from 0 (no limit) to ${Number.MAX_SAFE_INTEGER}, or null (the default)`,
 });
 
-/** The quota that was set for a namespace, or for one of its users. */
+/** Quota of a namespace or of one of its users. */
 export const NamespaceQuota = Type.Object({ memories: QuotaLimit, bytes: QuotaLimit }, { additionalProperties: false });
 export type NamespaceQuota = Type.Static<typeof NamespaceQuota>;
 
-/** What counts against quotas, and the quota that was set. */
+/** Usage that counts against quotas, and the quota. */
 export const usageFields = {
   memories: Type.Integer({
     minimum: 0,
-    description: 'Memories that clients stored and nobody has erased, hidden ones included.',
+    description: 'Number of memories that clients stored and that were not forgotten, including hidden memories.',
   }),
   bytes: Type.Integer({
     minimum: 0,
-    description: 'Bytes of the texts that clients gave them, in UTF-8, earlier ones included.',
+    description: 'UTF-8 size in bytes of the texts that clients stored, including earlier texts.',
   }),
   quota: NamespaceQuota,
 };
@@ -111,22 +113,22 @@ const NamespaceName = Type.String({
 });
 export const NamespacePath = Type.Object({ name: NamespaceName });
 
-/** A namespace as an operator sees it: live memories by tier, and what counts against quotas. */
+/** A namespace for operators, with counts of recallable memories by tier and the usage that counts against quotas. */
 export const NamespaceSummary = Type.Object({
   name: NamespaceName,
   ...TierCounts.properties,
   ...usageFields,
-  keys: Type.Integer({ minimum: 0, description: 'API keys that have not been revoked.' }),
+  keys: Type.Integer({ minimum: 0, description: 'Number of API keys that have not been revoked.' }),
 });
 export type NamespaceSummary = Type.Static<typeof NamespaceSummary>;
 
 export const NamespacesResponse = Type.Object({
-  namespaces: Type.Array(NamespaceSummary, { description: 'By name.' }),
+  namespaces: Type.Array(NamespaceSummary, { description: 'Ordered by name.' }),
 });
 export const QuotaResponse = Type.Object({ name: NamespaceName, quota: NamespaceQuota });
-export const DeletedNamespace = Type.Object({
+export const DeleteNamespaceResponse = Type.Object({
   name: NamespaceName,
   status: Type.Literal('deleted'),
   deleted_count: Count,
-  purge: Type.Optional(Type.Literal('pending', { description: 'There while the old bytes may still be on disk.' })),
+  purge: Type.Optional(Type.Literal('pending', { description: 'Present while deleted bytes may still be on disk.' })),
 });

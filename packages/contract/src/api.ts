@@ -21,118 +21,123 @@ import type { StoreBatchRequest, StoreBatchResponse } from './store-batch.ts';
 import type { UpdateRequest, UpdateResponse } from './update.ts';
 import type { UsersRequest, UsersResponse } from './users.ts';
 
-/** What makes a store safe to send again. */
+/** Options of a store. */
 export interface StoreOptions {
-  /** 1 to 255 characters; the same key with the same request within 24 hours stores once. */
+  /** 1 to 255 characters. The same key with the same request within 24 hours stores only once, so retries are safe. */
   idempotencyKey?: string;
 }
 
-/** Conditions of a write. A memory of another user or agent is not found. */
+/** Conditions of a write. A memory of another user or agent is NOT_FOUND. */
 export interface WriteCondition extends OwnScopeRequest {
-  /** Versions of the memory that the caller has seen, any of which will do; absent, any version will do. */
+  /** Accepted versions of the memory. The write fails if the current version is not in the list. Absent: any version. */
   ifVersions?: number[];
 }
 
 /**
- * What a caller may ask of one namespace's memories: the verbs of the REST interface under the same names. The
- * engine, the HTTP server and every client speak it.
+ * Operations on the memories of one namespace, with the same names as in the REST API. Implemented by the engine and by
+ * every client.
  *
- * Every method rejects with a `MemoryError`: INVALID_REQUEST for a request that its schema refuses, UNAVAILABLE when
- * the database or a queue cannot take it now.
+ * Every method rejects with a `MemoryError`: INVALID_REQUEST if the request does not match its schema, UNAVAILABLE if
+ * the database or a queue cannot accept the request now.
  */
 export interface MemoryApi {
-  /** Keeps a memory; resolved when it is on disk. CONFLICT when the idempotency key was used with another request. */
+  /**
+   * Stores a memory. Resolves when the memory is on disk. CONFLICT if the idempotency key was used with another request.
+   */
   store(request: StoreRequest, options?: StoreOptions): Promise<StoreResponse>;
   /**
-   * Keeps many memories, each on its own: what is answered as stored is on disk, whatever became of the others. With
-   * an idempotency key, each memory has that key and its place in the batch. INVALID_REQUEST for what is no array or
-   * too long; everything else is told in the results.
+   * Stores many memories independently of each other. Memories that are reported as stored are on disk. An idempotency
+   * key applies to each memory together with its index in the batch. INVALID_REQUEST if `requests` is not an array or is
+   * too long; all other errors are in the results.
    */
   storeBatch(requests: StoreBatchRequest, options?: StoreOptions): Promise<StoreBatchResponse>;
-  /** The memories that answer a query best, best first. */
+  /** Returns the memories that answer a query best, best first. */
   recall(request: RecallRequest): Promise<RecallResponse>;
-  /** A session's transcript, oldest first. A session nobody stored into is empty. */
+  /** Returns the transcript of a session, oldest first. An unknown session is empty. */
   session(request: SessionRequest): Promise<SessionResponse>;
-  /** The sessions, in the order of their ids and users. */
+  /** Lists sessions, ordered by id and user. */
   sessions(request: SessionsRequest): Promise<SessionsResponse>;
-  /** The users of whom anything is kept, in the order of their ids. */
+  /** Lists the users that have stored data, ordered by id. */
   users(request?: UsersRequest): Promise<UsersResponse>;
-  /** One memory whole. NOT_FOUND when it does not exist, was forgotten, has expired, or is outside of the scope. */
+  /** Returns one memory. NOT_FOUND if it does not exist, was forgotten, has expired, or is outside the scope. */
   memory(memoryId: string, scope?: ScopeRequest): Promise<Memory>;
   /**
-   * The texts that a memory has had, oldest first, or the one of a time. NOT_FOUND as above, and for a time before it
-   * was stored.
+   * Returns the text history of a memory, oldest first, or its text at one time. NOT_FOUND as for `memory`, and for a time
+   * before the memory was stored.
    */
   history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
-  /** Memories that pass a filter, newest first. */
+  /** Lists the memories that match a filter, newest first. */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
-  /** Changes a memory. NOT_FOUND as above; PRECONDITION_FAILED when the condition does not hold. */
+  /** Changes a memory. NOT_FOUND as for `memory`; PRECONDITION_FAILED if the condition does not hold. */
   update(memoryId: string, request: UpdateRequest, condition?: WriteCondition): Promise<UpdateResponse>;
   /**
-   * Removes a memory and its merged duplicates for good, their words from what was distilled from them, and what was distilled
-   * from them alone. Errors as `update`.
+   * Deletes a memory and its merged duplicates for good. Removes their words from semantic memories that were distilled
+   * from them, and deletes semantic memories that have no other source. Errors as for `update`.
    */
   forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
-  /** Removes every memory that all given conditions select, merged duplicates included. */
+  /** Deletes all memories that match every given condition, including merged duplicates. */
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /**
-   * Promotes, merges, distils and expires; waits for a run under way and then makes, or shares, a new one. A dry run answers at
-   * once what would happen.
+   * Runs consolidation: promotes, merges, distils and evicts memories. If a run is in progress, waits for it and then
+   * starts a new run, which concurrent callers share. A dry run returns the plan immediately.
    */
   consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;
-  /** The runs of consolidation, newest first, as far back as the archive goes. */
+  /** Lists consolidation runs within the archive's retention, newest first. */
   consolidations(request: ConsolidationsRequest): Promise<ConsolidationsResponse>;
-  /** One run with what it did, in order. NOT_FOUND when there is no such run. */
+  /** Returns one run with its changes, in order. NOT_FOUND if the run does not exist. */
   consolidation(request: ConsolidationRequest): Promise<ConsolidationResponse>;
   /**
-   * Takes a run back. NOT_FOUND as above; CONFLICT when it has not ended or has been undone, is older than the archive
-   * goes, a newer run has to be undone first, or clients have since written memories that it changed, which the details
-   * name.
+   * Undoes a run. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone already, if it is
+   * older than the archive's retention, if a newer run must be undone first, or if clients have since changed memories of
+   * the run; `details` lists these memories.
    */
   undo(consolidationId: string): Promise<UndoResponse>;
   /**
-   * What happens in this namespace, in order and without end: what the process does that is asked and, on PostgreSQL, what
-   * others do that share the database. It ends when the signal says so, when the engine closes, and for a reader who
-   * falls too far behind or may have missed something. Errors are thrown at once or at the first step; UNAVAILABLE too
-   * when too many streams are open.
+   * Streams the events of the namespace in order: events of this process and, on PostgreSQL, of all processes that share
+   * the database. The stream ends when the signal is aborted, when the engine closes, or when the reader falls too far
+   * behind or may have missed events. Errors are thrown by the call or by the first iteration; UNAVAILABLE also if too
+   * many streams are open.
    */
   events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /**
-   * Everything that is kept of the memories, as it is at one moment, line by line without line ends: an `ExportHeader`,
-   * then an `ExportedMemory` or `ExportedDecline` each, as JSON. Errors as `events`; UNAVAILABLE too when the disk has no
-   * room, or a memory has had more text than a line may hold.
+   * Exports a consistent snapshot of all memories as lines of JSON without line terminators: first an `ExportHeader`, then
+   * one `ExportedMemory` or `ExportedDecline` per line. Errors as for `events`; UNAVAILABLE also if the disk is full, or if
+   * the text history of a memory exceeds the maximum line length.
    */
   exportMemories(request?: ScopeRequest, signal?: AbortSignal): AsyncIterable<string>;
   /**
-   * Keeps what an export holds, its lines as UTF-8: each memory is kept whole or refused, and what is there already stays
-   * as it is, so that an import that was cut off is made again from the beginning. INVALID_REQUEST where the first line is
-   * no header that is known here.
+   * Imports the lines of an export. Each memory is either imported completely or rejected. Memories that already exist are
+   * left unchanged, so an interrupted import can be repeated from the beginning. INVALID_REQUEST if the first line is not
+   * a supported header.
    *
-   * @param scope the user and agent of what names none; what names another is refused
+   * @param lines lines in UTF-8, without line terminators
+   * @param scope user and agent for lines without a user and agent; lines with a different user or agent are rejected
    */
   importMemories(lines: AsyncIterable<Uint8Array>, scope?: OwnScopeRequest): Promise<ImportResponse>;
-  /** Counts by tier, database size and the last consolidation; within a scope, of its memories alone. */
+  /** Returns counts by tier, the database size and the time of the last consolidation. A scope limits the counts. */
   stats(request?: ScopeRequest): Promise<StatsResponse>;
 }
 
-/** A user, an agent, or one agent for one user. One of them at least is given. */
+/** Limits an API to a user, an agent, or one agent of one user. At least one of `userId` and `agentId` is required. */
 export interface MemoryScope {
   /** 1 to 256 characters. */
   userId?: string;
   /** 1 to 256 characters. */
   agentId?: string;
-  /** Whether reads see memories without a user, or without an agent, too where they do not say otherwise. */
+  /** Default of `shared` for reads: whether to include memories without a user or without an agent. */
   shared?: boolean;
 }
 
-/** Memories of which those of one scope can be had alone. */
+/** An API that can be limited to one scope. */
 export type Scopable<Api extends MemoryApi> = Pick<Api, keyof MemoryApi> & {
   /**
-   * Returns the same methods for the memories of one user, of one agent, or of one agent for one user. Everything that is
-   * stored through them belongs to that scope, and nothing else is found, counted or changed; `shared: true` lets reads
-   * see memories without a user or agent too. What names another user or agent is FORBIDDEN, a batch as a whole, and so is
-   * what is about the whole namespace: consolidation and the list of users. INVALID_REQUEST for a scope without a user and
-   * an agent, and for a request that is no object. Of a scope within a scope, the inner one decides on `shared`.
+   * Returns the same methods, limited to the memories of one user, one agent, or one agent of one user. Stored memories
+   * belong to the scope, and no other memory is found, counted or changed. With `shared: true`, reads include memories
+   * without a user or agent. In nested scopes, `shared` of the inner scope wins.
+   *
+   * FORBIDDEN for a request (or batch) that names another user or agent, and for operations on the whole namespace:
+   * consolidation and the list of users. INVALID_REQUEST for a scope without user and agent, and for a request that is
+   * not an object.
    */
   scope(scope: MemoryScope): Scopable<Api>;
 };

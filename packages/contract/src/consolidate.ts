@@ -1,4 +1,4 @@
-import { ConsolidationId, Content, Count, EvictionReason, MemoryId } from './field.ts';
+import { ConsolidationId, Content, Count, EvictionReason, MemoryId, memoryId } from './field.ts';
 import { LIMITS } from './limits.ts';
 import Type, { type TProperties } from './typebox.ts';
 
@@ -9,14 +9,14 @@ export const ConsolidateRequest = Type.Object(
         minimum: 0,
         maximum: 315_360_000,
         default: 0,
-        description: 'Promote only what was stored at least so many seconds ago.',
+        description: 'Promote only memories that were stored at least this many seconds ago.',
         'x-must': 'be a whole number of seconds from 0 to 315360000',
       }),
     ),
     dry_run: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Answer what would happen, and change nothing.',
+        description: 'Return the planned changes without applying them.',
         'x-must': 'be true or false',
       }),
     ),
@@ -25,7 +25,7 @@ export const ConsolidateRequest = Type.Object(
 );
 export type ConsolidateRequest = Type.Static<typeof ConsolidateRequest>;
 
-/** Memories that a run would change, the first of which are named. */
+/** One part of a plan: the number of memories, and a list of the first ones. */
 function planned<Item extends TProperties>(description: string, item: Item) {
   return Type.Object(
     { total: Count, memories: Type.Array(Type.Object(item), { maxItems: LIMITS.plannedMemories }) },
@@ -35,31 +35,34 @@ function planned<Item extends TProperties>(description: string, item: Item) {
 
 export const ConsolidationPlan = Type.Object(
   {
-    promote: planned('Would become episodic.', { id: MemoryId }),
-    merge: planned('Would leave recall for a duplicate with the same text.', { id: MemoryId, merged_into: MemoryId }),
-    distil: planned('Would be distilled, or distilled anew where `refreshes` names a semantic memory.', {
+    promote: planned('Memories that would become episodic.', { id: MemoryId }),
+    merge: planned('Memories that would be merged into a duplicate with the same text.', {
+      id: MemoryId,
+      merged_into: MemoryId,
+    }),
+    distil: planned('Semantic memories that would be distilled, or updated if `refreshes` is present.', {
       content: Content,
       derived_from: Type.Array(MemoryId, { description: 'Oldest first.' }),
-      refreshes: Type.Optional(MemoryId),
+      refreshes: Type.Optional(memoryId('The semantic memory that would be distilled again.')),
     }),
-    evict: planned('Would leave recall for the archive.', { id: MemoryId, reason: EvictionReason }),
+    evict: planned('Memories that would be evicted to the archive.', { id: MemoryId, reason: EvictionReason }),
   },
-  { description: 'There in answers to `dry_run=true`.' },
+  { description: 'The planned changes. Present in responses to `dry_run=true`.' },
 );
 export type ConsolidationPlan = Type.Static<typeof ConsolidationPlan>;
 
 export const ConsolidateResponse = Type.Object({
-  status: Type.Enum(['consolidated', 'planned'], { description: '`planned` where nothing was changed.' }),
-  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that promoted or were distilled.' }),
+  status: Type.Enum(['consolidated', 'planned'], { description: '`planned` for a dry run, which changes nothing.' }),
+  consolidated_count: Type.Integer({ minimum: 0, description: 'Number of memories that were promoted or distilled.' }),
   evicted_count: Type.Integer({
     minimum: 0,
-    description: 'Memories that left recall: merged into a duplicate, or evicted.',
+    description: 'Number of memories that were merged into a duplicate or evicted.',
   }),
   id: Type.Optional(ConsolidationId),
   self_check: Type.Optional(
     Type.Enum(['passed', 'failed'], {
       description:
-        'Whether a sample of the memories is recalled by its own words as before. Where not, the run took itself back.',
+        'Whether a sample of the affected memories can still be recalled by its own words. If `failed`, the run was rolled back.',
     }),
   ),
   plan: Type.Optional(ConsolidationPlan),

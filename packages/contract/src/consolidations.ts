@@ -14,26 +14,28 @@ import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 
-/** Asks for the runs of consolidation, newest first, a page at a time. */
+/** Lists consolidation runs, newest first, one page at a time. */
 export const ConsolidationsRequest = Type.Object(pageFields, { additionalProperties: false });
 export type ConsolidationsRequest = Type.Static<typeof ConsolidationsRequest>;
 
 const consolidationFields = {
   id: ConsolidationId,
   status: Type.Enum(['running', 'completed', 'undoing', 'undone', 'reverted'], {
-    description: 'Under way, done, being taken back, taken back, or taken back by itself before it was done.',
+    description:
+      '`running`: in progress. `completed`: finished. `undoing`: an undo is in progress. `undone`: undone by a client. ' +
+      '`reverted`: rolled back by the service before it finished.',
   }),
   started_at: Timestamp,
   ended_at: Type.Union([Timestamp, Type.Null()]),
-  consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that promoted or were distilled.' }),
+  consolidated_count: Type.Integer({ minimum: 0, description: 'Number of memories that were promoted or distilled.' }),
   evicted_count: Type.Integer({
     minimum: 0,
-    description: 'Memories that left recall: merged into a duplicate, or evicted.',
+    description: 'Number of memories that were merged into a duplicate or evicted.',
   }),
-  notes: Type.Record(Type.String(), Type.Unknown(), { description: 'What else there is to say of the run.' }),
+  notes: Type.Record(Type.String(), Type.Unknown(), { description: 'Additional information about the run.' }),
 };
 
-/** One run of consolidation. */
+/** One consolidation run. */
 export const Consolidation = Type.Object(consolidationFields);
 export type Consolidation = Type.Static<typeof Consolidation>;
 
@@ -44,35 +46,41 @@ export const ConsolidationsResponse = Type.Object({
 });
 export type ConsolidationsResponse = Type.Static<typeof ConsolidationsResponse>;
 
-/** Asks for one run of consolidation with what it did, a page of changes at a time. */
+/** Requests one consolidation run and its changes, one page of changes at a time. */
 export const ConsolidationRequest = Type.Object(
   { id: ConsolidationId, ...pageFields },
   { additionalProperties: false },
 );
 export type ConsolidationRequest = Type.Static<typeof ConsolidationRequest>;
 
-/** What a run did to one memory. */
+/** One change that a run made to one memory. */
 export const ConsolidationChange = Type.Object({
   kind: Type.Enum(['promoted', 'merged', 'moved', 'gained', 'distilled', 'refreshed', 'corrected', 'evicted'], {
     description:
-      '`promoted`: it became episodic. `merged`: it left recall for its duplicate `merged_into`. `moved`: merged before, it ' +
-      'followed its duplicate into another. `gained`: it got tags, importance or uses of its duplicates. `distilled`: it was made of others. ' +
-      '`refreshed`: it was made anew, of others than before or of what they say now. `corrected`: it came to rank ' +
-      'below the memory that corrects it. `evicted`: it left recall.',
+      '`promoted`: the memory became episodic. `merged`: it was merged into its duplicate `merged_into`. ' +
+      '`moved`: it had been merged before, and its duplicate was merged into another. `gained`: it received tags, ' +
+      'importance or access counts from its duplicates. `distilled`: it was distilled from other memories. ' +
+      '`refreshed`: it was distilled again, because its sources changed. `corrected`: it was superseded by ' +
+      '`superseded_by`. `evicted`: it was evicted to the archive.',
   }),
   memory_id: MemoryId,
   merged_into: Type.Optional(
-    Type.Union([MemoryId, Type.Null()], { description: 'Null where that memory has been forgotten.' }),
+    Type.Union([MemoryId, Type.Null()], { description: 'Null if that memory has been forgotten.' }),
   ),
   derived_from: Type.Optional(
-    Type.Array(MemoryId, { description: 'What it was distilled from, or had been before it was distilled anew.' }),
+    Type.Array(MemoryId, {
+      description: 'The sources of a distilled memory, or the previous sources of a refreshed memory.',
+    }),
   ),
   superseded_by: Type.Optional(
-    Type.Union([MemoryId, Type.Null()], { description: 'Null where that memory has been forgotten.' }),
+    Type.Union([MemoryId, Type.Null()], { description: 'Null if that memory has been forgotten.' }),
   ),
   reason: Type.Optional(EvictionReason),
   before: Type.Optional(
-    Type.Object({ tags: Tags, importance: Importance }, { description: 'What the memory had before it gained.' }),
+    Type.Object(
+      { tags: Tags, importance: Importance },
+      { description: 'Tags and importance of the memory before a `gained` change.' },
+    ),
   ),
 });
 export type ConsolidationChange = Type.Static<typeof ConsolidationChange>;
@@ -80,9 +88,9 @@ export type ConsolidationChange = Type.Static<typeof ConsolidationChange>;
 export const ConsolidationResponse = Type.Object({
   ...consolidationFields,
   changes: Type.Array(ConsolidationChange, {
-    description: 'In the order in which they were made; those of memories that have been forgotten are left out.',
+    description: 'In the order in which the changes were made. Changes of forgotten memories are omitted.',
   }),
-  total: Type.Integer({ minimum: 0, description: 'Changes in all.' }),
+  total: Type.Integer({ minimum: 0, description: 'Total number of changes.' }),
   next_cursor: Type.Optional(NextCursor),
 });
 export type ConsolidationResponse = Type.Static<typeof ConsolidationResponse>;

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from './error-codes.ts';
 import Type from './typebox.ts';
 
-/** One thing that is wrong with a request: a JSON pointer into it, and a sentence. */
+/** One problem in a request: a JSON Pointer to the field, and a message. */
 export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.String() });
 export type ErrorDetail = Type.Static<typeof ErrorDetail>;
 
@@ -11,7 +11,7 @@ const errorFields = {
   details: Type.Optional(Type.Array(ErrorDetail)),
 };
 
-/** Why something was not done. */
+/** An error as sent to clients. */
 export const ErrorBody = Type.Object(errorFields);
 export type ErrorBody = Type.Static<typeof ErrorBody>;
 

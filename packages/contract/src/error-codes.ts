@@ -1,20 +1,20 @@
-/** Every error code, its HTTP status and what it means: the only place that knows both. */
+/** All error codes with HTTP status and meaning. The single source for both. */
 export const ERRORS = {
   INVALID_REQUEST: { status: 400, meaning: 'Malformed request.' },
-  UNAUTHORIZED: { status: 401, meaning: 'The request needs an API key.' },
-  FORBIDDEN: { status: 403, meaning: 'The caller may not do this.' },
-  NOT_FOUND: { status: 404, meaning: 'Memory, consolidation or route not found.' },
-  METHOD_NOT_ALLOWED: { status: 405, meaning: 'The path has other methods; see Allow.' },
+  UNAUTHORIZED: { status: 401, meaning: 'The request needs a valid API key.' },
+  FORBIDDEN: { status: 403, meaning: 'The API key does not permit this operation.' },
+  NOT_FOUND: { status: 404, meaning: 'The memory, consolidation run or route does not exist.' },
+  METHOD_NOT_ALLOWED: { status: 405, meaning: 'The path does not support this method; see the Allow header.' },
   CONFLICT: {
     status: 409,
     meaning:
-      'The idempotency key was used with another body, the consolidation cannot be undone, or the id is taken by another memory.',
+      'The idempotency key was used with another body, the consolidation run cannot be undone, or another memory has the id.',
   },
-  PRECONDITION_FAILED: { status: 412, meaning: 'Another writer was first.' },
+  PRECONDITION_FAILED: { status: 412, meaning: 'The memory was changed by another client in the meantime.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body is too large.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The body has a Content-Encoding.' },
-  RATE_LIMITED: { status: 429, meaning: 'Too many requests; see Retry-After.' },
-  INTERNAL_ERROR: { status: 500, meaning: 'Server error; the request id finds the log record.' },
-  UNAVAILABLE: { status: 503, meaning: 'The service cannot answer now; see Retry-After.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'Content-Encoding is not supported; send the body uncompressed.' },
+  RATE_LIMITED: { status: 429, meaning: 'Too many requests; see the Retry-After header.' },
+  INTERNAL_ERROR: { status: 500, meaning: 'Internal server error. Search the log for the request id.' },
+  UNAVAILABLE: { status: 503, meaning: 'The service is temporarily unavailable; see the Retry-After header.' },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 export type ErrorCode = keyof typeof ERRORS;

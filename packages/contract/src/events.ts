@@ -6,35 +6,35 @@ import Type from './typebox.ts';
 const EVENT_TYPES = ['stored', 'updated', 'forgotten', 'recalled', 'consolidation'] as const;
 
 export const EventType = Type.Enum([...EVENT_TYPES], {
-  description: 'What happened.',
+  description: 'The type of the event.',
   'x-must': `be one of ${EVENT_TYPES.join(', ')}`,
 });
 export type EventType = Type.Static<typeof EventType>;
 
-/** Asks for what happens from now on, or from after an event that was seen before. */
+/** Subscribes to events from now on, or after the event `last_event_id`. */
 export const EventsRequest = Type.Object(
   {
     type: Type.Optional(
       Type.Array(EventType, {
         minItems: 1,
         maxItems: EVENT_TYPES.length,
-        description: 'Tell only of these; absent, of all.',
+        description: 'Event types to send. Defaults to all types.',
         'x-must': `be given at most ${EVENT_TYPES.length} times, each time with one of ${EVENT_TYPES.join(', ')}`,
       }),
     ),
     ...scopeFields,
-    last_event_id: Type.Optional(Type.String({ description: 'The id of the last event that was seen.' })),
+    last_event_id: Type.Optional(Type.String({ description: 'The id of the last event that the client received.' })),
   },
   { additionalProperties: false },
 );
 export type EventsRequest = Type.Static<typeof EventsRequest>;
 
 const eventFields = {
-  id: Type.String({ description: 'Where the stream goes on after this event.' }),
+  id: Type.String({ description: 'Pass this value as `last_event_id` to resume the stream after this event.' }),
   at: Timestamp,
 };
 
-/** Something was done with memories. It holds no text, neither theirs nor a query's. */
+/** An operation on memories. Contains neither the texts of memories nor queries. */
 const MemoriesEvent = Type.Object(
   {
     ...eventFields,
@@ -42,14 +42,15 @@ const MemoriesEvent = Type.Object(
     ...ownerFields,
     memory_ids: Type.Array(MemoryId, {
       maxItems: LIMITS.eventIds,
-      description: 'The memories, as far as they are told; those recalled best first.',
+      description: `Ids of the memories, at most ${LIMITS.eventIds}. Recalled memories are ordered best first.`,
     }),
     count: Type.Integer({
       minimum: 0,
-      description: 'How many memories it was; more than are told where they were many, and where a filter forgot them.',
+      description:
+        'Total number of memories. It exceeds the length of `memory_ids` if the list was shortened or if the memories were forgotten by a filter.',
     }),
   },
-  { description: 'What was done with memories of one user and agent.' },
+  { description: 'An operation on memories of one user and agent.' },
 );
 
 const ConsolidationEvent = Type.Object(
@@ -57,21 +58,24 @@ const ConsolidationEvent = Type.Object(
     ...eventFields,
     type: Type.Literal('consolidation'),
     state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone', 'reverted']),
-    run_id: Type.Optional(Type.String({ description: 'The run, once it has come to its end.' })),
+    run_id: Type.Optional(Type.String({ description: 'The id of the run. Absent until the run has ended.' })),
     changed_count: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Changes since the last event of the run; there with `progress`.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Number of changes since the previous event of the run. Present if `state` is `progress`.',
+      }),
     ),
     consolidated_count: Type.Optional(Count),
     evicted_count: Type.Optional(Count),
   },
-  { description: 'How far a consolidation has come.' },
+  { description: 'Progress of a consolidation run.' },
 );
 
 const GapEvent = Type.Object(
   { ...eventFields, type: Type.Literal('gap') },
-  { description: 'Comes first where events after the last one seen can no longer be told.' },
+  { description: 'First event of a resumed stream if events after `last_event_id` are no longer available.' },
 );
 
-/** What happened to the memories of a namespace. */
+/** An event in a namespace. */
 export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, GapEvent]);
 export type MemoryEvent = Type.Static<typeof MemoryEvent>;

@@ -7,23 +7,26 @@ import Type from './typebox.ts';
 export const ExportHeader = Type.Object(
   {
     format: Type.Literal('memoryd', { 'x-must': 'be memoryd' }),
-    version: Type.Literal(1, { description: 'Of the format.', 'x-must': 'be 1, the version that this memoryd reads' }),
+    version: Type.Literal(1, {
+      description: 'Version of the format.',
+      'x-must': 'be 1, the version that this memoryd reads',
+    }),
     lines: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'How many lines follow, so that an export that was cut off is known.',
+        description: 'Number of lines that follow. An import uses it to detect a truncated export.',
         'x-must': 'be a whole number',
       }),
     ),
   },
-  { additionalProperties: false, description: 'What the file is.' },
+  { additionalProperties: false, description: 'Header of an export file.' },
 );
 export type ExportHeader = Type.Static<typeof ExportHeader>;
 
 const ExportedId = Type.String({
   minLength: 1,
   maxLength: 256,
-  description: 'The id that the service gave the memory.',
+  description: 'The id of the memory, assigned by the service.',
   'x-must': 'be a string of 1 to 256 characters',
 });
 
@@ -38,21 +41,21 @@ function timestampOrNull(description: string) {
   });
 }
 
-function counting(description: string) {
+function counter(description: string) {
   return Type.Integer({
     minimum: 1,
-    maximum: LIMITS.counted,
+    maximum: LIMITS.counterValue,
     description,
-    'x-must': `be a whole number from 1 to ${LIMITS.counted}`,
+    'x-must': `be a whole number from 1 to ${LIMITS.counterValue}`,
   });
 }
 
 const EarlierText = Type.Object(
-  { revision: counting('Which of the texts it was.'), content: Content, replaced_at: Timestamp },
+  { revision: counter('Revision of the memory that had this text.'), content: Content, replaced_at: Timestamp },
   { additionalProperties: false },
 );
 
-/** A line of an export: everything that is kept of a memory, hidden or not, but its vectors. */
+/** A line of an export: all stored data of a visible or hidden memory, except its vectors. */
 export const ExportedMemory = Type.Object(
   {
     id: ExportedId,
@@ -61,63 +64,65 @@ export const ExportedMemory = Type.Object(
     importance: Importance,
     source: Source,
     session_id: Type.Union([SessionId, Type.Null()], {
-      description: 'Null for semantic memories, and for no others.',
+      description: 'Null for semantic memories only.',
       'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters, or null`,
     }),
     ...ownerFields,
     tier: Tier,
     metadata: Metadata,
     created_at: Timestamp,
-    stored_at: timestamp('When the service was given it.'),
-    updated_at: timestamp('When a client wrote it last.'),
-    expires_at: timestampOrNull('From when on it is hidden.'),
-    evicted_at: timestampOrNull('When it went to the archive.'),
-    supersedes: link('The memory that this one corrects.'),
-    superseded_by: link('The memory that corrects this one.'),
-    merged_into: link('The duplicate with the same text that stands for it.'),
+    stored_at: timestamp('Time at which the service stored the memory.'),
+    updated_at: timestamp('Time of the last client write.'),
+    expires_at: timestampOrNull('Time at which the memory expires and is hidden.'),
+    evicted_at: timestampOrNull('Time at which the memory was evicted to the archive.'),
+    supersedes: link('The memory that this one supersedes.'),
+    superseded_by: link('The memory that supersedes this one.'),
+    merged_into: link('The visible duplicate that this memory was merged into.'),
     derived_from: Type.Array(ExportedId, {
-      description: 'The memories that a semantic memory was distilled from; one of them at least comes before it.',
-      'x-must': 'be an array of ids of memories',
+      description:
+        'The sources that a semantic memory was distilled from. At least one of them precedes it in the export.',
+      'x-must': 'be an array of memory ids',
     }),
     formerly_derived_from: Type.Array(ExportedId, {
-      description: 'Those that its earlier texts alone may tell of.',
-      'x-must': 'be an array of ids of memories',
+      description: 'Former sources of a semantic memory. Only its earlier texts may contain information from them.',
+      'x-must': 'be an array of memory ids',
     }),
-    version: counting('Counts what clients wrote to it.'),
-    revision: counting('Counts its texts.'),
-    distilled_revision: Type.Union([counting('A revision.'), Type.Null()], {
-      description: 'The last of its texts that consolidation made; null unless it is semantic.',
-      'x-must': `be a whole number from 1 to ${LIMITS.counted}, or null`,
+    version: counter('Number of client writes to the memory.'),
+    revision: counter('Number of texts that the memory has had.'),
+    distilled_revision: Type.Union([counter('A revision number.'), Type.Null()], {
+      description: 'Revision of the last text that consolidation wrote. Null unless the memory is semantic.',
+      'x-must': `be a whole number from 1 to ${LIMITS.counterValue}, or null`,
     }),
     access_count: Type.Integer({
       minimum: 0,
-      maximum: LIMITS.counted,
-      'x-must': `be a whole number from 0 to ${LIMITS.counted}`,
+      maximum: LIMITS.counterValue,
+      'x-must': `be a whole number from 0 to ${LIMITS.counterValue}`,
     }),
-    accessed_at: timestampOrNull('When it was last given out; null where it never was.'),
+    accessed_at: timestampOrNull('Time of the last recall that returned the memory. Null if it was never recalled.'),
     history: Type.Array(EarlierText, {
-      description: 'The texts that it had before, oldest first.',
-      'x-must': 'be an array of texts with their revisions and the times when they were replaced',
+      description: 'Earlier texts of the memory, oldest first.',
+      'x-must': 'be an array of objects with revision, content and replaced_at',
     }),
     awaits: Type.Array(Type.Enum(['merging', 'distilling']), {
-      description: 'What the next consolidation has to look at it for.',
-      'x-must': 'be an array of merging and distilling',
+      description: 'Steps of the next consolidation run that the memory is queued for.',
+      'x-must': 'be an array that contains only merging and distilling',
     }),
   },
   { additionalProperties: false, description: 'One memory.' },
 );
 export type ExportedMemory = Type.Static<typeof ExportedMemory>;
 
-/** A line after those of memories: from this group nothing is distilled again. */
+/** A line after the memories: a group of memories that consolidation must not distil again. */
 export const ExportedDecline = Type.Object(
   {
     declined_group: Type.String({
       pattern: '^[0-9A-F]{64}$',
-      description: 'A digest of the ids and revisions of memories of which a client forgot what was distilled.',
+      description:
+        'Digest of the ids and revisions of the group. A client forgot the semantic memory that was distilled from it.',
       'x-must': 'be 64 hexadecimal digits',
     }),
     ...ownerFields,
   },
-  { additionalProperties: false, description: 'A group of memories from which nothing is to be distilled again.' },
+  { additionalProperties: false, description: 'A group of memories that consolidation must not distil again.' },
 );
 export type ExportedDecline = Type.Static<typeof ExportedDecline>;

@@ -3,8 +3,8 @@ import { TIME_MUST, TIME_PATTERN } from './time.ts';
 import Type, { type TSchema, type TSchemaOptions } from './typebox.ts';
 
 /**
- * What a field carries beside its JSON Schema: `description` for the reference page, and `x-must`, the half
- * sentence that completes "<field> must …" in an error.
+ * Annotations of a field: `description` for the reference page, and `x-must`, which completes the error message
+ * "<field> must …".
  */
 export interface FieldOptions extends TSchemaOptions {
   description: string;
@@ -13,80 +13,87 @@ export interface FieldOptions extends TSchemaOptions {
 
 export const Content = Type.String({
   pattern: '\\S',
-  description: 'The memory text, kept byte for byte.',
+  description: 'The text of the memory, stored byte for byte.',
   'x-must': 'be a string with at least one non-blank character',
 });
 
 export const Tag = Type.String({
   minLength: 1,
   maxLength: LIMITS.tagChars,
-  description: 'A free label.',
+  description: 'A label of your choice.',
   'x-must': `be a string of 1 to ${LIMITS.tagChars} characters`,
 });
 
 export const Tags = Type.Array(Tag, {
   maxItems: LIMITS.tags,
-  description: 'Free labels; order is kept, duplicates are dropped.',
+  description: 'Labels of your choice. Their order is preserved, duplicates are removed.',
   'x-must': `be an array of at most ${LIMITS.tags} strings of 1 to ${LIMITS.tagChars} characters`,
 });
 
 export const Importance = Type.Number({
   minimum: 0,
   maximum: 1,
-  description: 'How much the memory matters, from 0 to 1.',
+  description: 'Importance of the memory, from 0 to 1.',
   'x-must': 'be a number from 0 to 1',
 });
 
 export const Source = Type.String({
   maxLength: LIMITS.sourceChars,
-  description: 'Origin label of the memory.',
+  description: 'Where the memory comes from, such as the name of an application.',
   'x-must': `be a string of at most ${LIMITS.sourceChars} characters`,
 });
 
 export const SessionId = Type.String({
   minLength: 1,
   maxLength: LIMITS.sessionIdChars,
-  description: 'The session, a conversation or any other sequence, that the memory belongs to.',
+  description: 'The session that the memory belongs to, such as a conversation.',
   'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters`,
 });
 
 export const UserId = Type.String({
   minLength: 1,
   maxLength: LIMITS.userIdChars,
-  description: 'The end user whose memory it is.',
+  description: 'The end user that the memory belongs to.',
   'x-must': `be a string of 1 to ${LIMITS.userIdChars} characters`,
 });
 
 export const AgentId = Type.String({
   minLength: 1,
   maxLength: LIMITS.agentIdChars,
-  description: 'The agent whose memory it is.',
+  description: 'The agent that the memory belongs to.',
   'x-must': `be a string of 1 to ${LIMITS.agentIdChars} characters`,
 });
 
 export const SessionIdOrNull = Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' });
 
 export const MemoryId = Type.String({
-  description: 'The id that the service gave the memory.',
+  description: 'The id of the memory, assigned by the service.',
   'x-must': 'be the id of a memory',
 });
 
+/** The first or last characters of a memory's id, as a person types them. Ids of one moment begin alike and end differently. */
+export const MemoryIdPart = Type.String({
+  pattern: '^[0-9A-Za-z-]{4,36}$',
+  description:
+    'The whole id, or its first or last characters, at least 4. Finds merged memories too, as `GET /memories/{id}` does.',
+  'x-must': 'be 4 to 36 letters, digits and hyphens',
+});
+
 export const ConsolidationId = Type.String({
-  description: 'The id that the service gave the run of consolidation.',
-  'x-must': 'be the id of a consolidation',
+  description: 'The id of the consolidation run, assigned by the service.',
+  'x-must': 'be the id of a consolidation run',
 });
 
 export const EvictionReason = Type.Enum(['expired', 'maximum'], {
-  description: 'Why a memory left recall: it had expired, or its tier held more than it may.',
+  description: 'Why the memory was evicted. `expired`: it had expired. `maximum`: its tier exceeded its maximum size.',
 });
 
 /**
- * A time as the service returns it. Years of four digits only: the range that ISO 8601 writes without agreement between
- * the parties.
+ * A time in a response. Years have four digits, the range that ISO 8601 allows without an agreement between the parties.
  */
 export const Timestamp = Type.String({
   format: 'date-time',
-  description: 'ISO 8601 date and time with a time zone, kept to the millisecond.',
+  description: 'ISO 8601 date and time with a time zone, with millisecond precision.',
   'x-must': 'be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
 });
 
@@ -95,7 +102,7 @@ export function requestTime(description: string) {
   return Type.String({ pattern: TIME_PATTERN, description, 'x-must': TIME_MUST });
 }
 
-/** Returns the schema of an optional field in which null means that the field is absent. */
+/** Returns the schema of an optional field in which null means the same as leaving the field out. */
 export function orNull<Schema extends TSchema>(schema: Schema) {
   const { description = '', default: byDefault, 'x-must': must = '' } = schema as Partial<FieldOptions>;
   const options = { description, 'x-must': must, ...(byDefault !== undefined && { default: byDefault }) };
@@ -103,7 +110,7 @@ export function orNull<Schema extends TSchema>(schema: Schema) {
 }
 
 const METADATA_OBJECT = `JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
-/** The rule for a memory's metadata. A filter's metadata has another. */
+/** Rule for the metadata of a memory. The metadata of a filter has a different rule. */
 export const METADATA_MUST = `be a ${METADATA_OBJECT}`;
 export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
   description: `A ${METADATA_OBJECT}.`,
@@ -111,22 +118,23 @@ export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
 });
 export type Metadata = Record<string, unknown>;
 
-/** Returns the schema of a time that the service returns, with a description. */
+/** Returns the schema of a time in a response. */
 export function timestamp(description: string) {
   return Type.String({ ...Timestamp, description });
 }
 
-/** A memory's id that says what it is for. */
+/** Returns the schema of a memory id with its own description. */
 export function memoryId(description: string) {
   return Type.String({ ...MemoryId, description });
 }
 
 /**
- * The three tiers. `working`: just stored. `episodic`: promoted, verbatim. `semantic`: knowledge distilled from
- * several episodes, in no session.
+ * Tier of a memory. `working`: recently stored. `episodic`: promoted, with its text unchanged. `semantic`: knowledge
+ * distilled from several memories, without a session.
  */
 export const Tier = Type.Enum(['working', 'episodic', 'semantic'], {
-  description: 'Where the memory stands: just stored, promoted, or distilled.',
+  description:
+    'Tier of the memory. `working`: recently stored. `episodic`: promoted by consolidation. `semantic`: distilled.',
   'x-must': 'be one of working, episodic, semantic',
 });
 export type Tier = Type.Static<typeof Tier>;
@@ -135,23 +143,23 @@ export const Limit = Type.Integer({
   minimum: 1,
   maximum: LIMITS.pageItems,
   default: DEFAULTS.pageItems,
-  description: 'Most items in one page.',
+  description: 'Maximum number of items per page.',
   'x-must': `be a whole number from 1 to ${LIMITS.pageItems}`,
 });
 
-/** The rule for a cursor, as it completes "cursor must …". */
+/** Rule for a cursor; completes "cursor must …". */
 export const CURSOR_MUST = 'be the next_cursor of an earlier response to a request with the same filters';
 
 export const Cursor = Type.String({
   minLength: 1,
   maxLength: LIMITS.cursorChars,
-  description: 'The `next_cursor` of the page before, for a request with the same filters.',
+  description: 'The `next_cursor` of the previous page. All filters must stay the same.',
   'x-must': CURSOR_MUST,
 });
 
 export const NextCursor = Type.String({
   ...Cursor,
-  description: 'Where the next page begins, to be given as `cursor`; absent on the last page.',
+  description: 'Pass this value as `cursor` to get the next page. Absent on the last page.',
 });
 
 export const Count = Type.Integer({ minimum: 0 });

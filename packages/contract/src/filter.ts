@@ -3,14 +3,14 @@ import { LIMITS } from './limits.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
-/** The fields of a filter, to be spread into the requests that take one. */
+/** Filter fields. Spread into request schemas. */
 export const filterFields = {
   ...scopeFields,
   tag: Type.Optional(
     Type.Array(Tag, {
       minItems: 1,
       maxItems: LIMITS.tags,
-      description: 'Tags that a memory must all carry.',
+      description: 'Only memories that have all of these tags.',
       'x-must': `be given at most ${LIMITS.tags} times, each time with 1 to ${LIMITS.tagChars} characters`,
     }),
   ),
@@ -18,26 +18,23 @@ export const filterFields = {
   session_id: Type.Optional(SessionId),
   source: Type.Optional(Source),
   since: Type.Optional(
-    requestTime('The earliest `created_at`, itself included. A date alone means its first instant in UTC.'),
+    requestTime('Earliest `created_at`, inclusive. A date without a time means the start of that day in UTC.'),
   ),
   until: Type.Optional(
-    requestTime('The latest `created_at`, itself included. A date alone means its last instant in UTC.'),
+    requestTime('Latest `created_at`, inclusive. A date without a time means the end of that day in UTC.'),
   ),
   metadata: Type.Optional(
-    // Any key but an empty one: a dot alone would leave out line ends.
+    // Any non-empty key. `.` would not match line terminators.
     Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), {
       additionalProperties: false,
       maxProperties: 16,
       description:
-        'Top-level metadata fields and the values they must equal; numbers and booleans compare by their JSON text.',
+        'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
       'x-must': 'be at most 16 pairs of a metadata field and the value it must equal',
     }),
   ),
 };
 
-/**
- * Which memories a request is about. All conditions must hold. `since` and `until` include their ends and look at
- * `created_at`.
- */
+/** Selects memories. All conditions must hold. `since` and `until` are inclusive and apply to `created_at`. */
 export const Filter = Type.Object(filterFields, { additionalProperties: false });
 export type Filter = Type.Static<typeof Filter>;

@@ -6,7 +6,7 @@ import Type from './typebox.ts';
 const purge = Type.Optional(
   Type.Literal('pending', {
     description:
-      'There while the old bytes may still be on disk: as long as a reader or a copy holds those of a file, which are gone within 5 seconds after that, and on a PostgreSQL server until it has vacuumed.',
+      'Present while deleted bytes may still be on disk. With SQLite, they are overwritten within 5 seconds after the last concurrent reader or backup has finished. With PostgreSQL, they remain until the table is vacuumed.',
   }),
 );
 
@@ -16,20 +16,20 @@ export const ForgetResponse = Type.Object({
   also_forgotten: Type.Optional(
     Type.Array(MemoryId, {
       description:
-        'Hidden duplicates that were merged into this memory, and semantic memories of which it was the last source.',
+        'Ids of hidden duplicates that were merged into this memory, and of semantic memories that had no other source.',
     }),
   ),
   remaining_duplicates: Type.Optional(
     Type.Array(MemoryId, {
       description:
-        'Where this memory was a hidden duplicate: the memories merged with it that still have its text. Forget the visible one to forget all of them.',
+        'If this memory was a hidden duplicate: ids of the memories merged with it that still have its text. Forget the visible memory to forget all of them.',
     }),
   ),
   purge,
 });
 export type ForgetResponse = Type.Static<typeof ForgetResponse>;
 
-/** Which memories to forget; all conditions must hold, and at least one must be given. */
+/** Selects the memories to forget. All conditions must hold, and at least one is required. */
 export const ForgetManyRequest = Type.Object(
   {
     ...scopeFields,
@@ -37,12 +37,12 @@ export const ForgetManyRequest = Type.Object(
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),
     metadata: filterFields.metadata,
-    before: Type.Optional(requestTime('Memories whose `created_at` is earlier than this.')),
+    before: Type.Optional(requestTime('Only memories with an earlier `created_at`.')),
   },
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'hold at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before',
+    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;
@@ -51,7 +51,8 @@ export const ForgetManyResponse = Type.Object({
   status: Type.Literal('forgotten'),
   forgotten_count: Type.Integer({
     minimum: 0,
-    description: 'Includes hidden duplicates of forgotten memories and semantic memories that have no source left.',
+    description:
+      'Number of forgotten memories, including their hidden duplicates and semantic memories that have no source left.',
   }),
   purge,
 });

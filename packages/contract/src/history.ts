@@ -2,7 +2,7 @@ import { Content, Count, Cursor, Limit, MemoryId, NextCursor, requestTime, Times
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
-/** Asks for the texts that a memory has had, a page at a time, or for the one that it had at a time. */
+/** Requests the text history of a memory, one page at a time, or the text at one time. */
 export const HistoryRequest = Type.Object(
   {
     ...scopeFields,
@@ -14,18 +14,18 @@ export const HistoryRequest = Type.Object(
 );
 export type HistoryRequest = Type.Static<typeof HistoryRequest>;
 
-/** A text and the time during which the service had it as the memory's. */
+/** A text of a memory and the period in which it was the current text. */
 export const MemoryText = Type.Object({
-  revision: Type.Integer({ minimum: 1, description: 'Grows with every new text of the memory.' }),
+  revision: Type.Integer({ minimum: 1, description: 'Increases with every new text of the memory.' }),
   content: Content,
   held_from: Timestamp,
-  held_until: Type.Union([Timestamp, Type.Null()], { description: 'Null for the present text.' }),
+  held_until: Type.Union([Timestamp, Type.Null()], { description: 'Null for the current text.' }),
 });
 export type MemoryText = Type.Static<typeof MemoryText>;
 
 export const HistoryResponse = Type.Object({
   id: MemoryId,
-  texts: Type.Array(MemoryText, { description: 'Oldest first; the last of all is the present one.' }),
+  texts: Type.Array(MemoryText, { description: 'Oldest first. The last text of the last page is the current one.' }),
   total: Count,
   next_cursor: Type.Optional(NextCursor),
 });

@@ -4,18 +4,24 @@ import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
-/** What became of an export that was imported. */
+/** Result of an import. */
 export const ImportResponse = Type.Object({
-  imported_count: Type.Integer({ minimum: 0, description: 'Lines that are kept now.' }),
-  unchanged_count: Type.Integer({ minimum: 0, description: 'Lines of which the same was there already.' }),
+  imported_count: Type.Integer({ minimum: 0, description: 'Number of lines that were imported.' }),
+  unchanged_count: Type.Integer({ minimum: 0, description: 'Number of lines that were already present.' }),
   refused_count: Count,
   refused: Type.Array(
-    Type.Object({ line: Type.Integer({ minimum: 1, description: 'Counted from 1, the header.' }), error: ErrorBody }),
-    { maxItems: LIMITS.toldRefusals, description: `The first ${LIMITS.toldRefusals} that were refused, and why.` },
+    Type.Object({
+      line: Type.Integer({ minimum: 1, description: 'Line number. The header is line 1.' }),
+      error: ErrorBody,
+    }),
+    {
+      maxItems: LIMITS.listedRejections,
+      description: `The first ${LIMITS.listedRejections} rejected lines, with their errors.`,
+    },
   ),
   unlinked_count: Type.Integer({
     minimum: 0,
-    description: 'Links that were left out, since the memory that they name did not come.',
+    description: 'Number of links that were dropped because their target memory was not imported.',
   }),
   redacted: Redacted,
 });

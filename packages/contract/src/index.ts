@@ -20,6 +20,7 @@ export * from './memory.ts';
 export * from './recall.ts';
 export * from './redacted.ts';
 export * from './scope.ts';
+export * from './score-words.ts';
 export * from './session.ts';
 export * from './stats.ts';
 export * from './store.ts';

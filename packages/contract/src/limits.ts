@@ -1,11 +1,11 @@
-/** Largest sizes that a request may have, in the unit that each name ends with. */
+/** Maximum sizes of requests and responses. Each name ends with its unit. */
 export const LIMITS = {
   queryChars: 8192,
   topK: 1000,
-  /** UTF-16 units of an answer's texts in which an explanation looks for words of the query. */
+  /** UTF-16 code units of all result texts together that `explain` searches for words of the query. */
   matchedUnits: 100_000,
   highlightChars: 300,
-  /** UTF-16 units of an answer's texts in which the best parts to highlight are looked for. */
+  /** UTF-16 code units of all result texts together that `highlight` searches for the best passages. */
   highlightedUnits: 4 * 1024 * 1024,
   tags: 64,
   tagChars: 128,
@@ -16,28 +16,28 @@ export const LIMITS = {
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
   idempotencyKeyChars: 255,
-  /** How long an idempotency key protects from storing twice. */
+  /** Time for which an idempotency key prevents a second store. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,
   pageItems: 10_000,
-  /** Moments at which one request counts memories. */
+  /** Values of `growth_at` in one request. */
   growthMoments: 100,
-  /** Memories that one batch stores. */
+  /** Memories in one batch. */
   batchItems: 10_000,
-  /** Memories of a kind that the plan of a consolidation names. */
+  /** Memories listed in each part of a consolidation plan. */
   plannedMemories: 1000,
-  /** One line of an export: a memory with all the texts that it has had. */
+  /** One line of an export: a memory with its complete text history. */
   exportLineBytes: 128 * 1024 * 1024,
-  /** Uses of a memory, its texts and what clients wrote to it: all databases keep as many in 32 bits, with room to count on. */
-  counted: 2_000_000_000,
-  /** Lines that an import says were refused, of however many. */
-  toldRefusals: 100,
-  /** A place in a list of sessions is the longest: two ids of 256 characters, sealed. */
+  /** Access count, revision and version of a memory. Fits a signed 32-bit integer in every database, with headroom. */
+  counterValue: 2_000_000_000,
+  /** Rejected lines that an import response lists. */
+  listedRejections: 100,
+  /** The longest cursor is the one for sessions: two ids of 256 characters, encrypted. */
   cursorChars: 4096,
-  /** Memories that one event names. */
+  /** Memory ids in one event. */
   eventIds: 256,
   namespaceChars: 128,
   keyNameChars: 128,
-  /** API keys of a database, revoked ones included. */
+  /** API keys in one database, including revoked keys. */
   keys: 10_000,
 } as const;
 
@@ -46,7 +46,7 @@ export const DEFAULTS = {
   importance: 0.5,
   source: 'api',
   sessionId: 'default',
-  /** The namespace of callers without a key. */
+  /** Namespace of requests without an API key. */
   namespace: 'default',
   pageItems: 1000,
 } as const;

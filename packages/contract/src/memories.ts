@@ -1,4 +1,4 @@
-import { Cursor, Limit, NextCursor, requestTime, timestamp } from './field.ts';
+import { Cursor, Limit, MemoryIdPart, NextCursor, requestTime, timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
 import { LIMITS } from './limits.ts';
 import { Memory } from './memory.ts';
@@ -6,20 +6,18 @@ import { TierCounts } from './stats.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 
-/**
- * Asks for the memories that pass the filter, newest first, a page at a time, and for how many of them there were by some
- * moments.
- */
+/** Lists the memories that match the filter, newest first, one page at a time, optionally with their growth over time. */
 export const MemoriesRequest = Type.Object(
   {
     ...filterFields,
+    id: Type.Optional(MemoryIdPart),
     growth_at: Type.Optional(
-      Type.Array(requestTime('A moment to count memories at.'), {
+      Type.Array(requestTime('A time at which memories are counted.'), {
         minItems: 1,
         maxItems: LIMITS.growthMoments,
         description:
-          'Moments for `growth`: for each, the memories that pass the filter are counted whose `created_at` is not ' +
-          'later. A date alone means its last instant in UTC.',
+          'Times for `growth`. For each time, the response counts the memories that match the filter with a `created_at` ' +
+          'up to that time. A date without a time means the end of that day in UTC.',
         'x-must': `be given at most ${LIMITS.growthMoments} times, and each time ${TIME_MUST}`,
       }),
     ),
@@ -30,17 +28,17 @@ export const MemoriesRequest = Type.Object(
 );
 export type MemoriesRequest = Type.Static<typeof MemoriesRequest>;
 
-/** How many memories each tier holds now that had happened by a moment. */
-export const GrowthPoint = Type.Object({ at: timestamp('The moment.'), ...TierCounts.properties });
+/** Number of current memories in each tier with a `created_at` up to a time. */
+export const GrowthPoint = Type.Object({ at: timestamp('The time.'), ...TierCounts.properties });
 export type GrowthPoint = Type.Static<typeof GrowthPoint>;
 
 export const MemoriesResponse = Type.Object({
   memories: Type.Array(Memory, { description: 'Newest first.' }),
-  total: Type.Integer({ minimum: 0, description: 'Memories that pass the filter.' }),
+  total: Type.Integer({ minimum: 0, description: 'Number of memories that match the filter.' }),
   growth: Type.Optional(
     Type.Array(GrowthPoint, {
       description:
-        'The memories that pass the filter, by tier, up to each moment of `growth_at`, in its order; absent without one.',
+        'Number of memories that match the filter, by tier, up to each time in `growth_at`, in the same order. Absent without `growth_at`.',
     }),
   ),
   next_cursor: Type.Optional(NextCursor),

@@ -13,7 +13,7 @@ import {
 import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
 
-/** One memory whole, as `GET /memories/{id}` answers it. */
+/** A complete memory, as returned by `GET /memories/{id}`. */
 export const Memory = Type.Object({
   id: MemoryId,
   content: Content,
@@ -27,13 +27,13 @@ export const Memory = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
   expires_at: Type.Union([Timestamp, Type.Null()]),
-  supersedes: Type.Union([MemoryId, Type.Null()], { description: 'The memory that this one corrects.' }),
-  superseded_by: Type.Union([MemoryId, Type.Null()], { description: 'The memory that corrects this one.' }),
+  supersedes: Type.Union([MemoryId, Type.Null()], { description: 'The memory that this one supersedes.' }),
+  superseded_by: Type.Union([MemoryId, Type.Null()], { description: 'The memory that supersedes this one.' }),
   merged_into: Type.Union([MemoryId, Type.Null()], {
-    description: 'The live duplicate with the same text, where consolidation merged this memory into it.',
+    description: 'The visible duplicate that consolidation merged this memory into. Null if it was not merged.',
   }),
   derived_from: Type.Array(MemoryId, {
-    description: 'The memories that a semantic memory was distilled from, oldest first; empty in other tiers.',
+    description: 'The sources that a semantic memory was distilled from, oldest first. Empty in other tiers.',
   }),
   access_count: Count,
   accessed_at: Type.Union([Timestamp, Type.Null()]),
@@ -41,11 +41,11 @@ export const Memory = Type.Object({
     minimum: 0,
     maximum: 1,
     description:
-      'How likely the memory is still to be of use, from 0 to 1, as of now: it falls with time and rises with use and importance.',
+      'Estimated probability that the memory is still useful, from 0 to 1, as of now. It falls with time and rises with use and importance.',
   }),
   version: Type.Integer({
     minimum: 1,
-    description: 'Grows by one with every client write to this memory and with nothing else.',
+    description: 'Increases by one with every client write to this memory. Nothing else changes it.',
   }),
 });
 export type Memory = Type.Static<typeof Memory>;

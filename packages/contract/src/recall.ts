@@ -4,14 +4,14 @@ import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
 
-/** The rule for a time zone, as it completes "timezone must …". */
-export const TIME_ZONE_MUST = 'be the name of a time zone (IANA), such as Europe/Berlin or UTC';
+/** Rule for a time zone; completes "timezone must …". */
+export const TIME_ZONE_MUST = 'be an IANA time zone name, such as Europe/Berlin or UTC';
 
 export const RecallRequest = Type.Object(
   {
     query: Type.String({
       minLength: 1,
-      description: `What to look for, in natural language; 1 to ${LIMITS.queryChars} characters after trimming.`,
+      description: `The search query in natural language, 1 to ${LIMITS.queryChars} characters after trimming.`,
       'x-must': `be a string of 1 to ${LIMITS.queryChars} characters after trimming`,
     }),
     top_k: Type.Optional(
@@ -19,7 +19,7 @@ export const RecallRequest = Type.Object(
         minimum: 1,
         maximum: LIMITS.topK,
         default: DEFAULTS.topK,
-        description: 'Most results to answer.',
+        description: 'Maximum number of results.',
         'x-must': `be a whole number from 1 to ${LIMITS.topK}`,
       }),
     ),
@@ -28,14 +28,15 @@ export const RecallRequest = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'Leave out results that score less.',
+        description: 'Exclude results with a lower score.',
         'x-must': 'be a number from 0 to 1',
       }),
     ),
     only_relevant: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Return only results that are likely to answer the query, and none if nothing does.',
+        description:
+          'Return only results that are likely to answer the query. The list is empty if no memory is likely to.',
         'x-must': 'be true or false',
       }),
     ),
@@ -44,17 +45,17 @@ export const RecallRequest = Type.Object(
         minLength: 1,
         maxLength: 64,
         description:
-          'The time zone (IANA name) of dates in the query, such as "yesterday"; by default that of the service.',
+          'IANA time zone for relative dates in the query, such as "yesterday". Defaults to the time zone of the service.',
         'x-must': TIME_ZONE_MUST,
       }),
     ),
     asked_at: Type.Optional(
-      requestTime('When the query is asked, from which dates such as "last week" count; now if absent.'),
+      requestTime('Reference time for relative dates in the query, such as "last week". Defaults to now.'),
     ),
     superseded: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'Whether to return memories that another one supersedes; they rank below it.',
+        description: 'Include superseded memories. Each ranks below the memory that supersedes it.',
         'x-must': 'be true or false',
       }),
     ),
@@ -62,21 +63,21 @@ export const RecallRequest = Type.Object(
       Type.Boolean({
         default: true,
         description:
-          'Whether the recall is a use of the memories that it returns. If false, access counts, the query log, events and recall metrics leave it out.',
+          'Count this recall as a use of the returned memories. If false, access counts, the query log, events and recall metrics ignore it.',
         'x-must': 'be true or false',
       }),
     ),
     explain: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Say of each result how its score comes about.',
+        description: 'Add to each result an explanation of its score.',
         'x-must': 'be true or false',
       }),
     ),
     highlight: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Add to each result the part of its content that fits the query best.',
+        description: 'Add to each result the passage of its content that matches the query best.',
         'x-must': 'be true or false',
       }),
     ),
@@ -88,27 +89,29 @@ export type RecallRequest = Type.Static<typeof RecallRequest>;
 function perEvidence(range: string) {
   const value = (description: string) => Type.Number({ description: `${description}${range}` });
   return Type.Object({
-    words: value('How well its own words match; synonyms of what was asked count a little'),
-    meaning: value('How near its own meaning is'),
+    words: value('Word match between the memory and the query; synonyms count with a low weight'),
+    meaning: value('Similarity between the embeddings of the memory and the query'),
     tokens: value(
-      'How much nearer its words, as the model sees them in their context, are to those of the query than is usual',
+      'Similarity between the contextual token embeddings of the memory and the query, above the usual level',
     ),
-    neighbour: value('How relevant the better of the memories before and after it in its session is'),
-    passage: value('How relevant it and what was found around it are together'),
-    session: value('How relevant all memories of its session that were found are together'),
-    reply: value('How relevant the question is that another asked just before it'),
-    date: value('Whether it is of the date that the query names'),
+    neighbour: value(
+      'Relevance of the memory before or the memory after in the same session, whichever is more relevant',
+    ),
+    passage: value('Combined relevance of the memory and the candidates around it in its session'),
+    session: value('Combined relevance of all candidates in the same session'),
+    reply: value('Relevance of the question that another speaker asked directly before this memory'),
+    date: value('1 if the memory matches the date in the query; less for a match in another time zone'),
     wish: value(
-      'How relevant it is where it is an instruction that stands, and the query does not ask what was, or a preference, and the query asks for advice',
+      'Relevance of a standing instruction, unless the query asks about the past, or of a preference, if the query asks for advice',
     ),
-    question: value('That it asks itself'),
-    brevity: value('That it is short'),
-    length: value('That it is long: ln((words + 1) / 100) from a hundred words on'),
-    age: value('That it was created long ago: ln(1 + years)'),
-    repeat: value('That a better result has the same text'),
-    retention: value('How far it is retained'),
-    crowd: value('How much speaks for the twentieth best of what was found, at least .6; the same for all results'),
-    missing: value('Which part of the query names and numbers make that no memory holds; the same for all results'),
+    question: value('How far the memory is itself a question'),
+    brevity: value('Shortness of the text, for texts below 12 words'),
+    length: value('Length of the text: ln((words + 1) / 100), from 100 words'),
+    age: value('Age of the memory: ln(1 + years)'),
+    repeat: value('1 if a better result has the same text'),
+    retention: value('The `retention` of the memory'),
+    crowd: value('Weighted evidence of the 20th best candidate, at least 0.6; equal for all results'),
+    missing: value('Share of the query that consists of names and numbers found in no memory; equal for all results'),
   });
 }
 
@@ -118,18 +121,18 @@ export const Explanation = Type.Object(
     evidence_of_another: Type.Optional(
       Type.Literal(true, {
         description:
-          'There where the evidence is that of another memory, whose score this one has: a better match that it corrects, a worse one that corrects it, or the worst match of what it was distilled from.',
+          'True if evidence and score were inherited from another memory: a better match that this memory supersedes, a worse match that supersedes this memory, or the worst match among its sources. Otherwise absent.',
       }),
     ),
     weights: perEvidence(': its weight in the sum.'),
-    even: Type.Number({ description: 'The sum at which the score is .5.' }),
-    slope: Type.Number({ description: 'How steeply the score rises with the sum.' }),
+    even: Type.Number({ description: 'The sum at which the score is 0.5.' }),
+    slope: Type.Number({ description: 'Steepness of the score as a function of the sum.' }),
     matched: Type.Array(Type.String(), {
-      description: `Words of the memory, as they are written there, that match words of the query; looked for in the first ${LIMITS.matchedUnits} characters of all results.`,
+      description: `Words of the memory, as written there, that match words of the query. Only the first ${LIMITS.matchedUnits} characters of all results together are searched.`,
     }),
   },
   {
-    description: 'The score is 1 / (1 + exp(slope * (even - sum))), where sum adds up each weight times its evidence.',
+    description: 'The score is 1 / (1 + exp(slope * (even - sum))), where sum is the sum of weight times evidence.',
   },
 );
 export type Explanation = Type.Static<typeof Explanation>;
@@ -142,11 +145,11 @@ export const RecallResult = Type.Object({
   session_id: SessionIdOrNull,
   ...ownerFields,
   created_at: Timestamp,
-  superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
+  superseded_by: Type.Optional(memoryId('The memory that supersedes this one.')),
   explanation: Type.Optional(Explanation),
   highlight: Type.Optional(
     Type.String({
-      description: `Up to ${LIMITS.highlightChars} characters of the content, unchanged, around the part that fits the query best, looked for in the first ${LIMITS.highlightedUnits} characters of all results; else its beginning.`,
+      description: `Up to ${LIMITS.highlightChars} unchanged characters of the content, around the passage that matches the query best. Only the first ${LIMITS.highlightedUnits} characters of all results together are searched; beyond them, the highlight is the beginning of the content.`,
     }),
   ),
 });
@@ -156,7 +159,9 @@ export const RecallResponse = Type.Object({
   results: Type.Array(RecallResult, { description: 'Best first.' }),
   total: Count,
   truncated: Type.Optional(
-    Type.Literal(true, { description: 'There when the largest answer size cut the results short.' }),
+    Type.Literal(true, {
+      description: 'True if results were dropped to stay within the maximum response size. Otherwise absent.',
+    }),
   ),
 });
 export type RecallResponse = Type.Static<typeof RecallResponse>;

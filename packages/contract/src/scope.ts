@@ -1,25 +1,36 @@
 import { AgentId, UserId } from './field.ts';
 import Type from './typebox.ts';
 
-/** The user and the agent of a memory as responses tell of them, to be spread into what tells of memories. */
+/** User and agent fields of a memory in a response. Spread into response schemas. */
 export const ownerFields = {
-  user_id: Type.Optional(Type.String({ ...UserId, description: 'Its user; absent where all users share it.' })),
-  agent_id: Type.Optional(Type.String({ ...AgentId, description: 'Its agent; absent where all agents share it.' })),
+  user_id: Type.Optional(
+    Type.String({
+      ...UserId,
+      description: 'The user that the memory belongs to. Absent if all users share the memory.',
+    }),
+  ),
+  agent_id: Type.Optional(
+    Type.String({
+      ...AgentId,
+      description: 'The agent that the memory belongs to. Absent if all agents share the memory.',
+    }),
+  ),
 };
 
-/** The user and the agent that a write is limited to, to be spread into requests. */
+/** User and agent that limit a write. Spread into request schemas. */
 export const ownScopeFields = {
   user_id: Type.Optional(Type.String({ ...UserId, description: 'Only memories of this user.' })),
   agent_id: Type.Optional(Type.String({ ...AgentId, description: 'Only memories of this agent.' })),
 };
 
-/** The user and the agent that a request is limited to, to be spread into requests. */
+/** User and agent that limit a read. Spread into request schemas. */
 export const scopeFields = {
   ...ownScopeFields,
   shared: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'With `user_id`, memories without a user too; with `agent_id`, memories without an agent too.',
+      description:
+        'With `user_id`, include memories without a user. With `agent_id`, include memories without an agent.',
       'x-must': 'be true or false',
     }),
   ),
@@ -29,6 +40,6 @@ export const scopeFields = {
 export const ScopeRequest = Type.Object(scopeFields, { additionalProperties: false });
 export type ScopeRequest = Type.Static<typeof ScopeRequest>;
 
-/** Limits a write in the same way; no write changes shared memories by the way. */
+/** Limits a write in the same way. A scoped write never changes shared memories, so `shared` does not exist here. */
 export const OwnScopeRequest = Type.Object(ownScopeFields, { additionalProperties: false });
 export type OwnScopeRequest = Type.Static<typeof OwnScopeRequest>;

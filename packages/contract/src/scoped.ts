@@ -3,10 +3,10 @@ import { LIMITS } from './limits.ts';
 import type { OwnScopeRequest } from './scope.ts';
 import type { StoreBatchRequest } from './store-batch.ts';
 
-/** Makes the error that a call is refused with. */
+/** Creates the error that a call is rejected with. */
 type ToError = (code: 'INVALID_REQUEST' | 'FORBIDDEN', message: string) => Error;
 
-/** Returns memories that have the method `scope`; what it refuses is refused with these errors. */
+/** Returns the API with the method `scope` added. Rejected calls throw errors created by `toError`. */
 export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): Scopable<Api> {
   return {
     ...pickMethods(api),
@@ -15,42 +15,46 @@ export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): 
 }
 
 function pickMethods<Api extends MemoryApi>(api: Api): Pick<Api, keyof MemoryApi> {
-  // Not a copy of its fields: a class has its methods elsewhere.
+  // Spreading the object would miss methods of a class, which are on its prototype.
   const methods = api as unknown as Record<string, (...args: unknown[]) => unknown>;
   const names = Object.keys(MEMORY_API_METHODS);
   return Object.fromEntries(names.map((name) => [name, methods[name]?.bind(api)])) as Pick<Api, keyof MemoryApi>;
 }
 
 /**
- * Returns memories as those of one scope alone. What a method takes beyond the arguments of `MemoryApi` is passed on. See
- * `Scopable`.
+ * Returns an API that is limited to one scope. See `Scopable`. Arguments beyond the arguments of `MemoryApi` are passed
+ * through.
  */
 function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryApi {
   const own = toOwnScope(scope, toError);
-  // Of a scope within a scope, the inner one decides.
+  // In nested scopes, `shared` of the inner scope wins.
   const withShared = { shared: scope.shared === true };
   const forbidden = (message: string) => toError('FORBIDDEN', message);
   const within = <Request>(request: Request): Request => {
-    // Anything else could say nothing of a user, and so be about all.
-    if (!isObject(request)) throw toError('INVALID_REQUEST', 'a request must be an object');
+    // A request that is not an object cannot carry a user, so it would affect all users.
+    if (!isObject(request)) throw toError('INVALID_REQUEST', 'request must be an object');
     for (const [field, id] of Object.entries(own)) {
       const asked = (request as Record<string, unknown>)[field] ?? id;
-      if (asked !== id) throw forbidden(`${field} must be the one that the key or scope is bound to`);
+      if (asked !== id) throw forbidden(`${field} must match the ${field} that the API key or scope is restricted to`);
     }
     return { ...request, ...own };
   };
   const reading = <Request>(request: Request): Request => ({ ...withShared, ...within(request) });
   const writing = <Request>(request: Request): Request => {
     if (isObject(request) && 'shared' in request && request.shared) {
-      throw forbidden('memories without a user or agent may be read here and not changed');
+      throw forbidden(
+        'shared must be false in a write: an API key or scope with a user or agent can read shared memories, but not change them',
+      );
     }
     return within(request);
   };
   const withinEach = (requests: StoreBatchRequest): StoreBatchRequest =>
-    // Items that are no objects are refused one by one.
+    // Items that are not objects are rejected individually by `storeBatch`.
     Array.isArray(requests) ? requests.map((request) => (isObject(request) ? within(request) : request)) : requests;
-  const aboutAll = async (): Promise<never> => {
-    throw forbidden('this is about the whole namespace, and the key or scope is bound to a user or an agent');
+  const forbidNamespaceWide = async (): Promise<never> => {
+    throw forbidden(
+      'this operation affects the whole namespace, so it needs an API key or client that is not restricted to a user or agent',
+    );
   };
   return {
     store: async (request, ...rest) => api.store(within(request), ...rest),
@@ -58,7 +62,7 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     recall: async (request, ...rest) => api.recall(reading(request), ...rest),
     session: async (request, ...rest) => api.session(reading(request), ...rest),
     sessions: async (request = {}, ...rest) => api.sessions(reading(request), ...rest),
-    users: aboutAll,
+    users: forbidNamespaceWide,
     memory: async (memoryId, request = {}, ...rest) => api.memory(memoryId, reading(request), ...rest),
     history: async (memoryId, request = {}, ...rest) => api.history(memoryId, reading(request), ...rest),
     memories: async (request = {}, ...rest) => api.memories(reading(request), ...rest),
@@ -66,10 +70,10 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
       api.update(memoryId, request, writing(condition), ...rest),
     forget: async (memoryId, condition = {}, ...rest) => api.forget(memoryId, writing(condition), ...rest),
     forgetMany: async (request, ...rest) => api.forgetMany(writing(request), ...rest),
-    consolidate: aboutAll,
-    consolidations: aboutAll,
-    consolidation: aboutAll,
-    undo: aboutAll,
+    consolidate: forbidNamespaceWide,
+    consolidations: forbidNamespaceWide,
+    consolidation: forbidNamespaceWide,
+    undo: forbidNamespaceWide,
     events: (request = {}, ...rest) => api.events(reading(request), ...rest),
     exportMemories: (request = {}, ...rest) => api.exportMemories(reading(request), ...rest),
     importMemories: async (lines, request = {}, ...rest) => api.importMemories(lines, writing(request), ...rest),
@@ -77,13 +81,16 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
   };
 }
 
-/** Refuses a scope of nobody: a user that is left out by mistake must not be everyone. */
+/** Validates a scope. An empty scope is rejected: a user that is left out by mistake must not select all users. */
 function toOwnScope(scope: MemoryScope, toError: ToError): OwnScopeRequest {
   const { shared = false, ...ids }: MemoryScope = isObject(scope) ? scope : {};
   if (typeof shared !== 'boolean') throw toError('INVALID_REQUEST', 'shared must be true or false');
   const given = Object.entries(ids);
   if (given.length === 0 || given.some(([name]) => !Object.hasOwn(FIELDS, name))) {
-    throw toError('INVALID_REQUEST', 'scope must hold a userId, an agentId, or both, and nothing else but shared');
+    throw toError(
+      'INVALID_REQUEST',
+      'scope must contain a userId, an agentId, or both, and no other field except shared',
+    );
   }
   return Object.fromEntries(
     given.map(([name, id]) => {
@@ -101,7 +108,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The methods of a `MemoryApi`, by their names. */
+/** The method names of `MemoryApi`. */
 export const MEMORY_API_METHODS: Readonly<Record<keyof MemoryApi, true>> = {
   store: true,
   storeBatch: true,

@@ -16,7 +16,7 @@ import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 
-/** Asks for one session's transcript, a page at a time. */
+/** Requests the transcript of one session, one page at a time. */
 export const SessionRequest = Type.Object(
   { session_id: SessionId, ...scopeFields, ...pageFields },
   { additionalProperties: false },
@@ -31,7 +31,7 @@ export const SessionMemory = Type.Object({
   ...ownerFields,
   created_at: Timestamp,
   merged_into: Type.Optional(
-    Type.String({ ...MemoryId, description: 'The visible memory into which consolidation merged this duplicate.' }),
+    Type.String({ ...MemoryId, description: 'The visible memory that this duplicate was merged into.' }),
   ),
 });
 export type SessionMemory = Type.Static<typeof SessionMemory>;
@@ -39,20 +39,20 @@ export type SessionMemory = Type.Static<typeof SessionMemory>;
 export const SessionResponse = Type.Object({
   session_id: SessionId,
   memories: Type.Array(SessionMemory, { description: 'Oldest first.' }),
-  total: Type.Integer({ minimum: 0, description: 'Memories in the whole session.' }),
+  total: Type.Integer({ minimum: 0, description: 'Number of memories in the whole session.' }),
   next_cursor: Type.Optional(NextCursor),
 });
 export type SessionResponse = Type.Static<typeof SessionResponse>;
 
-/** Asks for the sessions that hold memories which pass the filter, in the order of their ids and users. */
+/** Lists the sessions with memories that match the filter, ordered by session id and user. */
 export const SessionsRequest = Type.Object({ ...filterFields, ...pageFields }, { additionalProperties: false });
 export type SessionsRequest = Type.Static<typeof SessionsRequest>;
 
-/** A session of one user, or of none. */
+/** A session of one user, or without a user. */
 export const SessionSummary = Type.Object({
   session_id: SessionId,
   user_id: ownerFields.user_id,
-  total: Type.Integer({ minimum: 1, description: 'Memories of the session that pass the filter.' }),
+  total: Type.Integer({ minimum: 1, description: 'Number of memories in the session that match the filter.' }),
   first_at: Timestamp,
   last_at: Timestamp,
 });

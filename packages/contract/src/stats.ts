@@ -5,13 +5,13 @@ const countFields = { working_count: Count, episodic_count: Count, semantic_coun
 const DbSizeMb = Type.Number({
   minimum: 0,
   description:
-    'Database size in megabytes of 1,000,000 bytes; for who may not operate, what the texts of their namespace take in UTF-8, earlier and hidden ones included.',
+    'Database size in megabytes (1,000,000 bytes). For API keys without the `operate` scope: the UTF-8 size of all texts in the namespace, including earlier and hidden texts.',
 });
 const LastSleepAt = Type.Union([Timestamp, Type.Null()], {
-  description: 'When the last consolidation ran; null before the first.',
+  description: 'Time of the last consolidation run. Null before the first run.',
 });
 
-/** Entries in each tier. */
+/** Number of memories in each tier. */
 export const TierCounts = Type.Object(countFields);
 export type TierCounts = Type.Static<typeof TierCounts>;
 
@@ -25,26 +25,29 @@ export const StatsResponse = Type.Object({
   next_sleep_at: Type.Optional(
     Type.Union([Timestamp, Type.Null()], {
       description:
-        'When the next consolidation is due by itself; one that is overdue comes within a minute. Null where none does.',
+        'Time of the next scheduled consolidation run. An overdue run starts within a minute. Null if no run is scheduled.',
     }),
   ),
-  pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
+  pending_embeddings: Type.Integer({ minimum: 0, description: 'Number of memories that are waiting for embeddings.' }),
   embedding: Type.Optional(
     Type.Object(
       {
         model: Type.String({
-          description: 'Names what the vectors depend on; those of two models are never compared.',
+          description: 'Identifier of the embedding model. Vectors of different models are never compared.',
         }),
-        embedded: Type.Integer({ minimum: 0, description: 'Memories that do not wait for vectors of this model.' }),
+        embedded: Type.Integer({
+          minimum: 0,
+          description: 'Number of memories that are not waiting for embeddings of this model.',
+        }),
         total: Type.Integer({
           minimum: 0,
-          description: 'Memories that have a tier, those hidden by their expiry included.',
+          description: 'Number of memories in all tiers, including expired memories that are hidden.',
         }),
       },
       {
         description:
-          'How far recall by meaning reaches: after a change of the model, memories are embedded anew, and found by ' +
-          'their words meanwhile. Absent before a model was first used.',
+          'Embedding progress. After a change of the model, all memories are embedded again; until then they are found ' +
+          'by their words. Absent before a model is first used.',
       },
     ),
   ),
@@ -52,7 +55,7 @@ export const StatsResponse = Type.Object({
 export type StatsResponse = Type.Static<typeof StatsResponse>;
 
 export const EmbedderState = Type.Enum(['ready', 'unavailable', 'off'], {
-  description: 'Whether recall by meaning works; where it does not, recall goes on by words.',
+  description: 'Whether semantic search is available. If not, recall searches by words only.',
 });
 export type EmbedderState = Type.Static<typeof EmbedderState>;
 
@@ -65,7 +68,7 @@ export type LivenessResponse = Type.Static<typeof LivenessResponse>;
 
 export const HealthResponse = Type.Object({
   status: Type.Enum(['healthy', 'unhealthy']),
-  reason: Type.Optional(Type.String({ description: 'Why the service is unhealthy; absent while it is healthy.' })),
+  reason: Type.Optional(Type.String({ description: 'Why the service is unhealthy. Absent if it is healthy.' })),
   version: Type.String(),
   db_connected: Type.Boolean(),
   db_size_mb: DbSizeMb,
@@ -75,7 +78,7 @@ export const HealthResponse = Type.Object({
   embedder: EmbedderState,
   embedder_problem: Type.Optional(
     Type.String({
-      description: 'Why recall by meaning does not work, and which setting to look at; absent where it does.',
+      description: 'Why semantic search is unavailable, and which setting to check. Absent if it is available.',
     }),
   ),
 });

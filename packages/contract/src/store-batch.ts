@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts';
 import { StoreRequest, StoreResponse } from './store.ts';
 import Type from './typebox.ts';
 
-/** Memories to keep, each as a store of its own would name it. One that is refused leaves the others as they are. */
+/** Memories to store, each in the format of a single store request. A rejected memory does not affect the others. */
 export const StoreBatchRequest = Type.Array(StoreRequest, {
   maxItems: LIMITS.batchItems,
   description: `The memories to store, at most ${LIMITS.batchItems}.`,
@@ -12,14 +12,14 @@ export const StoreBatchRequest = Type.Array(StoreRequest, {
 });
 export type StoreBatchRequest = Type.Static<typeof StoreBatchRequest>;
 
-/** What became of one memory of a batch: stored, or why it was not. */
+/** Result for one memory of a batch: the stored memory, or the error. */
 export const StoreBatchResult = Type.Union([StoreResponse, Type.Object({ error: ErrorBody })]);
 export type StoreBatchResult = Type.Static<typeof StoreBatchResult>;
 
 export const StoreBatchResponse = Type.Object({
   results: Type.Array(StoreBatchResult, {
     description:
-      'One for each memory, in the order of the request. Paths in `details` begin with its place, counted from 0.',
+      'One result per memory, in request order. Paths in `details` start with the index of the memory, counted from 0.',
   }),
   stored_count: Count,
   failed_count: Count,

@@ -16,7 +16,7 @@ import { DEFAULTS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
-/** A memory to store. Null in an optional field means that the field is absent. */
+/** A memory to store. Null in an optional field means the same as leaving the field out. */
 export const StoreRequest = Type.Object(
   {
     content: Content,
@@ -24,12 +24,22 @@ export const StoreRequest = Type.Object(
     importance: orNull(Type.Number({ ...Importance, default: DEFAULTS.importance })),
     source: orNull(Type.String({ ...Source, default: DEFAULTS.source })),
     session_id: orNull(Type.String({ ...SessionId, default: DEFAULTS.sessionId })),
-    user_id: orNull(Type.String({ ...UserId, description: 'Its user; all users share it if absent.' })),
-    agent_id: orNull(Type.String({ ...AgentId, description: 'Its agent; all agents share it if absent.' })),
-    created_at: orNull(requestTime('When it happened, to fill in history; now if absent.')),
-    expires_at: orNull(requestTime('When the memory expires and is hidden; never if absent.')),
+    user_id: orNull(
+      Type.String({
+        ...UserId,
+        description: 'The user that the memory belongs to. If absent, all users share the memory.',
+      }),
+    ),
+    agent_id: orNull(
+      Type.String({
+        ...AgentId,
+        description: 'The agent that the memory belongs to. If absent, all agents share the memory.',
+      }),
+    ),
+    created_at: orNull(requestTime('Time of the event, for importing history. Defaults to now.')),
+    expires_at: orNull(requestTime('Time at which the memory expires and is hidden. If absent, it never expires.')),
     metadata: orNull(Metadata),
-    supersedes: orNull(memoryId('The memory that this one replaces; recall ranks it below this one.')),
+    supersedes: orNull(memoryId('The memory that this one replaces. Recall ranks the replaced memory below this one.')),
   },
   {
     additionalProperties: false,

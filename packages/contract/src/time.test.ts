@@ -17,18 +17,18 @@ describe('parseTime', () => {
     ['2026-01-31', '2026-01-31T00:00:00.000Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
-  ])('reads %s as %s', (text, iso) => {
+  ])('parses %s as %s', (text, iso) => {
     expect(toIso(parseTime(text))).toBe(iso);
     expect(text).toMatch(new RegExp(TIME_PATTERN, 'u'));
   });
 
-  it('reads a date alone as the last instant of the day where that is asked for', () => {
+  it('parses a date without a time as the last millisecond of the day with edge "last"', () => {
     expect(toIso(parseTime('2026-01-31', 'last'))).toBe('2026-01-31T23:59:59.999Z');
     expect(toIso(parseTime('2026-01-31T09:30Z', 'last'))).toBe('2026-01-31T09:30:00.000Z');
   });
 
   it.each(['2016-12-31T23:59:60Z', '2016-12-31T23:59:60.7Z', '2017-01-01T05:29:60+05:30'])(
-    'sorts the leap second %s after the second before it and before the next day',
+    'orders the leap second %s after the preceding second and before the next day',
     (leap) => {
       expect(parseTime(leap)).toBeGreaterThanOrEqual(parseTime('2016-12-31T23:59:59.999Z') as number);
       expect(parseTime(leap)).toBeLessThan(parseTime('2017-01-01T00:00:00Z') as number);
@@ -41,7 +41,7 @@ describe('parseTime', () => {
     ...['2026-01-31T09:60Z', '2026-01-31T09:30:60Z', '2026-01-31T09:30:61Z', '2026-01-31T09:30:00.Z'],
     ...['2026-01-31T09:30+24:00', '2026-01-31T09:30+5', ' 2026-01-31', '2026-01-31 05:30', '+02026-01-31T00:00Z'],
     ...['9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+00:01', '2026-01-31T09:30 05:30'],
-  ])('does not read %j', (text) => {
+  ])('returns undefined for %j', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 });
@@ -52,7 +52,7 @@ describe('restorePlus', () => {
     ['2026-01-31 09:30:00.5 0530', '2026-01-31 09:30:00.5+0530'],
     ['2026-01-31T09:30Z', '2026-01-31T09:30Z'],
     ['2026-01-31 05:30', '2026-01-31 05:30'],
-  ])('reads %j from a URL as %j', (text, restored) => {
+  ])('restores %j as %j', (text, restored) => {
     expect(restorePlus(text)).toBe(restored);
   });
 });

@@ -1,36 +1,36 @@
 /**
- * A time in a request: a date and a time of day in ISO 8601, with an offset from UTC. Seconds are optional, a fraction may
- * follow `.` or `,`, and a space may replace `T` or stand before the offset. A date may stand alone.
+ * Pattern of a time in a request: an ISO 8601 date, or a date and a time of day with an offset from UTC. Seconds are
+ * optional. A fraction may follow `.` or `,`. A space may replace `T` or precede the offset.
  */
 export const TIME_PATTERN =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])([Tt ]([01]\\d|2[0-3]):[0-5]\\d(:([0-5]\\d|60)([.,]\\d+)?)? ?([Zz]|[+-]([01]\\d|2[0-3])(:?[0-5]\\d)?))?$';
 
-/** The rule for such a time, as it completes "<field> must …". */
+/** Rule for a time in a request; completes "<field> must …". */
 export const TIME_MUST =
-  'be an ISO 8601 date, or a date and a time with an offset from UTC, in the years 0000 to 9999, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30+01:00';
+  'be an ISO 8601 date, or a date and time with a UTC offset, in the years 0000 to 9999, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30+01:00';
 
 const FORM = new RegExp(TIME_PATTERN, 'u');
 const PARTS = /^(\d{4}-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(Z|[+-]\d\d(?::?\d\d)?))?$/i;
 
-/** The instants that can be written with a year of four digits. */
+/** Range of instants whose UTC year has four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the milliseconds since 1970 of a time in a request; undefined for a text that does not follow `TIME_PATTERN`, a
- * day that the calendar does not have, and a time before the year 0000 or after 9999 in UTC. What lies between two
- * milliseconds is cut off. A leap second, which only the last minute of a day in UTC may have, is the last millisecond of
- * that minute.
+ * Parses a time in a request. Fractions of a millisecond are truncated. A leap second is allowed only in the last minute
+ * of a UTC day, and becomes the last millisecond of that minute.
  *
- * @param edge the instant that a date alone means: the first or the last of that day in UTC
+ * @param edge instant that a date without a time stands for: the first or last millisecond of that day in UTC
+ * @returns milliseconds since 1970; undefined if the text does not match `TIME_PATTERN`, the day does not exist, or the
+ *   UTC year is outside 0000 to 9999
  */
 export function parseTime(text: string, edge: 'first' | 'last' = 'first'): number | undefined {
   if (!FORM.test(text)) return undefined;
   const [, date = '', day = '', minute, second = '00', fraction = '', offset = 'Z'] = PARTS.exec(text) ?? [];
   const midnight = Date.parse(`${date}T00:00:00Z`);
-  // The language's parser takes 31 February for a day in March.
+  // `Date.parse` reads 31 February as a day in March.
   if (new Date(midnight).getUTCDate() !== Number(day)) return undefined;
   if (minute === undefined) return edge === 'first' ? midnight : midnight + DAY_MS - 1;
   const start = Date.parse(`${date}T${minute}:00${toParsableOffset(offset)}`);
@@ -48,7 +48,7 @@ function toParsableOffset(offset: string): string {
 
 const TIME_BEFORE_BARE_OFFSET = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) (\d\d(?::?\d\d)?)$/;
 
-/** Returns a time from a URL, in which a `+` before an offset means a space unless it is written `%2B`. */
+/** Restores the `+` of a UTC offset in a query parameter, where an unescaped `+` is decoded as a space. */
 export function restorePlus(text: string): string {
   return text.replace(TIME_BEFORE_BARE_OFFSET, '$1+$2');
 }

@@ -3,7 +3,7 @@ import { Redacted } from './redacted.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 
-/** What a client changes of a memory; what is left out stays. */
+/** Fields to change in a memory. Omitted fields stay as they are. */
 export const UpdateRequest = Type.Object(
   {
     content: Type.Optional(Content),
@@ -11,8 +11,8 @@ export const UpdateRequest = Type.Object(
     tags: Type.Optional(Tags),
     metadata: Type.Optional(Metadata),
     expires_at: Type.Optional(
-      Type.Union([requestTime('When the memory expires and is hidden.'), Type.Null()], {
-        description: 'When the memory expires and is hidden; null clears it.',
+      Type.Union([requestTime('Time at which the memory expires and is hidden.'), Type.Null()], {
+        description: 'Time at which the memory expires and is hidden. Null removes the expiry.',
         'x-must': `be null or ${TIME_MUST.replace(/^be /, '')}`,
       }),
     ),
@@ -21,7 +21,7 @@ export const UpdateRequest = Type.Object(
     additionalProperties: false,
     minProperties: 1,
     examples: [{ content: 'Mara is allergic to walnuts and hazelnuts.' }],
-    'x-must': 'hold at least one of content, importance, tags, metadata, expires_at',
+    'x-must': 'contain at least one of content, importance, tags, metadata, expires_at',
   },
 );
 export type UpdateRequest = Type.Static<typeof UpdateRequest>;

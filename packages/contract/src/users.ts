@@ -3,14 +3,14 @@ import { Count, Cursor, Limit, NextCursor, Timestamp, UserId } from './field.ts'
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
 
-/** Asks for the users of whom the namespace keeps anything, in the order of their ids, a page at a time. */
+/** Lists the users that have stored data in the namespace, ordered by id, one page at a time. */
 export const UsersRequest = Type.Object(
   { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) },
   { additionalProperties: false },
 );
 export type UsersRequest = Type.Static<typeof UsersRequest>;
 
-/** A user, with the memories in recall by tier and what counts against quotas. */
+/** A user, with counts of recallable memories by tier and the usage that counts against quotas. */
 export const UserSummary = Type.Object({
   user_id: UserId,
   ...TierCounts.properties,
@@ -20,7 +20,7 @@ export const UserSummary = Type.Object({
 export type UserSummary = Type.Static<typeof UserSummary>;
 
 export const UsersResponse = Type.Object({
-  users: Type.Array(UserSummary, { description: 'In the order of their ids.' }),
+  users: Type.Array(UserSummary, { description: 'Ordered by `user_id`.' }),
   total: Count,
   next_cursor: Type.Optional(NextCursor),
 });

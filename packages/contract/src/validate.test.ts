@@ -6,7 +6,7 @@ import { StoreRequest } from './store.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 import { UpdateRequest } from './update.ts';
-import { assertValid, createCheck, isKeepable } from './validate.ts';
+import { assertValid, createCheck, isStorable } from './validate.ts';
 
 const checkStore = createCheck(StoreRequest, 'body');
 const checkRecall = createCheck(RecallRequest, 'query');
@@ -14,8 +14,8 @@ const checkUpdate = createCheck(UpdateRequest, 'body');
 const checkForgetMany = createCheck(ForgetManyRequest, 'query');
 
 const TIME = `created_at must ${TIME_MUST}`;
-const NO_JSON = 'be a value that JSON has: a string, a number, true, false, null, an array or an object';
-const LARGE_INTEGER = 'be an integer from -9007199254740991 to 9007199254740991; give a larger one as a string';
+const NO_JSON = 'be a JSON value: a string, a number, true, false, null, an array or an object';
+const LARGE_INTEGER = 'be an integer from -9007199254740991 to 9007199254740991; use a string for other integers';
 
 function nested(depth: number): unknown {
   let value: unknown = 1;
@@ -23,9 +23,9 @@ function nested(depth: number): unknown {
   return value;
 }
 
-describe('checking a request', () => {
-  it('tells what is wrong with a list of any length, and with any number of unknown fields', () => {
-    // More than a function takes as arguments.
+describe('createCheck', () => {
+  it('reports errors in a list of any length and with any number of unknown fields', () => {
+    // More items than a function call can have arguments.
     const long = new Array(200_000).fill(1);
     expect(checkStore({ content: 'a', tags: long })).toEqual([
       { path: '/tags/0', message: 'tags must be an array of at most 64 strings of 1 to 128 characters' },
@@ -123,13 +123,13 @@ describe('checking a request', () => {
     ],
     ['a BigInt in metadata', { content: 'a', metadata: { a: 1n } }, '/metadata/a', `metadata.a must ${LARGE_INTEGER}`],
     [
-      'an integer in metadata that JSON numbers would round',
+      'an unsafe integer in metadata',
       JSON.parse('{"content":"a","metadata":{"a/b":[1187654321987654321]}}'),
       '/metadata/a~1b/0',
       `metadata.a/b.0 must ${LARGE_INTEGER}`,
     ],
     [
-      'a negative one',
+      'a negative unsafe integer in metadata',
       { content: 'a', metadata: { n: -(2 ** 53) } },
       '/metadata/n',
       `metadata.n must ${LARGE_INTEGER}`,
@@ -154,23 +154,23 @@ describe('checking a request', () => {
     ],
     ['a list instead of an object', [], '', 'body must be a JSON object'],
     ['null instead of an object', null, '', 'body must be a JSON object'],
-  ])('names the field and what it must be: %s', (_name, request, path, message) => {
+  ])('names the field and its rule for %s', (_name, request, path, message) => {
     expect(checkStore(request)).toContainEqual({ path, message });
   });
 
-  it('says everything that is wrong, a sentence a field', () => {
+  it('reports every invalid field with one message per field', () => {
     const details = checkStore({ content: 1, tags: [1, 2, 3], importance: 'high', colour: 'red' });
     expect(details.map((detail) => detail.path).sort()).toEqual(['/colour', '/content', '/importance', '/tags/0']);
     expect(() => assertValid(checkStore, { content: 1, importance: 2 })).toThrow(/content must .*\(and 1 more\)/);
   });
 
-  it('tells the beginning of an unknown field with a long name', () => {
+  it('truncates a long name of an unknown field', () => {
     expect(checkStore({ content: 'a', [`${'x'.repeat(99)}🐝${'y'.repeat(1_000_000)}`]: 1 })).toEqual([
       { path: `/${'x'.repeat(99)}\uFFFD…`, message: `${'x'.repeat(99)}\uFFFD… is not a known field` },
     ]);
   });
 
-  it('refuses unknown fields however many there are', () => {
+  it('rejects any number of unknown fields', () => {
     for (const count of [1, 7, 8, 9, 50]) {
       const fields = Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 1]));
       expect(checkStore({ content: 'a', ...fields })[0]?.message).toBe('f0 is not a known field');
@@ -179,18 +179,18 @@ describe('checking a request', () => {
     }
   });
 
-  it('survives metadata as deep as a body can hold', () => {
+  it('rejects metadata with 400,000 levels without a stack overflow', () => {
     const metadata = JSON.parse(`{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`);
     expect(checkStore({ content: 'a', metadata })).toHaveLength(1);
   });
 
-  it('lets a filter ask for more metadata than a memory can have, since it then finds nothing', () => {
+  it('accepts a metadata filter that is larger than the metadata of a memory can be', () => {
     const metadata = { a: 'x'.repeat(LIMITS.metadataBytes), b: 'y' };
     expect(checkRecall({ query: 'a', metadata })).toEqual([]);
     expect(checkRecall({ query: 'a', metadata: { a: '\0' } })).toHaveLength(1);
   });
 
-  it('lets everything through that the interface allows', () => {
+  it('accepts the maximum of every field', () => {
     const request = {
       content: '\u{1F600} \ud83d\ude00 e\u0301',
       tags: new Array(64).fill('x'.repeat(128)),
@@ -207,16 +207,16 @@ describe('checking a request', () => {
     expect(checkStore({ ...Object.fromEntries(absent), content: 'a' })).toEqual([]);
   });
 
-  it('wants an update to change something', () => {
+  it('rejects an update without changes', () => {
     expect(checkUpdate({})).toEqual([
-      { path: '', message: 'body must hold at least one of content, importance, tags, metadata, expires_at' },
+      { path: '', message: 'body must contain at least one of content, importance, tags, metadata, expires_at' },
     ]);
     expect(checkUpdate({ expires_at: null })).toEqual([]);
     expect(checkUpdate({ expires_at: 'soon' })[0]?.message).toMatch(/^expires_at must be null or an ISO 8601/);
   });
 
-  it.each(['a\0b', '\ud800'])('leaves an id that cannot be kept to be found by nobody (%#)', (id) => {
-    expect(isKeepable(id)).toBe(false);
+  it.each(['a\0b', '\ud800'])('accepts an id that cannot be stored, which then matches no memory (%#)', (id) => {
+    expect(isStorable(id)).toBe(false);
     const schema = Type.Object({ memory_id: Type.String(), source: Type.String() });
     const found = createCheck(schema, 'body', ['memory_id'])({ memory_id: id, source: id });
     expect(found).toEqual([{ path: '/source', message: 'source must not contain U+0000 or a lone surrogate' }]);

@@ -6,63 +6,66 @@ import { parseTime, TIME_MUST, TIME_PATTERN } from './time.ts';
 import type { TSchema } from './typebox.ts';
 import { Compile } from './typebox.ts';
 
-/** Answers what is wrong with a value, a sentence for each field; nothing wrong is an empty list. */
+/** Validates a value. Returns one problem per invalid field; an empty list if the value is valid. */
 export type Check = (value: unknown) => ErrorDetail[];
 
 /**
- * The check of a schema. Beyond the schema it refuses strings that cannot be kept byte for byte (U+0000 and lone
- * surrogates, which UTF-8 does not have), times that no calendar has, and metadata that is too large or too deep.
+ * Compiles a schema to a check. In addition to the schema, the check rejects strings that databases cannot store
+ * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, and metadata that is too large or too
+ * deep.
  *
- * @param what names the value as a whole in messages, such as "body"
- * @param ids fields that name what there may be: a string that cannot be kept is none of them, and found by nobody
+ * @param subject name of the whole value in messages, such as "body"
+ * @param idFields fields that refer to existing ids; a string that cannot be stored is allowed there and matches no id
  */
-export function createCheck(schema: TSchema, what: string, ids: readonly string[] = []): Check {
+export function createCheck(schema: TSchema, subject: string, idFields: readonly string[] = []): Check {
   const compiled = Compile(schema);
-  // A filter names metadata too, and may be larger than what it looks for.
-  const keepsMetadata = must(schema, 'metadata') === METADATA_MUST;
+  // Filters also have a `metadata` field, but without its size limit.
+  const storesMetadata = must(schema, 'metadata') === METADATA_MUST;
   const times = getTimeFields(schema);
   return (value) => {
-    if (compiled.Check(value)) return [...checkStrings(value, what, ids, keepsMetadata), ...checkTimes(value, times)];
+    if (compiled.Check(value)) {
+      return [...checkStrings(value, subject, idFields, storesMetadata), ...checkTimes(value, times)];
+    }
     const byField = new Map<string, ErrorDetail>();
-    for (const error of compiled.Errors(getBeginning(value, schema))) {
-      for (const detail of toDetails(schema, error, what)) {
+    for (const error of compiled.Errors(truncateForErrors(value, schema))) {
+      for (const detail of toDetails(schema, error, subject)) {
         const field = detail.path.split('/')[1] ?? '';
         if (!byField.has(field)) byField.set(field, detail);
       }
     }
-    return byField.size > 0 ? [...byField.values()] : [sentence('', `${what} must`, 'follow the schema')];
+    return byField.size > 0 ? [...byField.values()] : [toDetail('', `${subject} must`, 'match the schema')];
   };
 }
 
-/** Fields that no schema knows, and items of a list of no greatest length, that are looked at to tell what is wrong. */
-const TOLD_UNKNOWN_FIELDS = 10;
-const TOLD_ITEMS = 1000;
+/** Unknown fields of an object, and items of an array without `maxItems`, that are included in error details. */
+const MAX_UNKNOWN_FIELDS = 10;
+const MAX_ITEMS = 1000;
 
 /**
- * As much of a value as tells what is wrong with it. To tell it takes thousands of times as long as to refuse it, and a
- * client may send millions of what is refused.
+ * Truncates an invalid value before its errors are collected. Collecting errors takes thousands of times as long as
+ * detecting that a value is invalid, and a client may send millions of invalid items.
  */
-function getBeginning(value: unknown, schema: TSchema): unknown {
-  if (Array.isArray(value)) return value.slice(0, ((schema as { maxItems?: number }).maxItems ?? TOLD_ITEMS) + 1);
+function truncateForErrors(value: unknown, schema: TSchema): unknown {
+  if (Array.isArray(value)) return value.slice(0, ((schema as { maxItems?: number }).maxItems ?? MAX_ITEMS) + 1);
   if (typeof value !== 'object' || value === null) return value;
   const known = (schema as { properties?: Record<string, TSchema> }).properties;
   if (!known) return value;
-  const told: [field: string, of: unknown][] = [];
+  const entries: [field: string, content: unknown][] = [];
   let unknown = 0;
-  for (const [field, of] of Object.entries(value)) {
-    if (Object.hasOwn(known, field)) told.push([field, getBeginning(of, known[field] as TSchema)]);
-    else if (unknown++ < TOLD_UNKNOWN_FIELDS) told.push([field, of]);
+  for (const [field, content] of Object.entries(value)) {
+    if (Object.hasOwn(known, field)) entries.push([field, truncateForErrors(content, known[field] as TSchema)]);
+    else if (unknown++ < MAX_UNKNOWN_FIELDS) entries.push([field, content]);
   }
-  return Object.fromEntries(told);
+  return Object.fromEntries(entries);
 }
 
-/** Throws INVALID_REQUEST, naming every field that is wrong, unless the check finds nothing. */
+/** Throws INVALID_REQUEST with one detail per invalid field if the value does not pass the check. */
 export function assertValid(check: Check, value: unknown): void {
   const details = check(value);
   if (details.length > 0) throw invalidRequest(details);
 }
 
-/** INVALID_REQUEST with these details; its message says the first and how many more there are. */
+/** Creates an INVALID_REQUEST error. Its message is the first detail and the number of further details. */
 export function invalidRequest(details: ErrorDetail[]): MemoryError {
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
   return new MemoryError('INVALID_REQUEST', `${details[0]?.message ?? 'invalid request'}${more}`, { details });
@@ -75,25 +78,25 @@ interface SchemaError {
   params: object;
 }
 
-function toDetails(schema: TSchema, error: SchemaError, what: string): ErrorDetail[] {
+function toDetails(schema: TSchema, error: SchemaError, subject: string): ErrorDetail[] {
   const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
   if (error.instancePath === '' && params.requiredProperties) {
     return params.requiredProperties.map((field) =>
-      sentence(`/${field}`, `${field} is required and must`, must(schema, field)),
+      toDetail(`/${field}`, `${field} is required and must`, must(schema, field)),
     );
   }
   if (error.instancePath === '' && params.additionalProperties) {
     return params.additionalProperties.map(unknownField);
   }
-  // The schema of an unknown field is `false`. Only so many errors are told, so this one may come without the other.
+  // The schema of an unknown field is `false`. Because `maxErrors` limits the list, the additionalProperties error may be missing.
   if (error.keyword === 'boolean') return [unknownField(unescapePointer(error.instancePath.slice(1)))];
   const field = unescapePointer(error.instancePath.split('/')[1] ?? '');
-  if (field === '') return [sentence('', `${what} must`, rootMust(schema, error))];
-  return [sentence(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
+  if (field === '') return [toDetail('', `${subject} must`, rootMust(schema, error))];
+  return [toDetail(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
 }
 
-/** Most characters of an unknown field's name that are told. */
-const TOLD_OF_A_NAME = 100;
+/** Maximum length of a field name in a message, in UTF-16 code units. */
+const MAX_NAME_LENGTH = 100;
 
 function unknownField(field: string): ErrorDetail {
   const name = shorten(field);
@@ -101,10 +104,10 @@ function unknownField(field: string): ErrorDetail {
 }
 
 function shorten(name: string): string {
-  return name.length > TOLD_OF_A_NAME ? `${name.slice(0, TOLD_OF_A_NAME).toWellFormed()}…` : name;
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name;
 }
 
-function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {
+function toDetail(path: string, subject: string, rest: string | undefined): ErrorDetail {
   return { path, message: `${subject} ${rest ?? 'be given'}` };
 }
 
@@ -118,32 +121,44 @@ function rootMust(schema: TSchema, error: SchemaError): string {
   return (schema as { 'x-must'?: string })['x-must'] ?? error.message.replace(/^must /, '');
 }
 
-function checkStrings(value: unknown, what: string, ids: readonly string[], keepsMetadata: boolean): ErrorDetail[] {
+function checkStrings(
+  value: unknown,
+  subject: string,
+  idFields: readonly string[],
+  storesMetadata: boolean,
+): ErrorDetail[] {
   if (typeof value !== 'object' || value === null) return [];
   const details: ErrorDetail[] = [];
   for (const [field, content] of Object.entries(value)) {
     const path = `/${escapePointer(field)}`;
-    const isMetadata = keepsMetadata && field === 'metadata' && content !== undefined;
-    const problem = isMetadata ? metadataProblem(content) : undefined;
+    const isMetadata = storesMetadata && field === 'metadata' && content !== undefined;
+    const problem = isMetadata ? findMetadataProblem(content) : undefined;
     if (problem) {
       details.push(problem);
-    } else if (!isKeepable(content) && !ids.includes(field)) {
-      details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
+    } else if (!isStorable(content) && !idFields.includes(field)) {
+      details.push({ path, message: `${field || subject} must not contain U+0000 or a lone surrogate` });
     }
   }
   return details;
 }
 
-interface Patterned {
+interface PatternSchema {
   pattern?: string;
 }
 
 /** Returns the fields of a schema that hold a time or a list of times, with the rule for each. */
 function getTimeFields(schema: TSchema): [field: string, rule: string][] {
   const { properties = {} } = schema as { properties?: Record<string, TSchema> };
-  return Object.entries(properties).flatMap(([field, of]): [string, string][] => {
-    const { anyOf = [], items, ...one } = of as { pattern?: string; anyOf?: Patterned[]; items?: Patterned };
-    const isTime = [one, items, ...anyOf].some((schema) => schema?.pattern === TIME_PATTERN);
+  return Object.entries(properties).flatMap(([field, fieldSchema]): [string, string][] => {
+    const {
+      anyOf = [],
+      items,
+      ...own
+    } = fieldSchema as PatternSchema & {
+      anyOf?: PatternSchema[];
+      items?: PatternSchema;
+    };
+    const isTime = [own, items, ...anyOf].some((candidate) => candidate?.pattern === TIME_PATTERN);
     return isTime ? [[field, must(schema, field) ?? TIME_MUST]] : [];
   });
 }
@@ -152,33 +167,34 @@ function checkTimes(value: unknown, fields: readonly [field: string, rule: strin
   return fields.flatMap(([field, rule]) => {
     const times = [(value as Record<string, unknown>)[field]].flat();
     return times.some((time) => typeof time === 'string' && parseTime(time) === undefined)
-      ? [sentence(`/${field}`, `${field} must`, rule)]
+      ? [toDetail(`/${field}`, `${field} must`, rule)]
       : [];
   });
 }
 
 const encoder = new TextEncoder();
 
-// In this order: metadata that is too deep exhausts the stack, and a value that JSON does not have has no size.
-function metadataProblem(metadata: unknown): ErrorDetail | undefined {
-  const refused = { path: '/metadata', message: `metadata must ${METADATA_MUST}` };
-  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return refused;
+// The order matters: metadata that is too deep would overflow the stack of the other checks, and the size of a value that
+// JSON cannot represent is undefined.
+function findMetadataProblem(metadata: unknown): ErrorDetail | undefined {
+  const tooLarge = { path: '/metadata', message: `metadata must ${METADATA_MUST}` };
+  if (!isWithinDepth(metadata, LIMITS.metadataDepth)) return tooLarge;
   const unstorable = findUnstorable(metadata, ['metadata']);
   if (unstorable) return unstorable;
-  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? refused : undefined;
+  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? tooLarge : undefined;
 }
 
-function isAtMostDeep(value: unknown, depth: number): boolean {
+function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
+  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
 /**
- * Returns what is wrong with the first value, at any depth, that JSON would not return as it was given. A number such as
- * 1e400 is read as infinite, and an integer beyond 2^53 - 1 as one of its neighbours (RFC 8259, section 6). A program in
- * the same process may give any value, such as a date.
+ * Finds the first value, at any depth, that does not survive a JSON round trip, and returns its problem. JSON parsers read
+ * 1e400 as Infinity, and an integer above 2^53 - 1 as a nearby integer (RFC 8259, section 6). Callers in the same process
+ * can pass any value, such as a Date.
  *
- * @param names the names that lead to the value, the field itself first
+ * @param names path to the value, starting with the field
  */
 export function findUnstorable(value: unknown, names: readonly string[]): ErrorDetail | undefined {
   const rule = getJsonRule(value);
@@ -207,24 +223,24 @@ function getJsonRule(value: unknown): string | undefined {
     case 'object':
       if (value === null || Array.isArray(value) || isPlain(value)) return undefined;
   }
-  return 'be a value that JSON has: a string, a number, true, false, null, an array or an object';
+  return 'be a JSON value: a string, a number, true, false, null, an array or an object';
 }
 
-const SAFE_INTEGER_RULE = `be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; give a larger one as a string`;
+const SAFE_INTEGER_RULE = `be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; use a string for other integers`;
 
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether a string, or every string in a JSON value, can be kept byte for byte: without U+0000 and lone surrogates. */
-export function isKeepable(value: unknown): boolean {
+/** Returns true if every string in a JSON value can be stored unchanged: no U+0000 and no lone surrogates. */
+export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, inner]) => isKeepable(key) && isKeepable(inner));
+  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorable(inner));
 }
 
-/** A field's name as a part of a JSON Pointer (RFC 6901). */
+/** Escapes a field name for a JSON Pointer (RFC 6901). */
 export function escapePointer(field: string): string {
   return field.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -23,14 +23,14 @@ import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts';
 
-/** What the parts of a chain do with memory, whichever memory it is. */
+/** Defines the tests of the LangChain components, which apply to every `MemoryApi`. */
 function suite(getMemory: () => MemoryApi): void {
   let sessions = 0;
   const newHistory = () =>
     new MemoryChatHistory({ userId: null, memory: getMemory(), sessionId: `chain ${++sessions}` });
 
-  describe('the retriever', () => {
-    it('gives documents, best first', async () => {
+  describe('MemoryRetriever', () => {
+    it('returns documents with metadata, best first', async () => {
       const { id } = await getMemory().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
       await getMemory().store({ content: 'The siskin was here' });
       const retriever = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { top_k: 2 } });
@@ -42,7 +42,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(documents[0]?.metadata).toEqual(metadata);
     });
 
-    it('filters, and keeps to a budget of tokens', async () => {
+    it('applies the filter and the token budget', async () => {
       const serin = (n: number) => ({ content: `Serin ${n} ${'sings and '.repeat(n)}`, tags: ['serin'] });
       await getMemory().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
       await getMemory().store({ content: 'Serin of another kind' });
@@ -54,7 +54,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(texts).not.toContain('Serin of another kind');
     });
 
-    it('gives one user no document of another', async () => {
+    it('returns no documents of another user', async () => {
       await getMemory().store({ content: 'The goosander dives in Lagos', user_id: 'ada' });
       const textsFor = async (userId: string) =>
         (await new MemoryRetriever({ userId, memory: getMemory() }).invoke('goosander')).map(
@@ -64,15 +64,15 @@ function suite(getMemory: () => MemoryApi): void {
       expect(await textsFor('ada')).toEqual(['The goosander dives in Lagos']);
     });
 
-    it('gives nothing for a blank query, and passes on what memory refuses', async () => {
+    it('returns no documents for a blank query, and rejects with errors of the memory', async () => {
       expect(await new MemoryRetriever({ userId: null, memory: getMemory() }).invoke(' ')).toEqual([]);
-      const refused = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { min_score: 2 } });
-      await expect(refused.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+      const invalid = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { min_score: 2 } });
+      await expect(invalid.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
   });
 
-  describe('the history', () => {
-    const every: BaseMessage[] = [
+  describe('MemoryChatHistory', () => {
+    const allKinds: BaseMessage[] = [
       new SystemMessage('Be brief.'),
       new HumanMessage({ content: 'What does the siskin eat?', name: 'Ada', id: 'h1' }),
       new AIMessage({
@@ -95,28 +95,29 @@ function suite(getMemory: () => MemoryApi): void {
       new HumanMessage(' '),
     ];
 
-    it('keeps the messages of two users apart whose sessions have one name', async () => {
-      const of = (userId: string) => new MemoryChatHistory({ userId, memory: getMemory(), sessionId: 'one name' });
-      await of('ada').addMessage(new HumanMessage('I am Ada'));
-      await of('ben').addMessage(new HumanMessage('I am Ben'));
-      await of('ben').clear();
-      expect(await of('ben').getMessages()).toEqual([]);
-      expect((await of('ada').getMessages()).map(({ text }) => text)).toEqual(['I am Ada']);
+    it('separates the messages of two users in sessions with the same id', async () => {
+      const historyFor = (userId: string) =>
+        new MemoryChatHistory({ userId, memory: getMemory(), sessionId: 'one name' });
+      await historyFor('ada').addMessage(new HumanMessage('I am Ada'));
+      await historyFor('ben').addMessage(new HumanMessage('I am Ben'));
+      await historyFor('ben').clear();
+      expect(await historyFor('ben').getMessages()).toEqual([]);
+      expect((await historyFor('ada').getMessages()).map(({ text }) => text)).toEqual(['I am Ada']);
     });
 
-    it('gives every kind of message back as it was', async () => {
+    it('restores every kind of message unchanged', async () => {
       const history = newHistory();
-      await history.addMessages(every);
+      await history.addMessages(allKinds);
       const messages = await history.getMessages();
-      expect(mapChatMessagesToStoredMessages(messages)).toEqual(mapChatMessagesToStoredMessages(every));
-      expect(messages.map((message) => message.constructor)).toEqual(every.map((message) => message.constructor));
-      expect((messages[2] as AIMessage).tool_calls).toEqual((every[2] as AIMessage).tool_calls);
+      expect(mapChatMessagesToStoredMessages(messages)).toEqual(mapChatMessagesToStoredMessages(allKinds));
+      expect(messages.map((message) => message.constructor)).toEqual(allKinds.map((message) => message.constructor));
+      expect((messages[2] as AIMessage).tool_calls).toEqual((allKinds[2] as AIMessage).tool_calls);
     });
 
-    it('gives back messages that were made of content blocks, with all that the blocks hold', async () => {
+    it('restores messages that were created from content blocks', async () => {
       const look = { type: 'tool_call', id: 'c1', name: 'look', args: { at: 'y' } } as const;
       const image = { type: 'image', url: 'https://example.com/y.png' } as const;
-      const made = [
+      const original = [
         new HumanMessage({ contentBlocks: [{ type: 'text', text: 'What is this?' }, image] }),
         new HumanMessage({ contentBlocks: [image] }),
         new AIMessage({ contentBlocks: [{ type: 'reasoning', reasoning: 'Hm' }, look] }),
@@ -129,17 +130,17 @@ function suite(getMemory: () => MemoryApi): void {
         }),
       ];
       const history = newHistory();
-      await history.addMessages(made);
+      await history.addMessages(original);
       const messages = await history.getMessages();
-      expect(messages.map(({ content }) => content)).toEqual(made.map(({ content }) => content));
+      expect(messages.map(({ content }) => content)).toEqual(original.map(({ content }) => content));
       expect(messages.map(({ contentBlocks }) => contentBlocks)).toEqual(
-        made.map(({ contentBlocks }) => contentBlocks),
+        original.map(({ contentBlocks }) => contentBlocks),
       );
       expect(messages.map(({ text }) => text)).toEqual(['What is this?', '', '', 'A wren', 'A wren.']);
       expect((messages[2] as AIMessage).tool_calls).toEqual([look]);
     });
 
-    it('keeps long texts in parts of a message, however little room there is beside a text', async () => {
+    it('stores long texts in message parts without exceeding the metadata limit', async () => {
       const parts = ['Once upon ', 'a time '.repeat(3000), '🐦 '.repeat(3000)].map((text) => ({ type: 'text', text }));
       const content = [parts[0], { type: 'image_url', image_url: { url: 'data:,x' } }, ...parts.slice(1)];
       const history = newHistory();
@@ -147,24 +148,24 @@ function suite(getMemory: () => MemoryApi): void {
       expect((await history.getMessages()).map((message) => message.content)).toEqual([content]);
     });
 
-    it('says what a memory says now, where that was changed', async () => {
+    it('returns the current text of a memory that was changed', async () => {
       const history = newHistory();
       const parts = ['It came ', 'in May'].map((text) => ({ type: 'text', text }));
       await history.addMessages([new AIMessage('In May'), new AIMessage({ content: parts } as object)]);
       const { memories } = await getMemory().session({ session_id: `chain ${sessions}` });
       for (const { id } of memories) await getMemory().update(id, { content: 'It came in June, they say' });
-      const said = (await history.getMessages()).map(({ text }) => text);
-      expect(said).toEqual(['It came in June, they say', 'It came in June, they say']);
+      const texts = (await history.getMessages()).map(({ text }) => text);
+      expect(texts).toEqual(['It came in June, they say', 'It came in June, they say']);
     });
 
-    it('refuses what says nothing, before anything is stored', async () => {
+    it('rejects an unsupported message type before anything is stored', async () => {
       const history = newHistory();
       const adding = history.addMessages([new HumanMessage('Hello'), new RemoveMessage({ id: 'h1' })]);
-      await expect(adding).rejects.toThrow('a history keeps no messages of the type remove');
+      await expect(adding).rejects.toThrow('messages of type remove cannot be stored in a chat history');
       expect(await history.getMessages()).toEqual([]);
     });
 
-    it('is read whole where a memory beside its messages says that it is one of a kind that nobody knows', async () => {
+    it('skips a memory with an unsupported message type in its metadata', async () => {
       const history = newHistory();
       await history.addUserMessage('Hello');
       const unknown = { langchain: { type: 'remove', data: { id: 'h1' } } };
@@ -174,11 +175,11 @@ function suite(getMemory: () => MemoryApi): void {
 
     it.each([
       ['no role', { type: 'generic', data: {} }],
-      ['no call that it answers', { type: 'tool', data: {} }],
-      ['a part that is none', { type: 'human', data: { content: [null] } }],
-      ['a content that is none', { type: 'human', data: { content: 7 } }],
-      ['calls that are none', { type: 'ai', data: { tool_calls: 'none' } }],
-    ])('is read whole where a memory says that it is a message with %s', async (_what, langchain) => {
+      ['no tool call id', { type: 'tool', data: {} }],
+      ['an invalid content part', { type: 'human', data: { content: [null] } }],
+      ['invalid content', { type: 'human', data: { content: 7 } }],
+      ['invalid tool calls', { type: 'ai', data: { tool_calls: 'none' } }],
+    ])('ignores message metadata with %s', async (_description, langchain) => {
       const history = newHistory();
       await history.addUserMessage('Hello');
       const note = { session_id: `chain ${sessions}`, metadata: { langchain } };
@@ -191,16 +192,16 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('is read whole while one of its memories is forgotten', async () => {
+    it('skips a memory that is forgotten while the history is read', async () => {
       const memory = getMemory();
       const sessionId = `chain ${++sessions}`;
       const history = new MemoryChatHistory({ userId: null, memory, sessionId });
-      for (const said of ['yes', 'Sure?', 'yes']) await history.addUserMessage(said);
+      for (const text of ['yes', 'Sure?', 'yes']) await history.addUserMessage(text);
       await memory.consolidate();
       const forgetting = {
         session: (request: SessionRequest) => memory.session(request),
         memories: (request: MemoriesRequest) => memory.memories(request),
-        // The duplicate is asked for by its id alone: it is forgotten just before.
+        // Only the merged duplicate is fetched by its id. It is forgotten directly before.
         memory: async (id: string) => {
           await memory.forget(id);
           return memory.memory(id);
@@ -210,8 +211,8 @@ function suite(getMemory: () => MemoryApi): void {
       expect(messages.map(({ text }) => text)).toEqual(['yes', 'Sure?']);
     });
 
-    it('keeps what is said as texts that are recalled, with who said it', async () => {
-      await newHistory().addMessages(every);
+    it('stores the text and the role of each message', async () => {
+      await newHistory().addMessages(allKinds);
       const { memories } = await getMemory().session({ session_id: `chain ${sessions}` });
       expect(memories.map(({ tags, content }) => `${tags.join()} ${content}`)).toEqual([
         'role:system Be brief.',
@@ -226,25 +227,25 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('keeps its order, one message at a time, and duplicates that consolidation merges', async () => {
+    it('returns messages in order, including duplicates that consolidation merged', async () => {
       const history = newHistory();
-      const said = ['Yes?', 'yes', 'Sure?', 'yes'];
-      for (const content of said) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
+      const texts = ['Yes?', 'yes', 'Sure?', 'yes'];
+      for (const content of texts) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
       await history.addAIMessage('yes');
       await getMemory().consolidate();
       expect(await getMemory().memories({ session_id: `chain ${sessions}` })).toMatchObject({ total: 4 });
       const messages = await history.getMessages();
       expect(messages.map(({ name, content }) => [name, content])).toEqual([
-        ...said.map((content) => ['Ada', content]),
+        ...texts.map((content) => ['Ada', content]),
         [undefined, 'yes'],
       ]);
     });
 
-    it('holds what other programs said in the session, and no memory that nobody said', async () => {
+    it('includes messages of other programs, but no memories without a role', async () => {
       const history = newHistory();
       const talk = session(getMemory(), `chain ${sessions}`, { userId: null });
-      const said = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
-      await talk.add(said);
+      const messagesByRole = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
+      await talk.add(messagesByRole);
       await getMemory().store({ content: 'a note', session_id: talk.id, metadata: { langchain: 'none' } });
       const messages = await history.getMessages();
       expect(messages.map(({ type, content }) => [type, content])).toEqual([
@@ -255,7 +256,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('is forgotten whole, and no other', async () => {
+    it('clear forgets only the messages of its session', async () => {
       const [kept, cleared] = [newHistory(), newHistory()];
       for (const history of [kept, cleared]) await history.addUserMessage('Forget me not');
       await cleared.clear();
@@ -263,23 +264,23 @@ function suite(getMemory: () => MemoryApi): void {
       expect(await kept.getMessages()).toHaveLength(1);
     });
 
-    it('refuses what is too large beside a text', async () => {
+    it('rejects a message whose additional fields are too large', async () => {
       const message = new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(20_000) } });
       await expect(newHistory().addMessage(message)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
 
-    it('says which messages it keeps where it refused others', async () => {
+    it('reports the ids of stored messages if other messages were not stored', async () => {
       const large = new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(20_000) } });
       const adding = newHistory().addMessages([new HumanMessage('kept'), large]);
       const { results } = await adding.then(
-        () => expect.fail('all were kept'),
+        () => expect.fail('all were stored'),
         (error) => error,
       );
       expect(results).toMatchObject([{ status: 'stored' }, { error: { code: 'INVALID_REQUEST' } }]);
       expect(await getMemory().memory(results[0].id)).toMatchObject({ content: 'kept' });
     });
 
-    it('is what a chain answers from, and grows by each turn', async () => {
+    it('works in RunnableWithMessageHistory', async () => {
       const chain = new RunnableWithMessageHistory({
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
           new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
@@ -298,14 +299,14 @@ function suite(getMemory: () => MemoryApi): void {
     });
   });
 
-  describe('the tools', () => {
-    /** Calls a tool as a model does, and answers the message that the model reads. */
+  describe('memoryTools', () => {
+    /** Calls a tool like a model, and returns the message for the model. */
     async function call(name: string, args: Record<string, unknown>): Promise<ToolMessage> {
       const tool = memoryTools(getMemory(), { userId: null }).find((each) => each.name === name);
       return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
     }
 
-    it('find, keep, change and forget', async () => {
+    it('recall, store, update and forget memories', async () => {
       const stored = await call('store', { content: 'The brambling came in May', importance: 1 });
       const { id } = stored.artifact;
       expect(stored).toMatchObject({ status: 'success', content: `Stored. Its id is ${id}.` });
@@ -320,7 +321,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(getMemory().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('say what a model did wrong, and what to do', async () => {
+    it('throw errors that tell the model the problem and the next step', async () => {
       await expect(call('forget', { memory_id: 'nobody' })).rejects.toMatchObject({
         message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
         cause: { name: 'MemoryError' },
@@ -330,7 +331,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(call('recall', {})).rejects.toThrow(/does not have required property "query"/);
     });
 
-    it('reach nothing of another user', async () => {
+    it('do not access memories of another user', async () => {
       const { id } = await getMemory().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
       const bens = memoryTools(getMemory(), { userId: 'ben' });
       const ask = (name: string, args: object) =>
@@ -339,7 +340,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(ask('forget', { memory_id: id })).rejects.toThrow(/^NOT_FOUND/);
     });
 
-    it('let no model choose whose memories they are', async () => {
+    it('have no argument for the user', async () => {
       for (const { name, schema } of memoryTools(getMemory(), { userId: null })) {
         const { properties } = schema as { properties: Record<string, unknown> };
         for (const field of ['user_id', 'agent_id', 'shared']) expect(properties, name).not.toHaveProperty(field);
@@ -347,7 +348,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(call('recall', { query: 'x', user_id: 'ada' })).rejects.toThrow(/user_id/);
     });
 
-    it('are described by schemas that say what each argument is', () => {
+    it('have a description for each tool and argument', () => {
       for (const { name, description, schema } of memoryTools(getMemory(), { userId: null })) {
         expect(description.length, name).toBeGreaterThan(100);
         const { properties } = schema as { properties: Record<string, { description?: string }> };
@@ -357,14 +358,14 @@ function suite(getMemory: () => MemoryApi): void {
   });
 }
 
-it('no part of a chain begins without a user', () => {
+it('all components throw TypeError without a userId', () => {
   const memory = {} as MemoryApi;
   expect(() => new MemoryRetriever({ memory } as never)).toThrow(/^userId must be/);
   expect(() => new MemoryChatHistory({ memory, sessionId: 'of whom' } as never)).toThrow(TypeError);
   expect(() => memoryTools(memory, undefined as never)).toThrow(TypeError);
 });
 
-describe('a chain with memory in the process', () => {
+describe('LangChain with in-process memory', () => {
   let memory: OpenMemory;
   const folder = temporaryFolder();
   beforeAll(async () => {
@@ -377,7 +378,7 @@ describe('a chain with memory in the process', () => {
   suite(() => memory);
 });
 
-describe('a chain with memory behind a server', () => {
+describe('LangChain with a memory server', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
 });

@@ -1,21 +1,21 @@
 import { BaseListChatMessageHistory } from '@langchain/core/chat_history';
 import type { BaseMessage } from '@langchain/core/messages';
 import { eachMemory, eachSessionMemory } from '@memoryd/client';
-import { type OfUser, scopeToUser, session } from '@memoryd/client/session';
+import { scopeToUser, session, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi, Metadata } from '@memoryd/contract';
-import { toKept, toMessage } from './kept-message.ts';
+import { toMessage, toStoredMessage } from './stored-message.ts';
 
-export interface MemoryChatHistoryFields extends OfUser {
+export interface MemoryChatHistoryFields extends UserScope {
   memory: MemoryApi;
-  /** The conversation: the session that the messages are stored into. */
+  /** Id of the session in which the messages are stored. */
   sessionId: string;
 }
 
 /**
- * The messages of a conversation of one user, kept as memories of a session, so that they are recalled as everything else
- * is. A message comes back as it was, with its calls of tools and what else it holds, which may take 16 KiB beside its
- * text. What other programs add to the session as messages, such as `session` of `@memoryd/client`, is there too;
- * memories that nobody said are not.
+ * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories. Messages
+ * are restored unchanged, including tool calls and additional fields, which can take up to 16 KiB besides the text. The
+ * history includes messages that other programs add to the session, such as `session` of `@memoryd/client`, but no other
+ * memories.
  */
 export class MemoryChatHistory extends BaseListChatMessageHistory {
   lc_namespace = ['memoryd', 'stores', 'message'];
@@ -26,20 +26,20 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     return 'MemoryChatHistory';
   }
 
-  /** Throws TypeError where no `userId` is given. */
-  constructor({ memory, sessionId, ...of }: MemoryChatHistoryFields) {
+  /** @throws TypeError if `userId` is missing */
+  constructor({ memory, sessionId, ...scope }: MemoryChatHistoryFields) {
     super();
-    this.#memory = scopeToUser(memory, of);
+    this.#memory = scopeToUser(memory, scope);
     this.#sessionId = sessionId;
   }
 
-  /** Every message, oldest first. */
+  /** Returns all messages, oldest first. */
   override async getMessages(): Promise<BaseMessage[]> {
-    const kept = await this.#metadata();
+    const metadataById = await this.#getAllMetadata();
     const messages: BaseMessage[] = [];
     for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
-      // A duplicate that consolidation merged is in the transcript, but in no list.
-      const metadata = kept.get(id) ?? (await this.#getMetadata(id));
+      // A merged duplicate is in the transcript, but not in the list of memories.
+      const metadata = metadataById.get(id) ?? (await this.#getMetadata(id));
       const message = metadata && toMessage({ content, tags, metadata });
       if (message) messages.push(message);
     }
@@ -51,19 +51,20 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Stores messages in order. Rejects with the first refusal where some were not stored, whose `results` say which were and
-   * by which ids, and with a TypeError, before any is, where one says nothing, such as a `RemoveMessage`.
+   * Stores messages in order. If some messages cannot be stored, rejects with the first error; its `results` contain the
+   * stored id or the error of each message. Rejects with TypeError before storing anything if a message type has no content,
+   * such as `RemoveMessage`.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toKept));
+    await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toStoredMessage));
   }
 
-  /** Forgets the whole session, for good. */
+  /** Forgets all memories of the session for good. */
   override async clear(): Promise<void> {
     await this.#memory.forgetMany({ session_id: this.#sessionId });
   }
 
-  /** Undefined for a memory that has been forgotten, or has expired, since the transcript was read. */
+  /** Returns undefined if the memory was forgotten or has expired since the transcript was read. */
   async #getMetadata(id: string): Promise<Metadata | undefined> {
     try {
       return (await this.#memory.memory(id)).metadata;
@@ -73,7 +74,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     }
   }
 
-  async #metadata(): Promise<Map<string, Metadata>> {
+  async #getAllMetadata(): Promise<Map<string, Metadata>> {
     const byId = new Map<string, Metadata>();
     for await (const { id, metadata } of eachMemory(this.#memory, { session_id: this.#sessionId })) {
       byId.set(id, metadata);

@@ -1,16 +1,16 @@
 import { Document } from '@langchain/core/documents';
 import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrievers';
-import { type OfUser, type RecalledOptions, recalled, scopeToUser } from '@memoryd/client/session';
+import { type RecallForPromptOptions, recallForPrompt, scopeToUser, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
-    Pick<RecalledOptions, 'countTokens' | 'recall' | 'tokens'>,
-    OfUser {
+    Pick<RecallForPromptOptions, 'countTokens' | 'recall' | 'tokens'>,
+    UserScope {
   memory: MemoryApi;
 }
 
-/** What is known of a document beside its text. */
+/** Metadata of a document. */
 export interface MemoryDocumentMetadata {
   id: string;
   /** Relevance to the query, from 0 to 1. */
@@ -23,27 +23,26 @@ export interface MemoryDocumentMetadata {
 }
 
 /**
- * Retrieves memories of one user as documents, best first: at most 20, unless `recall.top_k` says otherwise, and within
- * `tokens`, where that is given. No text comes twice, and nothing that another of them corrects. Rejects as
- * `MemoryApi.recall`.
+ * Retrieves memories of one user as documents, best first. The maximum is `recall.top_k` documents (default 20) and, if
+ * given, `tokens`. Leaves out duplicates and memories that another document supersedes. Rejects like `MemoryApi.recall`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];
   readonly #memory: MemoryApi;
-  readonly #options: RecalledOptions;
+  readonly #options: RecallForPromptOptions;
 
   static override lc_name(): string {
     return 'MemoryRetriever';
   }
 
-  /** Throws TypeError where no `userId` is given. */
+  /** @throws TypeError if `userId` is missing */
   constructor({ memory, userId, agentId, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
     super(fields);
     this.#memory = scopeToUser(memory, { userId, agentId });
     this.#options = {
-      // The memory is that of the user already.
+      // `#memory` is already limited to the user.
       userId: null,
-      // Documents are no items of a chat.
+      // Documents do not have the overhead of chat messages.
       tokensPerItem: 0,
       ...(countTokens && { countTokens }),
       ...(recall && { recall }),
@@ -52,7 +51,7 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   }
 
   override async _getRelevantDocuments(query: string): Promise<Document<MemoryDocumentMetadata>[]> {
-    const results = await recalled(this.#memory, query, this.#options);
+    const results = await recallForPrompt(this.#memory, query, this.#options);
     return results.map(
       ({ content, id, score, tags, session_id, created_at }) =>
         new Document({ id, pageContent: content, metadata: { id, score, tags, session_id, created_at } }),

@@ -1,32 +1,33 @@
 import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
-import { type OfUser, scopeToUser } from '@memoryd/client/session';
+import { scopeToUser, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
-import { getFailure, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
+import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
 
 /**
- * The memories of one user as tools: `recall`, `store`, `update` and `forget`, to be bound to a model among others. The
- * model reads answers as text; the artifact is the answer of the `MemoryApi`. What fails throws an error that says in its
- * message what a model may do about it, with the `MemoryError` as its cause. No tool takes a user, so that no model can
- * choose one. Throws TypeError where no `userId` is given.
+ * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a result
+ * as text, and the artifact is the response of the `MemoryApi`. A tool throws errors whose message tells the model what to
+ * do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
+ *
+ * @throws TypeError if `userId` is missing
  */
-export function memoryTools(all: MemoryApi, of: OfUser): DynamicStructuredTool[] {
-  const memory = scopeToUser(all, of);
-  return Object.values(MODEL_TOOLS).map((verb: Tool) => toTool(verb, memory));
+export function memoryTools(api: MemoryApi, scope: UserScope): DynamicStructuredTool[] {
+  const memory = scopeToUser(api, scope);
+  return Object.values(MODEL_TOOLS).map((source: Tool) => toLangChainTool(source, memory));
 }
 
-function toTool(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
-  const { name, description, input } = verb;
+function toLangChainTool(source: Tool, memory: MemoryApi): DynamicStructuredTool {
+  const { name, description, input } = source;
   return tool(
     async (args: unknown, { signal }: { signal?: AbortSignal } = {}) => {
       try {
-        verb.check(args);
-        const answer = await verb.call(memory, args, signal ? { signal } : {});
-        return [verb.text(answer), answer];
+        source.check(args);
+        const result = await source.call(memory, args, signal ? { signal } : {});
+        return [source.text(result), result];
       } catch (error) {
-        throw getFailure(error);
+        throw toModelError(error);
       }
     },
-    // Arguments that do not fit the schema never get here: the model is to be told which, and why.
+    // LangChain rejects invalid arguments before the call. Verbose errors tell the model which arguments, and why.
     { name, description, schema: input, responseFormat: 'content_and_artifact', verboseParsingErrors: true },
   );
 }

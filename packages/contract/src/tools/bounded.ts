@@ -1,12 +1,12 @@
 import type { MemoryApi } from '../api.ts';
 import type { SessionRequest, SessionResponse } from '../session.ts';
 
-/** Bytes of JSON that a list in an answer may take: about as many tokens as a model's client lets through. */
+/** Maximum JSON size of a list in a tool result, close to the token limit of common MCP clients. */
 const MAX_LIST_BYTES = 128 * 1024;
 
 const encoder = new TextEncoder();
 
-/** The first items that take at most 128 KiB as JSON; at least one, where there is one. */
+/** Returns the longest prefix whose items take at most 128 KiB as JSON, but at least the first item. */
 export function firstThatFit<Item>(items: readonly Item[]): Item[] {
   let bytes = 0;
   const end = items.findIndex((item, index) => {
@@ -16,7 +16,7 @@ export function firstThatFit<Item>(items: readonly Item[]): Item[] {
   return items.slice(0, end < 0 ? items.length : end);
 }
 
-/** A page of a session that fits, with the cursor to what did not. */
+/** Fetches a page of a session that fits into a tool result. Its `next_cursor` leads to the rest. */
 export async function sessionPage(api: MemoryApi, request: SessionRequest): Promise<SessionResponse> {
   const page = await api.session(request);
   const fitting = firstThatFit(page.memories).length;

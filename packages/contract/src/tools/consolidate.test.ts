@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { consolidate } from './consolidate.ts';
 
 it.each([
-  [1, '1 memory promoted or was distilled, 2 left recall.'],
-  [3, '3 memories promoted or were distilled, 2 left recall.'],
-])('says what a run did to %d memories in a sentence', (consolidated_count, sentence) => {
+  [1, '1 memory promoted or distilled, 2 merged or evicted.'],
+  [3, '3 memories promoted or distilled, 2 merged or evicted.'],
+])('summarizes a run that consolidated %d memories', (consolidated_count, sentence) => {
   expect(consolidate.text({ status: 'consolidated', consolidated_count, evicted_count: 2 })).toBe(sentence);
 });

@@ -1,38 +1,38 @@
 import type { ErrorBody } from '../error-body.ts';
 import { ERRORS, type ErrorCode } from '../error-codes.ts';
 
-/** What a model best does next. */
+/** Advice for the model, by error code. */
 const NEXT_STEP: Record<ErrorCode, string> = {
   INVALID_REQUEST: 'Correct the arguments and call again.',
   UNAUTHORIZED: 'Ask the user for a valid API key.',
   FORBIDDEN: 'Do not try again; tell the user that the API key does not allow it.',
   NOT_FOUND: 'Recall it again to learn its id; it may have been forgotten or have expired.',
   METHOD_NOT_ALLOWED: 'Do not try again.',
-  CONFLICT: 'Look at what is there now, and then call again.',
-  PRECONDITION_FAILED: 'Look at what is there now, and then call again.',
-  PAYLOAD_TOO_LARGE: 'Make several shorter memories of it.',
+  CONFLICT: 'Read the current state, then call again.',
+  PRECONDITION_FAILED: 'Read the current state, then call again.',
+  PAYLOAD_TOO_LARGE: 'Split the text into several shorter memories.',
   UNSUPPORTED_MEDIA_TYPE: 'Do not try again.',
   RATE_LIMITED: 'Wait a few seconds and call again.',
-  INTERNAL_ERROR: 'Call again once; if it fails again, tell the user that the log of memoryd says why.',
+  INTERNAL_ERROR: 'Call again once; if it fails again, tell the user that the log of memoryd has the cause.',
   UNAVAILABLE: 'Wait a few seconds and call again.',
 };
 
-/** An error as a model reads it: the code, what is wrong and what to do. */
+/** Formats an error for a model: the code, the problems, and the next step. */
 export function failureText({ code, message, details = [] }: ErrorBody): string {
   const lines = details.length > 1 ? details.map((detail) => detail.message) : [message];
   return `${code}: ${lines.join('; ')}. ${NEXT_STEP[code]}`;
 }
 
 /**
- * What was thrown as an error that a model may read, with it as its cause. What is no `MemoryError`, of this package or of
- * the client, is returned as it is.
+ * Converts a `MemoryError` of this package or of the client to an error with a message for models, and sets the original
+ * as its cause. Returns any other value unchanged.
  */
-export function getFailure(thrown: unknown): unknown {
+export function toModelError(thrown: unknown): unknown {
   if (!isMemoryError(thrown)) return thrown;
   return new Error(failureText(thrown), { cause: thrown });
 }
 
-/** Whether something thrown is an error of the table, of this package or of the client, whose class is its own. */
+/** Returns true for a `MemoryError` of this package or of the client, which has its own class of the same name. */
 export function isMemoryError(thrown: unknown): thrown is Error & ErrorBody {
   if (!(thrown instanceof Error) || thrown.name !== 'MemoryError' || !('code' in thrown)) return false;
   return Object.hasOwn(ERRORS, String(thrown.code));

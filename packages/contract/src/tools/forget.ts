@@ -20,10 +20,10 @@ export const forget = tool({
   input: ForgetArguments,
   output: ForgetResponse,
   async call(api, { memory_id }, options) {
-    const answer = await api.forget(memory_id, options);
-    const { also_forgotten: also, remaining_duplicates: remaining } = answer;
+    const response = await api.forget(memory_id, options);
+    const { also_forgotten: also, remaining_duplicates: remaining } = response;
     return {
-      ...answer,
+      ...response,
       ...(also && { also_forgotten: firstThatFit(also) }),
       ...(remaining && { remaining_duplicates: firstThatFit(remaining) }),
     };

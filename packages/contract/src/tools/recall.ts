@@ -21,9 +21,9 @@ export const recall = tool({
   input: RecallRequest,
   output: RecallResponse,
   async call(api, args): Promise<RecallResponse> {
-    const answer = await api.recall(args);
-    const results = firstThatFit(answer.results);
-    if (results.length === answer.results.length) return answer;
+    const response = await api.recall(args);
+    const results = firstThatFit(response.results);
+    if (results.length === response.results.length) return response;
     return { results, total: results.length, truncated: true };
   },
   text({ results, truncated }, wholeAt) {

@@ -6,8 +6,8 @@ export const stats = tool({
   name: 'stats',
   title: 'Count memories',
   description:
-    'How many memories there are in each tier (working: just stored; episodic: promoted; semantic: distilled), how large ' +
-    'the database is, when it was last consolidated, and how many memories wait to be found by meaning too.',
+    'Returns the number of memories in each tier (working: recently stored; episodic: promoted; semantic: distilled), ' +
+    'the database size, the time of the last consolidation, and the number of memories that are waiting for embeddings.',
   scope: 'read',
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: Type.Object({}, { additionalProperties: false }),
@@ -15,6 +15,6 @@ export const stats = tool({
   call: (api) => api.stats(),
   text: (stats) =>
     `${stats.working_count} working, ${stats.episodic_count} episodic and ${stats.semantic_count} semantic memories; ` +
-    `${stats.db_size_mb} MB; ${stats.pending_embeddings} wait to be found by meaning; ` +
+    `${stats.db_size_mb} MB; ${stats.pending_embeddings} waiting for embeddings; ` +
     `last consolidated: ${stats.last_sleep_at ?? 'never'}.`,
 });

@@ -1,16 +1,16 @@
 import { DEFAULTS } from '../limits.ts';
 import type { RecallResult } from '../recall.ts';
 
-/** Characters of one memory that a text shows where the rest can be read elsewhere. */
+/** Maximum length of one memory's text if the full text can be read elsewhere. */
 const MAX_SHOWN_CHARS = 4000;
 
-/** Where a memory can be read whole, such as the address of a resource. */
+/** Returns where the full text of a memory can be read, such as a resource URI. */
 export type WholeAt = (memoryId: string) => string;
 
 /**
- * A memory as a model reads it: a line of facts, and the highlight if there is one, else the content.
+ * Formats a memory for a model: a line of facts, then the highlight if present, otherwise the content.
  *
- * @param wholeAt where long contents, which are then cut, can be read whole; all is shown where absent
+ * @param wholeAt where the full text of truncated contents can be read; nothing is truncated if absent
  */
 export function memoryText(
   facts: readonly string[],
@@ -18,15 +18,17 @@ export function memoryText(
   wholeAt?: WholeAt,
 ): string {
   const text =
-    highlight === undefined ? shown(content, wholeAt?.(id)) : shownPart(highlight, content.length, wholeAt?.(id));
+    highlight === undefined
+      ? truncateContent(content, wholeAt?.(id))
+      : formatHighlight(highlight, content.length, wholeAt?.(id));
   return `${[...facts, `id ${id}`].join(' · ')}\n${text}`;
 }
 
-/** The results of a recall, best first. */
+/** Formats recall results for a model. */
 export function resultsText(results: readonly RecallResult[], wholeAt?: WholeAt): string {
   return results
     .map((result, index) => {
-      const facts = [`${index + 1}. score ${result.score.toFixed(2)}`, momentText(result.created_at)];
+      const facts = [`${index + 1}. score ${result.score.toFixed(2)}`, formatTime(result.created_at)];
       if (result.session_id !== null && result.session_id !== DEFAULTS.sessionId)
         facts.push(`session ${result.session_id}`);
       if (result.tags.length > 0) facts.push(`tags ${result.tags.join(', ')}`);
@@ -36,19 +38,19 @@ export function resultsText(results: readonly RecallResult[], wholeAt?: WholeAt)
     .join('\n\n');
 }
 
-/** A time to the minute, such as "2026-05-07 14:30 UTC". */
-function momentText(timestamp: string): string {
+/** Formats a time with minute precision, such as "2026-05-07 14:30 UTC". */
+function formatTime(timestamp: string): string {
   return `${timestamp.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function shown(content: string, whole: string | undefined): string {
+function truncateContent(content: string, whole: string | undefined): string {
   if (whole === undefined || content.length <= MAX_SHOWN_CHARS) return content;
-  // Not within a character of two code units.
+  // Do not split a surrogate pair.
   const start = content.slice(0, MAX_SHOWN_CHARS).replace(/[\uD800-\uDBFF]$/, '');
   return `${start} … (${content.length - start.length} more characters in ${whole})`;
 }
 
-function shownPart(part: string, chars: number, whole: string | undefined): string {
+function formatHighlight(part: string, chars: number, whole: string | undefined): string {
   if (part.length === chars) return part;
   return `${part} (part of ${chars} characters${whole === undefined ? '' : ` in ${whole}`})`;
 }

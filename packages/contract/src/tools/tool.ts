@@ -4,28 +4,28 @@ import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
 import { assertValid, createCheck } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
 
-/** Tells the caller how far a call is: a number that grows from one time to the next, and what it counts. */
+/** Reports the progress of a call: an increasing number, and a message that explains it. */
 export type Progress = (done: number, message: string) => Promise<void>;
 
-/** What may be said of a call beside its arguments. */
+/** Options of a call, in addition to its arguments. */
 export interface ToolCall extends StoreOptions, WriteCondition {
-  /** Aborted when the caller wants no answer any more. */
+  /** Aborted when the caller cancels the call. */
   signal?: AbortSignal;
-  /** There where the caller wants to be told. */
+  /** Present if the caller wants progress reports. */
   progress?: Progress;
 }
 
-/** What programs that run tools for models are told of one. */
+/** Hints about a tool for the program that runs it. */
 interface ToolHints {
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readOnly: boolean;
-  /** What was there before may be lost. */
+  /** The tool may delete or overwrite data. */
   destructive: boolean;
-  /** Doing it twice does no more than once. */
+  /** A repeated call has no additional effect. */
   idempotent: boolean;
 }
 
-/** A JSON Schema (2020-12) of an object, which refers to nothing outside. */
+/** A self-contained JSON Schema (2020-12) of an object. */
 interface ObjectSchema {
   type: 'object';
   properties: Record<string, object>;
@@ -33,31 +33,34 @@ interface ObjectSchema {
   [keyword: string]: unknown;
 }
 
-/** A verb as models are given it, whichever protocol or framework brings it to them. */
-export interface Tool<Name extends string = string, Args = unknown, Answer = unknown> {
-  /** The verb of the `MemoryApi`. */
+/** A `MemoryApi` method as a tool for models, independent of protocol and framework. */
+export interface Tool<Name extends string = string, Args = unknown, Result = unknown> {
+  /** Name of the method of `MemoryApi`. */
   name: Name;
   title: string;
-  /** What a model has to know to use it well. */
+  /** Instructions for the model. */
   description: string;
-  /** What a caller must be allowed to do. */
+  /** Scope that the API key of the caller needs. */
   scope: Scope;
   hints: ToolHints;
   input: ObjectSchema;
   output: ObjectSchema;
-  /** Throws INVALID_REQUEST, naming every argument that is wrong. */
+  /** Throws INVALID_REQUEST with one detail per invalid argument. */
   check(args: unknown): void;
-  /** Does the verb with arguments that `check` has passed. The lists in an answer hold 128 KiB. Errors as the verb. */
-  call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Answer>;
   /**
-   * The answer, for a model to read.
-   *
-   * @param wholeAt where contents, which are then cut when they are long, can be read whole
+   * Calls the method with arguments that have passed `check`. Lists in the result take at most 128 KiB as JSON. Errors as
+   * for the method.
    */
-  text(answer: Answer, wholeAt?: WholeAt): string;
+  call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
+  /**
+   * Formats a result as text for a model.
+   *
+   * @param wholeAt where the full text of truncated contents can be read; nothing is truncated if absent
+   */
+  text(result: Result, wholeAt?: WholeAt): string;
 }
 
-/** A tool by the contract's schemas. */
+/** Definition of a tool with schemas of this package. */
 interface Definition<Name extends string, Input extends TObject, Output extends TObject>
   extends Omit<Tool<Name, Type.Static<Input>, Type.Static<Output>>, 'input' | 'output' | 'check'> {
   input: Input;
@@ -73,19 +76,19 @@ export function tool<const Name extends string, Input extends TObject, Output ex
   return {
     ...definition,
     description: description.replaceAll('\n', ' '),
-    input: plainSchema(input),
-    output: plainSchema(output),
+    input: toPlainSchema(input),
+    output: toPlainSchema(output),
     check: (args) => assertValid(check, args),
   };
 }
 
-/** Arguments without whose memories: the connection says that, so that no model can choose. */
+/** Removes the scope from the arguments. The connection sets the scope, so that a model cannot choose another user. */
 function withoutScope({ properties, required: _required, type: _type, ...options }: TObject): TObject {
   const { user_id, agent_id, shared, ...others } = properties;
   return Type.Object(others, options as TSchemaOptions);
 }
 
-/** A schema without what only our own messages and pages need. */
-function plainSchema(schema: TObject): ObjectSchema {
+/** Removes the `x-` keywords, which only error messages and reference pages use. */
+function toPlainSchema(schema: TObject): ObjectSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key.startsWith('x-') ? undefined : value)));
 }

@@ -6,8 +6,8 @@ import { stats } from './stats.ts';
 import { store } from './store.ts';
 import { update } from './update.ts';
 
-/** Every tool, in the order in which they are listed. */
+/** All tools, in listing order. */
 export const TOOLS = { recall, store, update, forget, session, consolidate, stats } as const;
 
-/** Those that a model needs in a conversation; the others are for whoever looks after the memories. */
+/** Tools that a model needs in a conversation. The other tools are for maintenance. */
 export const MODEL_TOOLS = { recall, store, update, forget } as const;

@@ -1,0 +1,36 @@
+/** Maximum delay of a timer. Longer timers would fire immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Resolves like a promise, but rejects after a timeout, or with the reason of a signal that is aborted before. The
+ * operation behind the promise continues, and its result is ignored.
+ */
+export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    if (timeoutMs > MAX_TIMER_MS) return;
+    timer = setTimeout(() => reject(new Error(`memory did not respond within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await withSignal(Promise.race([promise, timeout]), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves like a promise, but rejects with the reason of a signal that is aborted before. */
+export async function withSignal<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return promise;
+  let stop = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    // An aborted signal does not notify listeners that are added later.
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

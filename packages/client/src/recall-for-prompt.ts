@@ -1,0 +1,82 @@
+import type { MemoryApi, RecallRequest, RecallResult } from '@memoryd/contract';
+import { select } from './selection.ts';
+import { estimateTokens } from './token-estimate.ts';
+import { scopeToUser, type UserScope } from './user-scope.ts';
+
+const MAX_QUERY_CHARS = 8192;
+
+/** How tokens are counted, and what is recalled. */
+export interface PromptRecallOptions {
+  /**
+   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. If absent, tokens are estimated: one
+   * per three ASCII characters, and one per two bytes of UTF-8 for other characters.
+   */
+  countTokens?: (text: string) => number;
+  /** Tokens that each item needs in a prompt in addition to its text. Defaults to 4, the overhead of a chat message. */
+  tokensPerItem?: number;
+  /**
+   * Options of the recall: filters, `min_score`, `only_relevant` and `top_k`, which defaults to 20. Without a filter, all
+   * sessions of the user are searched. `shared: true` includes memories without a user.
+   */
+  recall?: Omit<RecallRequest, 'query' | 'explain'>;
+}
+
+/** Options of `recallForPrompt`. */
+export interface RecallForPromptOptions extends PromptRecallOptions, UserScope {
+  /** Maximum tokens of all results together. Unlimited if absent. */
+  tokens?: number;
+  /** Texts that the prompt already contains. Results that only repeat them are left out. */
+  knownTexts?: readonly string[];
+  /** Formats a result as it appears in the prompt, for counting its tokens. Defaults to its content. */
+  getLine?: (result: RecallResult) => string;
+}
+
+/**
+ * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that another result supersedes,
+ * and distilled memories that only quote other results. A result that exceeds the token budget is skipped.
+ *
+ * @param query only its first 8,192 characters are used; a blank query returns no results
+ * @throws TypeError if `userId` is missing
+ */
+export async function recallForPrompt(
+  api: MemoryApi,
+  query: string,
+  options: RecallForPromptOptions,
+): Promise<RecallResult[]> {
+  const memory = scopeToUser(api, options);
+  const { tokens = Number.POSITIVE_INFINITY, knownTexts = [], getLine = getContent } = options;
+  const results = await recallCurrent(memory, query, options.recall);
+  const getTextCost = createTextCost(options);
+  const budget = {
+    getCost: (result: RecallResult) => getTextCost(getLine(result)),
+    tokens,
+    recentTurns: 0,
+    knownTexts,
+  };
+  return select([], results, budget).recalled;
+}
+
+/** Returns the results of a query, best first, without memories that another result supersedes. */
+export async function recallCurrent(
+  memory: MemoryApi,
+  query: string,
+  recall: PromptRecallOptions['recall'] = {},
+): Promise<RecallResult[]> {
+  const shortened = [...query.trim()].slice(0, MAX_QUERY_CHARS).join('').trim();
+  if (shortened === '') return [];
+  const { results } = await memory.recall({ top_k: 20, ...recall, query: shortened });
+  const ids = new Set(results.map(({ id }) => id));
+  return results.filter(({ superseded_by: successor }) => successor === undefined || !ids.has(successor));
+}
+
+/** Returns a function that counts the tokens of a text as an item of a prompt. */
+export function createTextCost({
+  countTokens = estimateTokens,
+  tokensPerItem = 4,
+}: Pick<PromptRecallOptions, 'countTokens' | 'tokensPerItem'>): (text: string) => number {
+  return (text) => countTokens(text) + tokensPerItem;
+}
+
+function getContent({ content }: RecallResult): string {
+  return content;
+}
