@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-describe('the address of a database', () => {
+describe('a database address', () => {
   let server: DatabaseServer;
   let url: string;
   beforeAll(async () => {
@@ -22,45 +22,46 @@ describe('the address of a database', () => {
     onTestFinished(() => storage.close());
     return storage;
   };
-  /** The address with these hosts, and what is asked of them. */
+  /** Returns the address with these hosts and target_session_attrs. */
   const withHosts = (hosts: string[], target: string) => {
     const { host } = new URL(url);
     return `${url.replace(host, hosts.join())}&target_session_attrs=${target}`;
   };
 
-  it.each(['read-write', 'primary'])('of several hosts leads to the one that is %s', async (target) => {
+  it.each(['read-write', 'primary'])('with several hosts connects to the one that is %s', async (target) => {
     const { host } = new URL(url);
     const storage = await open(withHosts(['127.0.0.1:1', replicaHost, host], target));
     expect((await storage.store(newMemory({ id: target }))).outcome).toBe('stored');
   });
 
-  it('whose hosts all are what is not asked for names them', async () => {
+  it('without a matching host is rejected with the name of the host', async () => {
     await expect(open(withHosts([replicaHost], 'read-write'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: `the database cannot be used now: the server at ${replicaHost} is not what target_session_attrs=read-write accepts`,
+      message: `the database cannot be used now: the server at ${replicaHost} does not match target_session_attrs=read-write`,
     });
   });
 
-  it('with another target is refused by those there are', async () => {
+  it('with an unknown target_session_attrs is rejected with the list of known values', async () => {
     await expect(open(withHosts([replicaHost], 'prefer-standby'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('must be one of any, read-write, read-only, primary, standby'),
     });
   });
 
-  it('of a standby is refused, with the fix', async () => {
+  it('of a standby is rejected with the fix', async () => {
     await expect(open(url.replace(new URL(url).host, replicaHost))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: 'the server is a standby, which takes no writes; point memoryd at the primary, or promote this one',
+      message:
+        'the server is a standby, which accepts no writes; connect memoryd to the primary, or promote the standby',
     });
   });
 
-  it('of a role without rights, of a wrong password and of a database that is not there are refused, with the fix', async () => {
+  it('with a role without privileges, a wrong password or a missing database is rejected with the fix', async () => {
     const admin = new Client({ connectionString: url });
     await admin.connect();
-    await admin.query(`CREATE ROLE without_rights LOGIN PASSWORD 'secret'`);
+    await admin.query(`CREATE ROLE without_privileges LOGIN PASSWORD 'secret'`);
     onTestFinished(async () => {
-      await admin.query('DROP ROLE without_rights');
+      await admin.query('DROP ROLE without_privileges');
       await admin.end();
     });
     const as = (change: (address: URL) => void) => {
@@ -68,15 +69,17 @@ describe('the address of a database', () => {
       change(address);
       return expect(open(address.href)).rejects;
     };
-    await as((address) => Object.assign(address, { username: 'without_rights', password: 'secret' })).toMatchObject({
-      code: 'UNAVAILABLE',
-      message: expect.stringMatching(/lacks a right; GRANT it, or .* \((42501|3F000): .*\)$/),
-    });
+    await as((address) => Object.assign(address, { username: 'without_privileges', password: 'secret' })).toMatchObject(
+      {
+        code: 'UNAVAILABLE',
+        message: expect.stringMatching(/lacks a privilege; GRANT it, or .* \((42501|3F000): .*\)$/),
+      },
+    );
     await as((address) => Object.assign(address, { password: 'wrong' })).toMatchObject({
-      message: expect.stringContaining('check the user and the password of the address'),
+      message: expect.stringContaining('check user and password in the address'),
     });
     await as((address) => Object.assign(address, { pathname: '/nowhere' })).toMatchObject({
-      message: expect.stringContaining('there is no database of that name'),
+      message: expect.stringContaining('the database does not exist'),
     });
   });
 });

@@ -1,15 +1,15 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { eachHost } from '@memoryd/engine/storage-kit';
+import { splitHosts } from '@memoryd/engine/storage-kit';
 import { Client, type ClientConfig } from 'pg';
-import { WrongServer } from './failure.ts';
+import { WrongServerError } from './failure.ts';
 
-/** What a server says of itself. */
+/** State of a server. */
 interface Server {
   isStandby: boolean;
   isReadOnly: boolean;
 }
 
-/** The values of `target_session_attrs` (postgresql.org/docs/17/libpq-connect.html), and which servers each accepts. */
+/** Values of `target_session_attrs` (postgresql.org/docs/17/libpq-connect.html) with the servers that each accepts. */
 const TARGETS: Record<string, (server: Server) => boolean> = {
   any: () => true,
   'read-write': ({ isReadOnly }) => !isReadOnly,
@@ -18,28 +18,30 @@ const TARGETS: Record<string, (server: Server) => boolean> = {
   standby: ({ isStandby }) => isStandby,
 };
 
-const ASK_SERVER = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
+const SERVER_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
 export type ClientClass = new (options: ClientConfig) => Client;
 
 /**
- * Returns the class of clients of one database, whose address may name several hosts. A client connects to the host that
- * worked last; where that cannot be reached, or is not what `target_session_attrs` of the address accepts, the next client
- * tries the next host.
+ * Returns a client class for one database, whose URL can contain several hosts. A client connects to the last working host.
+ * If that host cannot be reached or does not match `target_session_attrs` of the URL, the next client tries the next host.
  *
- * @param settings for each session; set by a statement, since poolers refuse them as parameters of the start
+ * @param settings settings of each session; set with statements, because poolers reject them as startup parameters
  */
-export function clientsFor(databaseUrl: string, settings: Record<string, number>): ClientClass {
-  const addresses = eachHost(databaseUrl);
+export function createClientClass(databaseUrl: string, settings: Record<string, number>): ClientClass {
+  const addresses = splitHosts(databaseUrl);
   const target = addresses[0]?.searchParams.get('target_session_attrs') ?? 'any';
   const accepts = TARGETS[target];
   if (!accepts) {
     const known = Object.keys(TARGETS).join(', ');
-    throw new MemoryError('UNAVAILABLE', `target_session_attrs of the address must be one of ${known}, not ${target}`);
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `target_session_attrs in the database address must be one of ${known}, not ${target}`,
+    );
   }
   for (const { searchParams } of addresses) searchParams.delete('target_session_attrs');
   const assignments = Object.entries(settings).map(([name, value]) => `SET ${name} = ${value}`);
-  const begin = [...assignments, ASK_SERVER].join('; ');
+  const startup = [...assignments, SERVER_STATE].join('; ');
   let host = 0;
 
   return class DatabaseClient extends Client {
@@ -47,7 +49,7 @@ export function clientsFor(databaseUrl: string, settings: Record<string, number>
 
     constructor(options: ClientConfig) {
       super({ ...options, connectionString: (addresses[host] as URL).href });
-      // One that is lost is reported by its next statement, or by its release.
+      // A lost connection is reported by its next statement or by its release.
       this.on('error', () => {});
     }
 
@@ -67,10 +69,10 @@ export function clientsFor(databaseUrl: string, settings: Record<string, number>
     async #connect(): Promise<Client> {
       try {
         await super.connect();
-        // Of several statements, `pg` gives the results of each.
-        const results = (await super.query(begin)) as unknown as { rows: Server[] }[];
+        // `pg` returns one result per statement.
+        const results = (await super.query(startup)) as unknown as { rows: Server[] }[];
         const server = results.at(-1)?.rows[0] as Server;
-        if (!accepts(server)) throw new WrongServer((addresses[this.#host] as URL).host, target);
+        if (!accepts(server)) throw new WrongServerError((addresses[this.#host] as URL).host, target);
         return this;
       } catch (error) {
         if (host === this.#host) host = (host + 1) % addresses.length;

@@ -7,7 +7,7 @@ import { type Connection, connect } from './connection.ts';
 import { usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-/** Takes connections and hangs up at once. */
+/** Accepts connections and closes them immediately. */
 let server: Server;
 beforeAll(async () => {
   server = createServer((socket) => socket.destroy());
@@ -15,52 +15,54 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('listening where no database answers leaves nothing on the signal that would have ended it', async () => {
+it('listen removes its listener from the signal if the database cannot be reached', async () => {
   const { port } = server.address() as { port: number };
   const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 1 });
   const { signal } = new AbortController();
-  let listening = false;
-  const listener = { listening: () => void (listening = true), heard: () => {}, signal };
+  let isListening = false;
+  const listener = { onListening: () => void (isListening = true), onNotification: () => {}, signal };
   await expect(connection.listen(sql`'channel'`, listener)).rejects.toThrow();
-  expect(listening).toBe(false);
+  expect(isListening).toBe(false);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await connection.close();
 });
 
-it('what is asked once the database is closed is unavailable', async () => {
+it('calls after close reject with UNAVAILABLE', async () => {
   const { port } = server.address() as { port: number };
   const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 1 });
   await connection.close();
-  const asked = [
+  const calls = [
     connection.row(sql`SELECT 1`),
     connection.snapshot((queries) => queries.row(sql`SELECT 1`)),
     connection.write('keys', (transaction) => transaction.row(sql`SELECT 1`)),
   ];
-  await Promise.all(asked.map((each) => expect(each).rejects.toMatchObject({ code: 'UNAVAILABLE' })));
+  await Promise.all(calls.map((each) => expect(each).rejects.toMatchObject({ code: 'UNAVAILABLE' })));
 });
 
-it('a server that stops answering is asked once and given up', async () => {
-  const asked: Buffer[] = [];
-  const { port, heard } = await startSilent(asked);
+it('a statement is not retried if the server stops responding', async () => {
+  const received: Buffer[] = [];
+  const { port, firstReceived } = await startSilentServer(received);
   const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 4 });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const refused = expect(connection.row(sql`SELECT 1`)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  await heard;
-  await vi.advanceTimersByTimeAsync(LONGER_THAN_ANYTHING_MS);
-  await refused;
-  expect(asked).toHaveLength(1);
+  const rejected = expect(connection.row(sql`SELECT 1`)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await firstReceived;
+  await vi.advanceTimersByTimeAsync(LONGER_THAN_ALL_TIMEOUTS_MS);
+  await rejected;
+  expect(received).toHaveLength(1);
   await connection.close();
 });
 
-it('a server that ends a connection in the moment in which it opens is one that is away', async () => {
+it('a call rejects with UNAVAILABLE if the server terminates connections while they are opened', async () => {
   let opened = 0;
   const ending = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       opened++;
-      // As a server that is stopped does: the error follows without having been asked for anything.
-      socket.end(Buffer.concat([WELCOME, fatal('57P01', 'terminating connection due to administrator command')]));
+      // A stopping server sends this error without a request.
+      socket.end(
+        Buffer.concat([WELCOME, createFatalError('57P01', 'terminating connection due to administrator command')]),
+      );
     });
   });
   await new Promise<void>((resolve) => ending.listen(0, '127.0.0.1', resolve));
@@ -76,21 +78,21 @@ it('a server that ends a connection in the moment in which it opens is one that 
   expect(opened).toBeGreaterThan(1);
 });
 
-describe.each([2, 4])('of %i connections', (connections) => {
-  it('one is left to recall while as many writes or more wait for a namespace', async () => {
+describe.each([2, 4])('with %i connections', (connections) => {
+  it('recall gets a connection while more writes than connections wait for a namespace', async () => {
     const { storage, connection } = await openWith(connections);
     await storage.store(newMemory({ id: 'memory', content: 'red fox' }));
-    const free = await holdNamespace(connection);
+    const release = await lockNamespace(connection);
     const writes = Array.from({ length: connections + 1 }, () => storage.forget('default', 'another'));
     const request = { namespace: 'default', text: 'fox', filter: {}, now: 2, poolSize: 10, tailSize: 0 };
-    const { ordinals } = await storage.search(request).finally(free);
+    const { ordinals } = await storage.search(request).finally(release);
     expect(ordinals).toHaveLength(1);
     const outcomes = (await Promise.all(writes)).map(({ outcome }) => outcome);
     expect(new Set(outcomes)).toEqual(new Set(['unknown']));
   });
 });
 
-/** A database opened as a service does, and by a connection of another process beside it. */
+/** Opens a new database as storage and with a connection of another process. */
 async function openWith(connections: number) {
   const server = await usePostgres();
   const url = await server.create();
@@ -104,77 +106,77 @@ async function openWith(connections: number) {
   return { storage, connection };
 }
 
-/** Lets nobody else write to the default namespace until what is answered is called. */
-async function holdNamespace(connection: Connection): Promise<() => void> {
-  let free = () => {};
-  const freed = new Promise<void>((resolve) => {
-    free = resolve;
+/** Locks the default namespace for writes. Returns a function that releases the lock. */
+async function lockNamespace(connection: Connection): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
-  await new Promise<void>((held, failed) => {
+  await new Promise<void>((onLocked, onFailed) => {
     connection
       .write({ exclusive: 'default' }, () => {
-        held();
-        return freed;
+        onLocked();
+        return released;
       })
-      .catch(failed);
+      .catch(onFailed);
   });
-  return free;
+  return release;
 }
 
-const LONGER_THAN_ANYTHING_MS = 60_000;
+const LONGER_THAN_ALL_TIMEOUTS_MS = 60_000;
 
 /** AuthenticationOk and ReadyForQuery. */
 const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
 
-/** ErrorResponse, after which the server ends a connection. */
-function fatal(code: string, message: string): Buffer {
-  return told('E', Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`));
+/** Creates an ErrorResponse, after which the server closes the connection. */
+function createFatalError(code: string, message: string): Buffer {
+  return createMessage('E', Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`));
 }
 
-/** A message of the protocol (postgresql.org/docs/17/protocol-message-formats.html). */
-function told(type: string, payload: Buffer): Buffer {
+/** Creates a protocol message (postgresql.org/docs/17/protocol-message-formats.html). */
+function createMessage(type: string, payload: Buffer): Buffer {
   const head = Buffer.from(`${type}\0\0\0\0`);
   head.writeInt32BE(payload.length + 4, 1);
   return Buffer.concat([head, payload]);
 }
 
-/** The answer to the statements that begin a session: a primary that takes writes. */
-function begun(): Buffer {
+/** Creates the response to the statements at the start of a session: a writable primary. */
+function createSessionResponse(): Buffer {
   const column = (name: string) =>
     Buffer.concat([Buffer.from(`${name}\0`), Buffer.from('000000000000000000100001ffffffff0000', 'hex')]);
   const columns = Buffer.concat([Buffer.from([0, 2]), column('isStandby'), column('isReadOnly')]);
   const row = Buffer.from([0, 2, 0, 0, 0, 1, 0x66, 0, 0, 0, 1, 0x66]);
-  const done = (tag: string) => told('C', Buffer.from(`${tag}\0`));
+  const complete = (tag: string) => createMessage('C', Buffer.from(`${tag}\0`));
   return Buffer.concat([
-    done('SET'),
-    done('SET'),
-    told('T', columns),
-    told('D', row),
-    done('SELECT 1'),
-    told('Z', Buffer.from('I')),
+    complete('SET'),
+    complete('SET'),
+    createMessage('T', columns),
+    createMessage('D', row),
+    complete('SELECT 1'),
+    createMessage('Z', Buffer.from('I')),
   ]);
 }
 
-/** Lets anybody in and begins a session, and then swallows what it is asked; `heard` is the first of that. */
-async function startSilent(asked: Buffer[]): Promise<{ port: number; heard: Promise<void> }> {
-  let hear = () => {};
-  const heard = new Promise<void>((resolve) => {
-    hear = resolve;
+/** Starts a server that accepts sessions and then never responds. `firstReceived` resolves at the first statement. */
+async function startSilentServer(received: Buffer[]): Promise<{ port: number; firstReceived: Promise<void> }> {
+  let onReceived = () => {};
+  const firstReceived = new Promise<void>((resolve) => {
+    onReceived = resolve;
   });
   const silent = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write(WELCOME);
       socket.once('data', () => {
-        socket.write(begun());
+        socket.write(createSessionResponse());
         socket.on('data', (bytes) => {
-          asked.push(bytes);
-          hear();
+          received.push(bytes);
+          onReceived();
         });
       });
     });
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void silent.close());
-  return { port: (silent.address() as { port: number }).port, heard };
+  return { port: (silent.address() as { port: number }).port, firstReceived };
 }

@@ -2,97 +2,96 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
 import { type Client, type ClientBase, type PoolClient, type QueryResult, TypeOverrides, types } from 'pg';
-import { clientsFor } from './clients.ts';
+import { createClientClass } from './clients.ts';
+import { DedicatedConnections, type DedicatedOptions } from './dedicated-connections.ts';
 import type { OwnQueries, Transaction } from './dialect.ts';
-import { insertion, POSTGRES } from './dialect.ts';
-import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
-import { type Hold, takeLocks } from './locks.ts';
-import { OwnConnections, type OwnWork } from './own-connections.ts';
+import { createInsert, POSTGRES } from './dialect.ts';
+import { CommitUnknown, isConflict, isLost, isResponseTimeout, toMemoryError } from './failure.ts';
+import { createLockStatement, type Hold } from './locks.ts';
 import type { StatementNames } from './pooled-clients.ts';
-import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
-import { recallWriter } from './recall-entry.ts';
+import { MAX_WAITING, PooledClients } from './pooled-clients.ts';
+import { createRecallWriter } from './recall-entry.ts';
 import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
 
-/** Longest that a connection may take to open, or to become free, and a statement to run. */
+/** Timeouts for opening or acquiring a connection, and for a statement. */
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** How long a connection that nobody uses is kept: a new one has every statement of a recall to prepare. */
+/** Time after which an idle connection is closed. Long, because a new connection must prepare all statements of a recall. */
 const IDLE_TIMEOUT_MS = 600_000;
 
-/** When a server that answers nothing is given up; later than the server itself gives a statement up. */
-const SILENCE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
+/** Timeout for a response of the server. Longer than the server's own statement timeout. */
+const RESPONSE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 
-/** Reads are too short for their statements to be compiled, which takes longer than most of them. */
+/** JIT compilation is disabled, because it takes longer than most reads. */
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
 
-const WRITES_REFUSED = {
-  full: 'too many calls wait for the database',
+const WRITE_QUEUE_ERRORS = {
+  full: 'too many requests are waiting for the database; retry later',
   late: 'the database cannot be used now: all connections for writing are in use',
 };
 
-/** How often it is looked whether a connection that only listens is still there, and how long that may take. */
-const LOOKED_EVERY_MS = 10_000;
-const STILL_THERE = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
+/** Interval and statement of the liveness check of a listening connection. */
+const LIVENESS_INTERVAL_MS = 10_000;
+const LIVENESS_CHECK = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 
-/** How long it is waited for a statement to end that was given up. */
+/** Maximum wait for an aborted statement to end. */
 const TERMINATE_TIMEOUT_MS = 2000;
 
-/** One connection in so many is for reads alone: writes may wait long for a namespace, and recall not for them. */
-const ONE_FOR_READS_IN = 4;
+/** One of this many connections is reserved for reads, because writes may wait long for the lock of a namespace. */
+const READ_RESERVE_DIVISOR = 4;
 
-/** How often work is begun again that others were in the way of, or that lost its connection, and how long between. */
-const TRIES = 5;
-const FIRST_REST_MS = 50;
+/** Maximum attempts, and delay before the first retry, after a conflict or a lost connection. */
+const MAX_ATTEMPTS = 5;
+const FIRST_RETRY_DELAY_MS = 50;
 
 /**
- * A pool of connections to one database. A statement outside a transaction may be done twice where its connection is
- * lost. What cannot be done now rejects with UNAVAILABLE; where others were in the way,
- * or a connection was lost before anything was committed, it is tried again a few times first.
+ * A pool of connections to one database. Conflicts, and connections that are lost before a commit, are retried a few times;
+ * then the call rejects with UNAVAILABLE. A statement outside a transaction may be executed twice if its connection is lost.
  */
 export interface Connection extends Queries {
   /** See `OwnQueries`. */
   readonly process: string;
-  /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
+  /** Runs reads in one snapshot of the database. `settings` are statements that apply only to this transaction. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
-  /** As `snapshot`, on a connection of its own, for so many reads that others would wait; the signal gives them up. */
-  apart<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** As `apart`, for reads that take however long. */
-  unhurried<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
+  /** Like `snapshot`, but on a dedicated connection, for many reads that would block others. The signal aborts them. */
+  dedicatedSnapshot<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Like `dedicatedSnapshot`, but without a statement timeout. */
+  snapshotWithoutTimeout<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
   /**
-   * Does work in a transaction; it may be done several times over, of which one is committed. Not to be called within another,
-   * which would wait for its turn.
+   * Runs work in a transaction. The work may run several times, of which one is committed. Must not be called within another
+   * `write`, which would wait for itself.
    */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Runs statements that begin transactions themselves or belong to none, such as those that change the schema or vacuum,
-   * on a connection of its own, for however long they take. `script` runs several.
+   * Runs statements outside of a transaction, such as migrations or vacuums, on a dedicated connection without a statement
+   * timeout. `script` runs several statements.
    */
-  outside<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
+  withoutTransaction<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
   /**
-   * Hears what `NOTIFY` says on a channel, on a connection of its own, until that is lost, which resolves too, or the
-   * signal ends it. Rejects where it never heard.
+   * Listens for `NOTIFY` on a channel, on a dedicated connection. Resolves when the connection is lost or the signal is
+   * aborted. Rejects if listening could not start.
    */
   listen(channel: Sql, listener: ChannelListener): Promise<void>;
-  /** Gives up what has a connection of its own, and waits for the rest. */
+  /** Aborts the work on dedicated connections, and waits for the other calls. */
   close(): Promise<void>;
 }
 
 interface ChannelListener {
-  /** From now on it hears. */
-  listening(): void;
-  heard(payload: string): void;
+  /** Called when listening has started. */
+  onListening(): void;
+  onNotification(payload: string): void;
   signal: AbortSignal;
 }
 
 export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of `pg`. */
   url: string;
-  /** Most connections at a time, but for those that listen or do what takes long; writes have three quarters of them. */
+  /** Maximum size of the pool, of which writes can use three quarters. Dedicated connections are not counted. */
   connections: number;
 }
 
-/** The types `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which have no names in `types.builtins`. */
+/** Types `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which are missing in `types.builtins`. */
 const NUMBER_ARRAYS = [1005, 1007, 1016, 1022];
 
 const numbers = new TypeOverrides();
@@ -101,69 +100,69 @@ for (const type of NUMBER_ARRAYS) {
   numbers.setTypeParser(type, (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)));
 }
 
-/** Opens no connection yet. */
+/** Creates a pool. Connections are opened on first use. */
 export function connect({ url, connections }: ConnectionOptions): Connection {
   const process = randomUUID();
   const options = {
     application_name: 'memoryd',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: SILENCE_TIMEOUT_MS,
+    query_timeout: RESPONSE_TIMEOUT_MS,
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: numbers,
   };
-  const DatabaseClient = clientsFor(url, {
+  const DatabaseClient = createClientClass(url, {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
   });
   const clients = new PooledClients({ ...options, max: connections }, DatabaseClient);
   const writes = new FairQueue(
-    { atOnce: mostWrites(connections), waiting: WAITING_LIMIT, waitingMs: CONNECT_TIMEOUT_MS },
-    WRITES_REFUSED,
+    { atOnce: getMaxWrites(connections), waiting: MAX_WAITING, waitingMs: CONNECT_TIMEOUT_MS },
+    WRITE_QUEUE_ERRORS,
   );
-  const own = new OwnConnections(
-    (own) => new DatabaseClient({ ...options, ...own }),
+  const dedicated = new DedicatedConnections(
+    (overrides) => new DatabaseClient({ ...options, ...overrides }),
     (backend) => terminate(clients, backend),
   );
 
-  const named = (client: PoolClient) => toQueries(client, clients.names);
-  const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => clients.use(work));
-  const ownSnapshot = <T>(read: (queries: Queries) => Promise<T>, limits: OwnWork) =>
-    persistently(() =>
-      own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(toQueries(client))), limits),
+  const toNamedQueries = (client: PoolClient) => toQueries(client, clients.names);
+  const attempt = <T>(work: (client: PoolClient) => Promise<T>) => withRetries(() => clients.use(work));
+  const dedicatedSnapshot = <T>(read: (queries: Queries) => Promise<T>, dedicatedOptions: DedicatedOptions) =>
+    withRetries(() =>
+      dedicated.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(toQueries(client))), dedicatedOptions),
     );
 
   return {
     dialect: POSTGRES,
     process,
-    rows: <Row>(statement: Sql) => attempt((client) => named(client).rows<Row>(statement)),
-    row: <Row>(statement: Sql) => attempt((client) => named(client).row<Row>(statement)),
-    run: (statement) => attempt((client) => named(client).run(statement)),
-    insert: (...args) => attempt((client) => named(client).insert(...args)),
+    rows: <Row>(statement: Sql) => attempt((client) => toNamedQueries(client).rows<Row>(statement)),
+    row: <Row>(statement: Sql) => attempt((client) => toNamedQueries(client).row<Row>(statement)),
+    run: (statement) => attempt((client) => toNamedQueries(client).run(statement)),
+    insert: (...args) => attempt((client) => toNamedQueries(client).insert(...args)),
     snapshot: (read, settings = '') =>
-      attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(named(client)))),
-    apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
-    unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
+      attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(toNamedQueries(client)))),
+    dedicatedSnapshot: (read, signal) => dedicatedSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
+    snapshotWithoutTimeout: (read) => dedicatedSnapshot(read, { statementTimeoutMs: 0 }),
     write(hold, work) {
-      // Read under the locks, which keep a newer memoryd from changing them until this is done.
-      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}; ${WRITERS}`;
+      // Read `WRITERS` under the locks, so that a newer memoryd cannot change it before the end of the transaction.
+      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${createLockStatement(hold)}; ${WRITERS}`;
       const once = (client: PoolClient) =>
         inTransaction(client, begin, (writers) => {
           assertMayWriteBeside(writers as Writers[]);
-          return work(toTransaction({ ...named(client), process }));
+          return work(toTransaction({ ...toNamedQueries(client), process }));
         });
-      return persistently(() => writes.run(() => clients.use(once)));
+      return withRetries(() => writes.run(() => clients.use(once)));
     },
-    outside: (work) =>
-      persistently(() =>
-        own.use((client) => work({ ...toQueries(client), script: (text) => runScript(client, text) }), {
+    withoutTransaction: (work) =>
+      withRetries(() =>
+        dedicated.use((client) => work({ ...toQueries(client), script: (text) => runScript(client, text) }), {
           statementTimeoutMs: 0,
         }),
       ),
-    listen: (channel, listener) => listenTo(new DatabaseClient(options), channel, listener),
+    listen: (channel, listener) => listen(new DatabaseClient(options), channel, listener),
     async close() {
       writes.close('the database is being closed');
-      await own.close();
+      await dedicated.close();
       await clients.end();
     },
   };
@@ -172,7 +171,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
 function toTransaction(queries: OwnQueries): Transaction {
   return {
     ...queries,
-    recall: recallWriter(queries),
+    recall: createRecallWriter(queries),
     async nextOrdinals(count) {
       const next = sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${count}::integer)`;
       return (await queries.rows<{ ordinal: number }>(next)).map(({ ordinal }) => ordinal);
@@ -180,25 +179,25 @@ function toTransaction(queries: OwnQueries): Transaction {
   };
 }
 
-/** Most writes that have a connection at a time; of a single one, nothing can be left to reads. */
-function mostWrites(connections: number): number {
-  return Math.max(1, connections - Math.ceil(connections / ONE_FOR_READS_IN));
+/** Returns the maximum number of concurrent writes, at least 1. */
+function getMaxWrites(connections: number): number {
+  return Math.max(1, connections - Math.ceil(connections / READ_RESERVE_DIVISOR));
 }
 
-/** Ends what the server does for another connection; in vain where that is gone, or has this one's session. */
+/** Terminates the server process of another connection. Ignores errors and a process that has ended. */
 async function terminate(clients: PooledClients, backend: number): Promise<void> {
   const text = `SELECT pg_terminate_backend(${backend}, ${TERMINATE_TIMEOUT_MS}) WHERE pg_backend_pid() <> ${backend}`;
   const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };
   await clients.use((client) => client.query(statement)).catch(() => {});
 }
 
-/** Does work between statements that begin a transaction, the rows of the last of which it is given, and the commit. */
+/** Runs work between `begin` and a commit. `work` receives the rows of the last statement in `begin`. */
 async function inTransaction<T>(client: ClientBase, begin: string, work: (rows: unknown[]) => Promise<T>): Promise<T> {
   let result: T;
   try {
-    // The type says nothing of several statements, which have a result each.
-    const begun: QueryResult | QueryResult[] = await client.query(begin);
-    result = await work([begun].flat().at(-1)?.rows ?? []);
+    // The type of `query` lacks the results of several statements.
+    const results: QueryResult | QueryResult[] = await client.query(begin);
+    result = await work([results].flat().at(-1)?.rows ?? []);
   } catch (error) {
     if (!isLost(error)) await client.query('ROLLBACK').catch(() => {});
     throw error;
@@ -215,51 +214,55 @@ async function runScript(client: ClientBase, text: string): Promise<void> {
   await client.query(text);
 }
 
-async function listenTo(client: Client, channel: Sql, { listening, heard, signal }: ChannelListener): Promise<void> {
-  let leave = () => {};
-  const lost = new Promise<void>((resolve) => {
-    leave = () => resolve();
+async function listen(
+  client: Client,
+  channel: Sql,
+  { onListening, onNotification, signal }: ChannelListener,
+): Promise<void> {
+  let onEnd = () => {};
+  const ended = new Promise<void>((resolve) => {
+    onEnd = () => resolve();
   });
-  client.on('error', leave);
-  client.on('end', leave);
-  signal.addEventListener('abort', leave);
-  client.on('notification', ({ payload = '' }) => heard(payload));
-  let looking: NodeJS.Timeout | undefined;
+  client.on('error', onEnd);
+  client.on('end', onEnd);
+  signal.addEventListener('abort', onEnd);
+  client.on('notification', ({ payload = '' }) => onNotification(payload));
+  let livenessTimer: NodeJS.Timeout | undefined;
   try {
     await client.connect();
     const { rows } = await client.query(`SELECT ${channel.text} AS name`);
     await client.query(`LISTEN ${client.escapeIdentifier(rows[0].name)}`);
-    listening();
-    // Whoever only listens learns otherwise of a server that is gone when the system gives it up, after many minutes.
-    const look = () => client.query(STILL_THERE).catch(() => client.end().catch(() => {}));
-    looking = setInterval(look, LOOKED_EVERY_MS).unref();
-    await lost;
+    onListening();
+    // Without traffic, the operating system would detect a dead server only after many minutes.
+    const check = () => client.query(LIVENESS_CHECK).catch(() => client.end().catch(() => {}));
+    livenessTimer = setInterval(check, LIVENESS_INTERVAL_MS).unref();
+    await ended;
   } finally {
-    clearInterval(looking);
-    signal.removeEventListener('abort', leave);
-    // Of a server that does not answer, no end is waited for.
+    clearInterval(livenessTimer);
+    signal.removeEventListener('abort', onEnd);
+    // Not awaited, because the server may not respond.
     void client.end().catch(() => {});
   }
 }
 
 /**
- * Tries again what others were in the way of, and what lost its connection before it could change anything; but not where
- * nothing came for as long as anything may take, since other connections to the same server would be as silent.
+ * Retries work after conflicts, and after a connection was lost before a commit. Does not retry after a response timeout,
+ * because other connections to the same server would time out as well.
  */
-async function persistently<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      const isWorthTrying = isInTheWay(error) || (isLost(error) && !isSilent(error));
-      if (tries === TRIES || !isWorthTrying) throw toCallersError(error);
-      // Of two that were in each other's way, one is to come first.
-      await sleep(FIRST_REST_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
+      const isRetryable = isConflict(error) || (isLost(error) && !isResponseTimeout(error));
+      if (attempt === MAX_ATTEMPTS || !isRetryable) throw toMemoryError(error);
+      // The jitter prevents two conflicting transactions from colliding again.
+      await sleep(FIRST_RETRY_DELAY_MS * 2 ** (attempt - 1) * (0.5 + Math.random()));
     }
   }
 }
 
-/** Asks by a connection; without `names`, by one that is there for one work alone, nothing has to stay prepared. */
+/** Creates queries on a connection. Without `names`, for a dedicated connection, statements are not kept prepared. */
 function toQueries(client: ClientBase, names?: StatementNames): Queries {
   const query = ({ text, values }: Sql) => {
     const name = names?.getName(text, client);
@@ -271,7 +274,7 @@ function toQueries(client: ClientBase, names?: StatementNames): Queries {
     row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
     run: async (statement) => (await query(statement)).rowCount ?? 0,
     async insert(...args) {
-      if (args[2].length > 0) await query(insertion(...args));
+      if (args[2].length > 0) await query(createInsert(...args));
     },
   };
 }

@@ -3,23 +3,23 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { getRecords, type KeptRecords, keptRecords, type OwnerFilter, toLine } from '@memoryd/engine/storage-kit';
+import { type ExportRecords, getRecords, keptRecords, type OwnerFilter, toLine } from '@memoryd/engine/storage-kit';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 
-/** Copies that are made or read at a time. */
-const COPIES_LIMIT = 4;
+/** Maximum number of copies that are being created or read. */
+const MAX_COPIES = 4;
 
-/** About how many characters are written at a time. */
-const WRITTEN_AT_ONCE = 1024 * 1024;
+/** Approximate size of one write, in characters. */
+const WRITE_CHARS = 1024 * 1024;
 
 /**
- * Makes copies of what namespaces keep, one at a time. A copy is a file without a name in the folder for temporary files,
- * so that whoever reads it slowly holds up neither a connection nor the vacuuming of what is deleted meanwhile.
+ * Creates copies of the records of namespaces, one at a time. A copy is an unlinked file in the temporary directory, so that
+ * a slow reader blocks neither a connection nor the vacuum of rows that are deleted in the meantime.
  */
 export class Copies {
   readonly #connection: Connection;
-  readonly #inTurn = pLimit(1);
+  readonly #runExclusively = pLimit(1);
   readonly #closing = new AbortController();
   #count = 0;
 
@@ -28,8 +28,10 @@ export class Copies {
   }
 
   /** See `Storage.kept`. */
-  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<KeptRecords> {
-    if (this.#count >= COPIES_LIMIT) throw new MemoryError('UNAVAILABLE', 'too many copies are being made or read');
+  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
+    if (this.#count >= MAX_COPIES) {
+      throw new MemoryError('UNAVAILABLE', 'too many exports are in progress; retry later');
+    }
     this.#count++;
     let file: FileHandle | undefined;
     let closed: Promise<void> | undefined;
@@ -39,19 +41,21 @@ export class Copies {
     };
     try {
       const stop = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
-      file = await openNameless();
-      const count = await this.#inTurn(() => this.#write(file as FileHandle, { namespace, of }, stop));
+      file = await openTemporaryFile();
+      const count = await this.#runExclusively(() => this.#write(file as FileHandle, { namespace, of }, stop));
       return { count, records: getRecords({ file, close }), discard: close };
     } catch (error) {
       await close();
-      throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
+      throw isDiskFull(error)
+        ? new MemoryError('UNAVAILABLE', 'the disk for temporary files is full; free some space')
+        : error;
     }
   }
 
-  /** Gives up what is being made. Copies that are being read stay readable. */
+  /** Aborts copies that are being created. Copies that are being read stay readable. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#inTurn(() => {});
+    await this.#runExclusively(() => {});
   }
 
   #write(
@@ -59,27 +63,27 @@ export class Copies {
     { namespace, of }: { namespace: string; of: OwnerFilter },
     signal: AbortSignal,
   ): Promise<number> {
-    assertWanted(signal);
-    return this.#connection.apart(async (queries) => {
-      const to = new Lines(file);
+    assertNotAborted(signal);
+    return this.#connection.dedicatedSnapshot(async (queries) => {
+      const writer = new LineWriter(file);
       for await (const record of keptRecords(queries, namespace, of)) {
-        assertWanted(signal);
-        await to.add(toLine(record));
+        assertNotAborted(signal);
+        await writer.add(toLine(record));
       }
-      return to.end();
+      return writer.end();
     }, signal);
   }
 }
 
-function assertWanted(signal: AbortSignal): void {
-  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was given up');
+function assertNotAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was aborted');
 }
 
-/** Lines from the beginning of a file, in the place of what it held. */
-class Lines {
+/** Writes lines to a file from its beginning, and replaces its content. */
+class LineWriter {
   readonly #file: FileHandle;
   #lines = 0;
-  #waiting = '';
+  #buffer = '';
   #bytes = 0;
 
   constructor(file: FileHandle) {
@@ -88,11 +92,11 @@ class Lines {
 
   async add(line: string): Promise<void> {
     this.#lines++;
-    this.#waiting += `${line}\n`;
-    if (this.#waiting.length >= WRITTEN_AT_ONCE) await this.#flush();
+    this.#buffer += `${line}\n`;
+    if (this.#buffer.length >= WRITE_CHARS) await this.#flush();
   }
 
-  /** Answers how many there are. */
+  /** Writes the remaining lines, and returns the number of lines. */
   async end(): Promise<number> {
     await this.#flush();
     await this.#file.truncate(this.#bytes);
@@ -100,30 +104,30 @@ class Lines {
   }
 
   async #flush(): Promise<void> {
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    for (let at = 0; at < bytes.length; ) {
-      at += (await this.#file.write(bytes, at, bytes.length - at, this.#bytes + at)).bytesWritten;
+    const bytes = Buffer.from(this.#buffer);
+    this.#buffer = '';
+    for (let offset = 0; offset < bytes.length; ) {
+      offset += (await this.#file.write(bytes, offset, bytes.length - offset, this.#bytes + offset)).bytesWritten;
     }
     this.#bytes += bytes.length;
   }
 }
 
-/** Opens an empty file for the owner alone that ends with the process at the latest. */
-async function openNameless(): Promise<FileHandle> {
+/** Opens an empty, unlinked file that only the owner can access. It is deleted when the process ends. */
+async function openTemporaryFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `memoryd-${randomUUID()}`);
   try {
     const file = await open(path, 'wx+', 0o600);
     await rm(path);
     return file;
   } catch (cause) {
-    throw new MemoryError('UNAVAILABLE', 'no temporary file can be made for a copy', { cause });
+    throw new MemoryError('UNAVAILABLE', 'a temporary file for the copy could not be created', { cause });
   }
 }
 
-/** Codes of a disk without room, and of a file that may grow no further. */
-const OUT_OF_ROOM = /^(ENOSPC|EDQUOT|EFBIG)$/;
+/** Error codes of a full disk, an exceeded disk quota, and a maximum file size. */
+const DISK_FULL = /^(ENOSPC|EDQUOT|EFBIG)$/;
 
-function isOutOfRoom(error: unknown): boolean {
-  return error instanceof Error && OUT_OF_ROOM.test(String((error as NodeJS.ErrnoException).code));
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && DISK_FULL.test(String((error as NodeJS.ErrnoException).code));
 }

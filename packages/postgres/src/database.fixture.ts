@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 
-/** Most connections that a test opens to a database at a time. */
+/** Maximum connections of a test to a database. */
 export const TEST_CONNECTIONS = 4;
 
 /** A database server for tests. */
 export interface DatabaseServer {
-  /** Makes what looks like an empty database, and answers its address. */
+  /** Creates an empty database (a schema), and returns its URL. */
   create(): Promise<string>;
-  /** Whether any row of any table holds a text. */
+  /** Returns true if any row of any table contains the text. */
   holds(url: string, text: string): Promise<boolean>;
-  /** To be called when nobody has the database open any more. */
+  /** Deletes the database. All connections to it must be closed. */
   drop(url: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Returns the address of a server that an environment variable names. */
+/** Returns the server URL in an environment variable. */
 export function getServerAddress(variable: 'TEST_DATABASE_URL' | 'TEST_DATABASE_READ_URL'): string {
   const address = process.env[variable];
   if (!address) throw new Error(`${variable} is not set: start a server with scripts/postgres-for-tests`);
@@ -28,9 +28,9 @@ export function getServerAddress(variable: 'TEST_DATABASE_URL' | 'TEST_DATABASE_
  */
 export async function usePostgres(): Promise<DatabaseServer> {
   const address = getServerAddress('TEST_DATABASE_URL');
-  // Tests beside each other take turns at its connection.
+  // Concurrent tests share one connection.
   const pool = new Pool({ connectionString: address, max: 1 });
-  // One after the other: two that create it at once fail, as IF NOT EXISTS holds nothing.
+  // Serialized by a lock, because concurrent CREATE EXTENSION IF NOT EXISTS statements fail.
   await pool.query('SELECT pg_advisory_xact_lock(1); CREATE EXTENSION IF NOT EXISTS vector');
   return {
     async create() {
@@ -51,7 +51,7 @@ export async function usePostgres(): Promise<DatabaseServer> {
 
 function getSchema(url: string): string {
   const [schema] = /test_[0-9a-f]+/.exec(url) ?? [];
-  if (schema === undefined) throw new Error(`${url} names no schema of a test`);
+  if (schema === undefined) throw new Error(`${url} does not contain the name of a test schema`);
   return schema;
 }
 

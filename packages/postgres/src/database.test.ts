@@ -13,7 +13,7 @@ import { MIGRATIONS } from './schema.ts';
 
 const memory = (id: string, fields: Partial<NewMemory> = {}) => newMemory({ id, ...fields });
 
-/** Runs statements from outside; answers the rows of one. */
+/** Runs a script on a separate connection. Returns the rows of a single statement. */
 async function alter(url: string, script: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -36,14 +36,14 @@ describe('a database', () => {
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
-  it('is looked at without being changed', async () => {
+  it('is inspected without being changed', async () => {
     expect(await inspectDatabase(url)).toEqual({ at: 0, last: MIGRATIONS.length });
     expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
     await (await open(url)).close();
     expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
   });
 
-  it('takes further steps of its schema, each whole or not at all, and keeps what it holds', async () => {
+  it('applies each migration completely or not at all, and keeps its data', async () => {
     const storage = await open(url);
     await storage.store(memory('kept'));
     await storage.close();
@@ -64,34 +64,34 @@ describe('a database', () => {
     ).toEqual([{ value: String(MIGRATIONS.length + 1), memories: 1, later: true }]);
   });
 
-  it('with tables of another program is refused', async () => {
+  it('with tables of another program is rejected', async () => {
     await alter(url, 'CREATE TABLE memory (anything text)');
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('that acknowledges before it has written is refused', async () => {
-    const hasty = new URL(url);
-    hasty.searchParams.set('options', `${hasty.searchParams.get('options')} -c synchronous_commit=off`);
-    await expect(open(hasty.href)).rejects.toMatchObject({
+  it('with synchronous_commit=off is rejected', async () => {
+    const unsafe = new URL(url);
+    unsafe.searchParams.set('options', `${unsafe.searchParams.get('options')} -c synchronous_commit=off`);
+    await expect(open(unsafe.href)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('synchronous_commit'),
     });
   });
 
-  it('that cannot be reached is unavailable', async () => {
+  it('that cannot be reached is UNAVAILABLE, without the password in the message', async () => {
     await expect(open('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.not.stringContaining('secret'),
     });
   });
 
-  it('gets an index of the vectors of a model as soon as that has made one, and another of the next model', async () => {
+  it('gets a vector index for each model after its first vector', async () => {
     const storage = await open(url);
     await storage.store(memory('m'));
     for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
       await storage.useModel(model);
       await storage.putVectors(model, [{ ordinal: 1, revision: 1, vectors: [Float32Array.from(values)] }]);
-      // Until it is there, all vectors are looked at.
+      // Before the index exists, all vectors are compared.
       const vector = { modelId: model, values: Float32Array.from(values) };
       const request = { namespace: 'default', text: '', vector, filter: {}, now: 2, poolSize: 5, tailSize: 0 };
       expect([...(await storage.search(request)).ordinals]).toEqual([1]);
@@ -101,7 +101,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('is told to be wrong where words, vectors or counts are not those of its memories', async () => {
+  it('integrity reports postings, vectors and counts that do not match the memories', async () => {
     let storage = await open(url);
     await storage.useModel('model');
     for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
@@ -121,19 +121,19 @@ describe('a database', () => {
     storage = await open(url);
     expect(new Set(await storage.integrity())).toEqual(
       new Set([
-        'memory 1 is found by other words than its own',
-        'memory 2 is found by other words than its own',
+        'the postings of memory 1 do not match its index entry',
+        'the postings of memory 2 do not match its index entry',
         'memory 3 has vectors that cannot be compared',
-        'memory 4 is found by other words than its own',
-        'memory 4 is recalled by another text',
-        'memory 5 has no vectors and waits for none',
+        'the postings of memory 4 do not match its index entry',
+        'the index entry of memory 4 does not match its text',
+        'memory 5 has no vectors and is not queued for embedding',
         'namespace default counts 6 working memories and has 5',
       ]),
     );
     await storage.close();
   });
 
-  it('is told to be wrong where texts, labels, links or usage are not what they were', async () => {
+  it('integrity reports changed texts, attributes, links and usage', async () => {
     let storage = await open(url);
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
       await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
@@ -153,21 +153,21 @@ describe('a database', () => {
     storage = await open(url);
     expect(new Set(await storage.integrity())).toEqual(
       new Set([
-        'memory 1 has another text than it was given',
-        'memory 1 is recalled by another text',
-        'memory 2 is not found by its metadata.k',
-        'memory 3 has tags or metadata that cannot be read',
+        'the text of memory 1 does not match its checksum',
+        'the index entry of memory 1 does not match its text',
+        'memory 2 is missing in the index of its metadata.k',
+        'memory 3 has invalid tags or metadata',
         'memory 4 is corrected by one that does not exist',
         'memory 90 has a history and does not exist',
         'memory 91 has been given out and does not exist',
-        'filters know 12 tags and metadata fields, where memories have 10',
+        '12 tags and metadata fields are indexed, but memories have 10',
         'namespace default is not counted as it is',
       ]),
     );
     await storage.close();
   });
 
-  it('tells whoever wants a backup which tools make one', async () => {
+  it('rejects backup with a message that names pg_dump', async () => {
     const storage = await open(url);
     await expect(storage.backup()).rejects.toMatchObject({
       code: 'NOT_FOUND',
@@ -176,7 +176,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('makes no copy for whoever has gone, and few that nobody reads', async () => {
+  it('creates no copy for an aborted signal, and at most four unread copies', async () => {
     const storage = await open(url);
     await storage.store(memory('a'));
     await expect(storage.kept('default', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -190,7 +190,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('copies every text of memories that have had many, each in its place', async () => {
+  it('copies long text histories completely and in order', async () => {
     const storage = await open(url);
     await storage.storeMany([memory('a'), memory('b'), memory('c')]);
     await alter(
@@ -215,7 +215,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('names a memory that has had more text than a line holds, instead of reading all of it', async () => {
+  it('rejects a copy with a memory whose text history exceeds the maximum line length, and names the memory', async () => {
     const storage = await open(url);
     await storage.storeMany([memory('terse'), memory('talkative')]);
     await storage.close();
@@ -232,7 +232,7 @@ describe('a database', () => {
     await reopened.close();
   });
 
-  it('finds by labels that are longer than a key', async () => {
+  it('filters by metadata names and values that are longer than an index key', async () => {
     const storage = await open(url);
     const long = 'x'.repeat(16_000);
     await storage.store(memory('long', { metadata: { [long.slice(0, 300)]: 1, note: long } }));
@@ -247,16 +247,16 @@ describe('a database', () => {
   });
 });
 
-it('a database of an encoding that cannot hold every text is refused', async () => {
+it('a database with an encoding that cannot store every text is rejected', async () => {
   const address = getServerAddress('TEST_DATABASE_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
     await alter(address, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
     const url = new URL(address);
     url.pathname = name;
-    const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(encoding) };
-    await expect(inspectDatabase(url.href)).rejects.toMatchObject(refusal);
-    await expect(openPostgres({ url: url.href, workingMax: 1000 })).rejects.toMatchObject(refusal);
+    const error = { code: 'UNAVAILABLE', message: expect.stringContaining(encoding) };
+    await expect(inspectDatabase(url.href)).rejects.toMatchObject(error);
+    await expect(openPostgres({ url: url.href, workingMax: 1000 })).rejects.toMatchObject(error);
     await alter(address, `DROP DATABASE ${name}`);
   }
 });
@@ -268,10 +268,10 @@ describe('processes that share a database', () => {
   });
   afterAll(() => server.close());
 
-  async function shared(work: (storages: [Storage, Storage], url: string) => Promise<void>): Promise<void> {
+  async function withTwoProcesses(work: (storages: [Storage, Storage], url: string) => Promise<void>): Promise<void> {
     const url = await server.create();
     const open = async () => (await openPostgres({ url, connections: 4, workingMax: 100 })).storage;
-    // At once, so that both find an empty database.
+    // Concurrently, so that both find an empty database.
     const storages = await Promise.all([open(), open()]);
     try {
       await work(storages, url);
@@ -283,7 +283,7 @@ describe('processes that share a database', () => {
   }
 
   it('store once for one idempotency key', () =>
-    shared(async (storages) => {
+    withTwoProcesses(async (storages) => {
       for (let i = 0; i < 20; i++) {
         const idempotency = { key: `k${i}`, digest: 'd' };
         const outcomes = await Promise.all(
@@ -294,8 +294,8 @@ describe('processes that share a database', () => {
       expect((await storages[0].stats('default', 2)).working_count).toBe(20);
     }));
 
-  it('lose no write that they make at once', () =>
-    shared(async (storages) => {
+  it('lose no concurrent writes', () =>
+    withTwoProcesses(async (storages) => {
       await storages[0].store(memory('changed'));
       const writes = Array.from({ length: 60 }, (_, i) => {
         const storage = storages[i % 2] as Storage;
@@ -310,8 +310,8 @@ describe('processes that share a database', () => {
       expect(working_count + episodic_count).toBe(41);
     }));
 
-  it('keep to a quota together, be it set while they store', () =>
-    shared(async (storages) => {
+  it('enforce a quota together, also if it is set while they store', () =>
+    withTwoProcesses(async (storages) => {
       await storages[0].setQuota('default', { memories: 20, bytes: null });
       const store = (name: string, namespace: string) =>
         Array.from({ length: 40 }, (_, i) => storages[i % 2]?.store(memory(`${name}${i}`, { namespace })));
@@ -325,8 +325,8 @@ describe('processes that share a database', () => {
       expect(other?.used.memories).toBe((await storages[1].stats('other', 2)).working_count);
     }));
 
-  it('make no more keys together than there may be', () =>
-    shared(async ([one], url) => {
+  it('enforce the maximum number of API keys together', () =>
+    withTwoProcesses(async ([one], url) => {
       await alter(
         url,
         `INSERT INTO api_key (id, namespace, user_id, agent_id, scope, name, digest, created_at)
@@ -353,23 +353,23 @@ describe('processes that share a database', () => {
       for (const { storage } of stores) await storage.close();
     }));
 
-  it('share the memories that wait for vectors, each first those that it has stored', () =>
-    shared(async ([one, other]) => {
+  it('share the embedding queue, with own memories first', () =>
+    withTwoProcesses(async ([one, other]) => {
       await one.useModel('model');
       await one.store(memory('a'));
       await other.store(memory('b'));
-      const waiting = async (storage: Storage) =>
-        (await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000, maxCharsAnew: 1000 })).memories.map(
-          ({ content }) => content,
-        );
-      expect(await waiting(other)).toEqual(['content of b']);
-      expect(await waiting(one)).toEqual(['content of a']);
+      const getPending = async (storage: Storage) =>
+        (
+          await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000, maxReembeddingChars: 1000 })
+        ).memories.map(({ content }) => content);
+      expect(await getPending(other)).toEqual(['content of b']);
+      expect(await getPending(one)).toEqual(['content of a']);
       await one.close();
-      expect(await waiting(other)).toEqual(['content of a', 'content of b']);
+      expect(await getPending(other)).toEqual(['content of a', 'content of b']);
     }));
 
-  it('go on when the server has ended their connections', () =>
-    shared(async ([one, other], url) => {
+  it('continue after the server has terminated their connections', () =>
+    withTwoProcesses(async ([one, other], url) => {
       await Promise.all([one.store(memory('a')), other.store(memory('b'))]);
       await alter(
         url,

@@ -36,8 +36,8 @@ export const POSTGRES: Dialect = {
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
 };
 
-/** Returns the statement of `Queries.insert`: one, however many rows there are. */
-export function insertion(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {
+/** Creates the statement of `Queries.insert`: one statement for all rows. */
+export function createInsert(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {
   const types = Object.entries<ColumnType>(columns);
   const names = join(
     types.map(([name]) => raw(name)),
@@ -50,29 +50,30 @@ export function insertion(...[table, columns, rows, onConflict = raw('')]: Param
     SELECT ${join(values, ', ')} FROM json_to_recordset(${json}::json) AS row(${join(typed, ', ')}) ${onConflict}`;
 }
 
-// JSON has no bytes.
+// JSON has no binary type.
 function toJson(value: unknown): unknown {
   return Buffer.isBuffer(value) ? value.toString('hex') : value;
 }
 
-/** Whether what corrects `memory m` has expired; null where nothing does. */
+/** SQL: whether the memory that supersedes `memory m` has expired; null if none does. */
 export function isCorrectionExpired(now: number): Sql {
   return sql`(SELECT s.expires_at <= ${now}
     FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;
 }
 
 /**
- * The memories that have a key as `name`, to be joined: looked up by that key, whatever else is then asked of them and
- * however little the planner knows of the table, which else takes another index for as good.
+ * SQL to join the memories with a key, under the alias `name`. `OFFSET 0` forces a lookup by the key, because without
+ * statistics the planner may choose another index.
  */
 export function memoriesBy(name: string, key: Sql): Sql {
   return sql`LATERAL (SELECT * FROM memory WHERE ${key} OFFSET 0) AS ${raw(name)}`;
 }
 
-/** Statements of a process among those that share the database, by its name. */
+/** Queries of one of the processes that share the database. */
 export interface OwnQueries extends Queries {
+  /** Unique id of the process. */
   readonly process: string;
 }
 
-/** Inside a transaction that writes. */
+/** Queries in a transaction that writes. */
 export interface Transaction extends OwnQueries, SharedTransaction {}

@@ -2,123 +2,125 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { DAMAGED } from '@memoryd/engine/storage-kit';
 
 /*
- * What went wrong at the database. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or those that the
- * operating system gives a connection.
+ * Classification of database errors. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or error codes of
+ * the operating system for connections.
  */
 
-/** Two transactions were in each other's way: the same work, done again, may well succeed. */
-const IN_THE_WAY = /^(40001|40P01)$/;
+/** Serialization failure or deadlock: a retry is likely to succeed. */
+const CONFLICT = /^(40001|40P01)$/;
 
-/** The server or the way to it is gone, or it has become a replica that takes no writes. */
+/** The server or the network is down, or the server has become a standby. */
 const LOST =
   /^(08...|57P0.|25006|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** The messages of a lost connection by which `pg` and its pool tell what has no code. */
+/** Messages of `pg` and its pool for a lost connection, for errors without a code. */
 const LOST_MESSAGE =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired)/i;
 
-/** What `pg` says where no answer came in time. */
-const SILENT_MESSAGE = /^Query read timeout/;
+/** Message of `pg` for a response timeout. */
+const TIMEOUT_MESSAGE = /^Query read timeout/;
 
-/** What the pool says where every connection is in use for too long. */
+/** Message of the pool when no connection becomes free in time. */
 const BUSY_MESSAGE = /^timeout exceeded when trying to connect/;
 
 /**
- * What an operator is told of codes by which the database cannot serve: what is wrong and, where somebody has to do
- * something, what. The server's own words follow where they alone name what a right is missing for.
+ * Explanations for operators: the problem and, where possible, the fix. `isQuoted` appends the server's message, which
+ * names the object of a missing privilege.
  */
-const UNAVAILABLE: readonly [code: RegExp, sentence: string, isQuoted?: true][] = [
+const UNAVAILABLE: readonly [code: RegExp, explanation: string, isQuoted?: true][] = [
   [/^XX00[12]$/, DAMAGED],
-  [/^25006$/, 'it is a standby, which takes no writes; point memoryd at the primary, or promote this one'],
   [
-    /^(42501|3F000)$/,
-    'the role of the address lacks a right; GRANT it, or make the role the owner of the schema',
-    true,
+    /^25006$/,
+    'the server is a standby, which accepts no writes; connect memoryd to the primary, or promote the standby',
   ],
-  [/^28/, 'it refuses the login; check the user and the password of the address, and pg_hba.conf'],
-  [/^3D000$/, 'there is no database of that name; make it with createdb, or correct the address'],
-  [/^53100$/, 'its disk is full; free some space'],
-  [/^53200$/, 'it is out of memory; give it more, or lower work_mem'],
-  [/^53300$/, 'it has no connection left; lower SERVICE_DATABASE_CONNECTIONS, or raise max_connections'],
-  [/^57P0[123]$/, 'it is starting or stopping'],
-  [/^57014$/, 'a statement took too long'],
-  [/^55P03$/, 'a lock was held for too long'],
-  [/^58/, 'its disk failed; see its log'],
-  [/^(40001|40P01)$/, 'too many transactions are in each other’s way; try again'],
-  [/^(53|54000$|57)/, 'it is short of what it needs'],
+  [/^(42501|3F000)$/, 'the database role lacks a privilege; GRANT it, or make the role the owner of the schema', true],
+  [/^28/, 'the login failed; check user and password in the address, and pg_hba.conf'],
+  [/^3D000$/, 'the database does not exist; create it with createdb, or correct the address'],
+  [/^53100$/, 'the disk of the server is full; free some space'],
+  [/^53200$/, 'the server is out of memory; add memory, or lower work_mem'],
+  [/^53300$/, 'the server has no free connection; lower SERVICE_DATABASE_CONNECTIONS, or raise max_connections'],
+  [/^57P0[123]$/, 'the server is starting or stopping'],
+  [/^57014$/, 'a statement timed out'],
+  [/^55P03$/, 'a lock could not be acquired in time'],
+  [/^58/, 'the server has an I/O error; see its log'],
+  [/^(40001|40P01)$/, 'too many conflicting transactions; retry later'],
+  [/^(53|54000$|57)/, 'the server lacks resources'],
   [/^08/, 'the connection failed'],
-  [/^ECONNREFUSED$/, 'nothing listens at its address; start it, or correct the address'],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the name of its host is not known; correct the address'],
-  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'its host cannot be reached'],
+  [/^ECONNREFUSED$/, 'no server listens at the address; start the server, or correct the address'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the host name cannot be resolved; correct the address'],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'the host cannot be reached'],
 ];
 
-/** What others that use the server may give back. */
+/** Too many connections. Other clients of the server may release some. */
 const NO_CONNECTION_LEFT = /^53300$/;
 
 function getCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Whether the same transaction should simply be tried once more. */
-export function isInTheWay(error: unknown): boolean {
-  return IN_THE_WAY.test(getCode(error));
+/** Returns true for a conflict with another transaction, which should be retried. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICT.test(getCode(error));
 }
 
-/** Whether the connection was lost, or is of no use any more. */
+/** Returns true if the connection was lost or is no longer usable. */
 export function isLost(error: unknown): boolean {
   const code = getCode(error);
   return LOST.test(code) || (code === '' && error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 
-/** Whether a server that was there said nothing for as long as anything may take. */
-export function isSilent(error: unknown): boolean {
-  return getCode(error) === '' && error instanceof Error && SILENT_MESSAGE.test(error.message);
+/** Returns true if a connected server did not respond within the maximum time of a statement. */
+export function isResponseTimeout(error: unknown): boolean {
+  return getCode(error) === '' && error instanceof Error && TIMEOUT_MESSAGE.test(error.message);
 }
 
-/** Whether a caller was given the error because the database cannot serve, whatever was asked of it. */
+/** Returns true for an UNAVAILABLE error, which does not depend on the request. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof MemoryError && error.code === 'UNAVAILABLE';
 }
 
-/** The error that a caller is given: UNAVAILABLE where the database cannot serve, else the defect as it is. */
-export function toCallersError(error: unknown): unknown {
+/** Converts an error of the database to UNAVAILABLE if the database cannot be used. Returns other errors unchanged. */
+export function toMemoryError(error: unknown): unknown {
   if (error instanceof MemoryError) return error;
-  const why = whyUnavailable(error);
-  if (why === undefined) return error;
-  const message = why.startsWith(DAMAGED) ? why : `the database cannot be used now: ${why}`;
+  const reason = getUnavailableReason(error);
+  if (reason === undefined) return error;
+  const message = reason.startsWith(DAMAGED) ? reason : `the database cannot be used now: ${reason}`;
   return new MemoryError('UNAVAILABLE', message, {
     cause: error,
-    isAway: isLost(error) || NO_CONNECTION_LEFT.test(getCode(error)),
+    isDatabaseDown: isLost(error) || NO_CONNECTION_LEFT.test(getCode(error)),
   });
 }
 
-/** Returns why the database cannot serve, with the code where there is one; undefined where it can. */
-function whyUnavailable(error: unknown): string | undefined {
+/** Returns why the database cannot be used, with the error code if present; undefined for other errors. */
+function getUnavailableReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof WrongServer) return error.message;
+  if (error instanceof WrongServerError) return error.message;
   if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use';
   const code = getCode(error);
   const found = UNAVAILABLE.find(([codes]) => codes.test(code));
   if (found) {
-    const [, sentence, isQuoted] = found;
-    return `${sentence} (${isQuoted ? `${code}: ${error.message}` : code})`;
+    const [, explanation, isQuoted] = found;
+    return `${explanation} (${isQuoted ? `${code}: ${error.message}` : code})`;
   }
   return isLost(error) ? `the connection was lost${code && ` (${code})`}` : undefined;
 }
 
-/** A server that is not what `target_session_attrs` accepts. Another host may be: the code is that of a lost connection. */
-export class WrongServer extends Error {
+/**
+ * The server does not match `target_session_attrs`. Has the code of a lost connection, because another host may match.
+ */
+export class WrongServerError extends Error {
   readonly code = '25006';
 
   constructor(host: string, target: string) {
-    super(`the server at ${host} is not what target_session_attrs=${target} accepts`);
+    super(`the server at ${host} does not match target_session_attrs=${target}`);
   }
 }
 
-/** UNAVAILABLE for a commit whose answer was lost with the connection: nobody knows whether it happened. */
+/** UNAVAILABLE for a commit whose outcome is unknown, because the connection was lost before the response. */
 export class CommitUnknown extends MemoryError {
   constructor(cause: unknown) {
-    const message = 'the connection to the database was lost during a commit, which may have happened';
-    super('UNAVAILABLE', message, { cause, mayBeDone: true });
+    const message =
+      'the connection to the database was lost during a commit, so the write may or may not have been stored';
+    super('UNAVAILABLE', message, { cause, isOutcomeUnknown: true });
   }
 }

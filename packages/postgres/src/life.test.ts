@@ -16,8 +16,8 @@ import { openPostgres } from './open.ts';
 
 const ALL = { limit: 1000, maxBytes: 1e8 };
 
-/** What is known of a namespace and tells nothing of the adapter: neither ordinals nor numbers of runs. */
-async function known({ storage }: StorageUnderTest, namespace: string, now: number) {
+/** Reads the data of a namespace that does not depend on the adapter: without ordinals and run numbers. */
+async function readAll({ storage }: StorageUnderTest, namespace: string, now: number) {
   const pages = await Promise.all([
     storage.memories(namespace, {}, ALL, now),
     storage.session(namespace, 'session 0', ALL, now),
@@ -40,13 +40,13 @@ async function known({ storage }: StorageUnderTest, namespace: string, now: numb
   };
 }
 
-// Duplicates that go on to another memory together do so in any order.
+// The order in which duplicates are moved to another memory is not defined.
 function bySeq({ items, total }: Awaited<ReturnType<StorageUnderTest['storage']['changes']>>) {
-  const told = items.map(({ seq, ...change }) => JSON.stringify(change)).sort();
-  return { told, total };
+  const changes = items.map(({ seq, ...change }) => JSON.stringify(change)).sort();
+  return { changes, total };
 }
 
-describe('a life in PostgreSQL', () => {
+describe('a random sequence of operations in PostgreSQL', () => {
   let server: DatabaseServer;
   let url: string;
   let folder: string;
@@ -64,7 +64,7 @@ describe('a life in PostgreSQL', () => {
       storage,
       lease,
       keys,
-      reopen: () => Promise.reject(new Error('is not reopened')),
+      reopen: () => Promise.reject(new Error('reopen is not supported')),
       close: () => storage.close(),
     }));
     databases = [postgres, sqlite] as [StorageUnderTest, StorageUnderTest];
@@ -76,7 +76,7 @@ describe('a life in PostgreSQL', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('leaves what the same life leaves in SQLite', async () => {
+  it('has the same result as in SQLite', async () => {
     let lives = 0;
     await fc.assert(
       fc.asyncProperty(deeds, async (deeds) => {
@@ -85,12 +85,12 @@ describe('a life in PostgreSQL', () => {
           databases.map(async (database) => {
             const life = new Life(namespace);
             await life.happen(database, deeds);
-            return known(database, namespace, life.time);
+            return readAll(database, namespace, life.time);
           }),
         );
         expect(postgres).toEqual(sqlite);
       }),
-      // A life that is made smaller begins anew, which takes too long.
+      // Shrinking is disabled, because it repeats the operations and takes too long.
       { numRuns: propertyRuns(8), endOnFailure: true },
     );
     expect(await databases[0].storage.integrity()).toEqual([]);

@@ -5,12 +5,12 @@ import { fillFile, getContents, MANY, memory, newFile, using } from '@memoryd/en
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 
-/** Migrates in a process that is killed once so many lines have been written or checked. */
+/** Migrates in a process that is killed after a number of lines was written or checked. */
 async function migrateKilled(from: DatabaseOptions, to: DatabaseOptions, after: number): Promise<void> {
   const script = `
     import { migrateDatabase } from '@memoryd/engine';
-    const onMigrated = (done) => done === ${after} && process.kill(process.pid, 'SIGKILL');
-    await migrateDatabase(${JSON.stringify({ from, to })}, { onMigrated });`;
+    const onProgress = (done) => done === ${after} && process.kill(process.pid, 'SIGKILL');
+    await migrateDatabase(${JSON.stringify({ from, to })}, { onProgress });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
   const [, signal] = await once(child, 'exit');
   expect(signal).toBe('SIGKILL');
@@ -54,7 +54,7 @@ describe('a migration between a file and PostgreSQL', () => {
   afterEach(() => server.drop(url));
   afterAll(() => server.close());
 
-  it('brings all that a file keeps to PostgreSQL and back, and tells both apart by nothing', async () => {
+  it('copies all data of a file to PostgreSQL and back without differences', async () => {
     const there = await migrateDatabase({ from: filled, to: postgres });
     expect(there.keys).toBe(2);
     expect(there.namespaces.map(({ name, lines }) => [name, lines])).toEqual(
@@ -66,7 +66,7 @@ describe('a migration between a file and PostgreSQL', () => {
     expect(await getContents(back)).toEqual(before);
   }, 60_000);
 
-  it('goes on where it was killed, either way', async () => {
+  it('resumes after being killed, in both directions', async () => {
     const count = (database: DatabaseOptions) =>
       using(database, async ({ storage }) => (await storage.totals(Date.now())).working_count);
     await migrateKilled(filled, postgres, 400);

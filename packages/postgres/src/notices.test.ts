@@ -5,10 +5,11 @@ import { type Connection, connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { PostgresNotices } from './notices.ts';
 
-/** What one that listens was told, `missed` among it. */
-interface Ear {
-  heard: string[];
-  until(count: number): Promise<string[]>;
+/** Records the notices of a process, including `missed`. */
+interface Recorder {
+  received: string[];
+  /** Waits until `count` notices have been received. */
+  waitFor(count: number): Promise<string[]>;
 }
 
 describe('notices of processes that share a database', () => {
@@ -18,13 +19,13 @@ describe('notices of processes that share a database', () => {
   });
   afterAll(() => server.close());
 
-  async function database(): Promise<string> {
+  async function createDatabase(): Promise<string> {
     const url = await server.create();
     onTestFinished(() => server.drop(url));
     return url;
   }
 
-  /** What a process that shares the database has of them. */
+  /** Opens notices and a connection like a process that shares the database. */
   function open(url: string): { notices: Notices; connection: Connection } {
     const connection = connect({ url, connections: 1 });
     const notices = new PostgresNotices(connection);
@@ -35,72 +36,72 @@ describe('notices of processes that share a database', () => {
     return { notices, connection };
   }
 
-  async function listen(notices: Notices, topic: 'events' | 'keys' = 'events'): Promise<Ear> {
-    const heard: string[] = [];
-    await notices.hear(topic, { heard: (text) => heard.push(text), missed: () => heard.push('missed') });
+  async function listen(notices: Notices, topic: 'events' | 'keys' = 'events'): Promise<Recorder> {
+    const received: string[] = [];
+    await notices.hear(topic, { heard: (text) => received.push(text), missed: () => received.push('missed') });
     return {
-      heard,
-      async until(count) {
-        for (let tries = 0; heard.length < count && tries < 400; tries++) await new Promise((r) => setTimeout(r, 25));
-        return heard;
+      received,
+      async waitFor(count) {
+        for (let i = 0; received.length < count && i < 400; i++) await new Promise((r) => setTimeout(r, 25));
+        return received;
       },
     };
   }
 
-  it('are heard by the others in the order in which they were told, and not by who tells them', async () => {
-    const url = await database();
+  it('arrive in order at the other processes, but not at the sender', async () => {
+    const url = await createDatabase();
     const [one, two, three] = [open(url).notices, open(url).notices, open(url).notices];
-    const ears = await Promise.all([one, two, three].map((notices) => listen(notices)));
+    const recorders = await Promise.all([one, two, three].map((notices) => listen(notices)));
     const texts = Array.from({ length: 1200 }, (_, i) => `of ${i}: 日本 ' \\ $1`);
     for (const text of texts) one.tell('events', text);
-    for (const ear of ears.slice(1)) expect(await ear.until(texts.length)).toEqual(texts);
+    for (const recorder of recorders.slice(1)) expect(await recorder.waitFor(texts.length)).toEqual(texts);
     two.tell('events', 'the end');
-    await ears[0]?.until(1);
-    expect(ears[0]?.heard).toEqual(['the end']);
+    await recorders[0]?.waitFor(1);
+    expect(recorders[0]?.received).toEqual(['the end']);
   });
 
-  it('that say the same are heard each', async () => {
-    const url = await database();
+  it('with equal texts arrive individually', async () => {
+    const url = await createDatabase();
     const [one, two] = [open(url).notices, open(url).notices];
-    const ear = await listen(two);
+    const recorder = await listen(two);
     for (let i = 0; i < 3; i++) one.tell('events', 'again');
-    expect(await ear.until(3)).toEqual(['again', 'again', 'again']);
+    expect(await recorder.waitFor(3)).toEqual(['again', 'again', 'again']);
   });
 
-  it('are heard by those who listen for their topic, in their own schema', async () => {
-    const [url, elsewhere] = [await database(), await database()];
+  it('arrive only at listeners of their topic in the same schema', async () => {
+    const [url, elsewhere] = [await createDatabase(), await createDatabase()];
     const [one, two, other] = [open(url).notices, open(url).notices, open(elsewhere).notices];
     const [events, keys, others] = [await listen(two), await listen(two, 'keys'), await listen(other)];
     one.tell('keys', 'a key');
     one.tell('events', 'an event');
-    expect([await events.until(1), await keys.until(1)]).toEqual([['an event'], ['a key']]);
-    expect(others.heard).toEqual([]);
+    expect([await events.waitFor(1), await keys.waitFor(1)]).toEqual([['an event'], ['a key']]);
+    expect(others.received).toEqual([]);
   });
 
-  it('that may have been missed while the connection was lost are told of, and later ones are heard', async () => {
-    const url = await database();
+  it('are reported as missed after a lost connection, and later notices arrive', async () => {
+    const url = await createDatabase();
     const [one, two] = [open(url).notices, open(url).notices];
-    const ear = await listen(two);
+    const recorder = await listen(two);
     const client = new Client({ connectionString: url });
     await client.connect();
     await client.query(`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE query LIKE 'LISTEN%' AND datname = current_database() AND application_name = current_setting('application_name')`);
     await client.end();
-    expect(await ear.until(1)).toEqual(['missed']);
+    expect(await recorder.waitFor(1)).toEqual(['missed']);
     one.tell('events', 'after it');
-    expect(await ear.until(2)).toEqual(['missed', 'after it']);
+    expect(await recorder.waitFor(2)).toEqual(['missed', 'after it']);
   });
 
-  it('that are told in the moment in which the last have all been told are told too', async () => {
-    const url = await database();
-    const ear = await listen(open(url).notices);
+  it('arrive if they are sent at the moment when the queue becomes empty', async () => {
+    const url = await createDatabase();
+    const recorder = await listen(open(url).notices);
     const { connection } = open(url);
     let tellNext = () => {};
     const run: Connection['run'] = (statement) => {
-      const told = connection.run(statement);
-      void told.then(() => queueMicrotask(() => tellNext()));
-      return told;
+      const sent = connection.run(statement);
+      void sent.then(() => queueMicrotask(() => tellNext()));
+      return sent;
     };
     const notices = new PostgresNotices({ ...connection, run });
     onTestFinished(() => notices.close());
@@ -109,15 +110,15 @@ describe('notices of processes that share a database', () => {
       notices.tell('events', 'the second');
     };
     notices.tell('events', 'the first');
-    expect(await ear.until(2)).toEqual(['the first', 'the second']);
+    expect(await recorder.waitFor(2)).toEqual(['the first', 'the second']);
   });
 
-  it('are told before the database is closed', async () => {
-    const url = await database();
-    const ear = await listen(open(url).notices);
+  it('are sent before the database is closed', async () => {
+    const url = await createDatabase();
+    const recorder = await listen(open(url).notices);
     const { notices } = open(url);
     notices.tell('events', 'the last');
     await (notices as PostgresNotices).close();
-    expect(await ear.until(1)).toEqual(['the last']);
+    expect(await recorder.waitFor(1)).toEqual(['the last']);
   });
 });

@@ -2,117 +2,118 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type NoticeListener, type Notices, type NoticeTopic, sql } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Most notices that wait to be told, and that one statement tells. */
-const WAITING_LIMIT = 10_000;
-const TOLD_AT_ONCE = 500;
+/** Maximum number of queued notices, and of notices sent by one statement. */
+const MAX_QUEUED = 10_000;
+const MAX_BATCH = 500;
 
-/** How long the connection that hears may be gone before it is looked for again: at first, and at the most. */
-const FIRST_REST_MS = 100;
-const MAX_REST_MS = 5000;
+/** Minimum and maximum delay before the listening connection is reopened. */
+const MIN_RETRY_DELAY_MS = 100;
+const MAX_RETRY_DELAY_MS = 5000;
 
-/** Said where notices were lost on their way out. */
+/** Topic that reports lost notices. */
 const MISSED = 'missed';
 
-/** Each schema has a channel: one database may hold several of them, each with memories of its own. */
+/** Channel of the schema. One database can contain several schemas with separate memories. */
 const CHANNEL = sql`'memoryd_' || md5(current_schema())`;
 
 /**
- * Notices by `NOTIFY`. They are told in statements of their own and not with the writes that they are about, since
- * PostgreSQL lets transactions that notify commit one at a time.
+ * Notices by `NOTIFY`. They are sent after the writes in separate statements, because PostgreSQL serializes the commits of
+ * transactions that notify.
  */
 export class PostgresNotices implements Notices {
   readonly #connection: Connection;
   readonly #listeners = new Map<string, NoticeListener>();
   readonly #closing = new AbortController();
-  #waiting: string[] = [];
-  #told = 0;
-  #telling: Promise<void> | undefined;
-  #hearing: { begun: Promise<void>; ended: Promise<void> } | undefined;
+  #queue: string[] = [];
+  #sequence = 0;
+  #sending: Promise<void> | undefined;
+  #listening: { started: Promise<void>; ended: Promise<void> } | undefined;
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
   tell(topic: NoticeTopic, text: string): void {
-    if (this.#waiting.length >= WAITING_LIMIT) this.#waiting = [this.#payload(MISSED)];
-    else this.#waiting.push(this.#payload(topic, text));
-    this.#telling ??= this.#tellAll();
+    if (this.#queue.length >= MAX_QUEUED) this.#queue = [this.#createPayload(MISSED)];
+    else this.#queue.push(this.#createPayload(topic, text));
+    this.#sending ??= this.#sendAll();
   }
 
   hear(topic: NoticeTopic, listener: NoticeListener): Promise<void> {
     this.#listeners.set(topic, listener);
-    this.#hearing ??= this.#begin();
-    return this.#hearing.begun;
+    this.#listening ??= this.#start();
+    return this.#listening.started;
   }
 
-  /** Tells what waits, and hears no more. */
+  /** Sends the queued notices, and stops listening. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#telling;
-    await this.#hearing?.ended;
+    await this.#sending;
+    await this.#listening?.ended;
   }
 
-  // Who tells comes first, so that nobody hears their own; a number, since of two that are the same one is dropped.
-  #payload(topic: string, text = ''): string {
-    return `${this.#connection.process} ${this.#told++} ${topic} ${text}`;
+  // The process id lets a process ignore its own notices. The number makes payloads unique, because PostgreSQL drops
+  // duplicates.
+  #createPayload(topic: string, text = ''): string {
+    return `${this.#connection.process} ${this.#sequence++} ${topic} ${text}`;
   }
 
-  async #tellAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const payloads = this.#waiting.splice(0, TOLD_AT_ONCE);
+  async #sendAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const payloads = this.#queue.splice(0, MAX_BATCH);
       try {
         await this.#connection.run(sql`
           SELECT pg_notify(${CHANNEL}, payload) FROM unnest(${payloads}::text[]) AS notice(payload)`);
       } catch {
         if (this.#closing.signal.aborted) break;
-        // Said as soon as anything can be again.
-        this.#waiting = [this.#payload(MISSED)];
-        await this.#rest(MAX_REST_MS);
+        // Listeners are told about the loss as soon as sending works again.
+        this.#queue = [this.#createPayload(MISSED)];
+        await this.#delay(MAX_RETRY_DELAY_MS);
       }
     }
-    // With nothing between it and the last look, so that whoever tells next begins anew.
-    this.#telling = undefined;
+    // No await between the last check of the queue and this line, so that the next `tell` starts sending again.
+    this.#sending = undefined;
   }
 
-  #begin(): { begun: Promise<void>; ended: Promise<void> } {
+  #start(): { started: Promise<void>; ended: Promise<void> } {
     let ended = Promise.resolve();
-    const begun = new Promise<void>((resolve) => {
-      ended = this.#hearOn(resolve);
+    const started = new Promise<void>((resolve) => {
+      ended = this.#keepListening(resolve);
     });
-    return { begun, ended };
+    return { started, ended };
   }
 
-  async #hearOn(begun: () => void): Promise<void> {
+  async #keepListening(onStarted: () => void): Promise<void> {
     const { signal } = this.#closing;
     let isFirst = true;
-    let restMs = FIRST_REST_MS;
-    const heard = (payload: string) => this.#heard(payload);
-    const listening = () => {
-      if (!isFirst) this.#missed();
-      restMs = FIRST_REST_MS;
-      begun();
+    let delayMs = MIN_RETRY_DELAY_MS;
+    const onNotification = (payload: string) => this.#receive(payload);
+    const onListening = () => {
+      if (!isFirst) this.#notifyMissed();
+      delayMs = MIN_RETRY_DELAY_MS;
+      onStarted();
     };
     while (!signal.aborted) {
-      await this.#connection.listen(CHANNEL, { listening, heard, signal }).catch(() => {});
+      await this.#connection.listen(CHANNEL, { onListening, onNotification, signal }).catch(() => {});
       isFirst = false;
-      begun();
-      await this.#rest(restMs);
-      restMs = Math.min(restMs * 2, MAX_REST_MS);
+      onStarted();
+      await this.#delay(delayMs);
+      delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS);
     }
   }
 
-  #heard(payload: string): void {
+  #receive(payload: string): void {
     const [, from, topic = '', text = ''] = /^(\S*) \S* (\S*) (.*)$/s.exec(payload) ?? [];
     if (from === this.#connection.process) return;
-    if (topic === MISSED) this.#missed();
+    if (topic === MISSED) this.#notifyMissed();
     else this.#listeners.get(topic)?.heard(text);
   }
 
-  #missed(): void {
+  #notifyMissed(): void {
     for (const listener of this.#listeners.values()) listener.missed();
   }
 
-  async #rest(ms: number): Promise<void> {
+  async #delay(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 }

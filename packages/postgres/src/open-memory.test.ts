@@ -3,7 +3,7 @@ import { memoryApiContract } from '@memoryd/engine/storage-testing';
 import { describe } from 'vitest';
 import { TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 
-describe('a memory in a PostgreSQL database that is open in the process', () => {
+describe('in-process memory in a PostgreSQL database', () => {
   memoryApiContract(async () => {
     const server = await usePostgres();
     const url = await server.create();

@@ -12,34 +12,34 @@ import { Copies } from './copies.ts';
 import { integrity } from './integrity.ts';
 import { migrate } from './migrate-database.ts';
 import { PostgresNotices } from './notices.ts';
-import { renewEntries } from './renew.ts';
+import { rebuildEntries } from './rebuild-entries.ts';
 import { Replica } from './replica.ts';
-import { searchVerbs } from './search/search.ts';
+import { createSearchMethods } from './search/search.ts';
 import { VectorIndexes } from './search/vector-index.ts';
-import { recordAccesses, sqlRunner } from './sql-runner.ts';
+import { createSqlRunner, recordAccesses } from './sql-runner.ts';
 import { StoreQueue } from './store-queue.ts';
-import { vacuumTask } from './vacuum.ts';
+import { createVacuumTask } from './vacuum.ts';
 import { dropClaims, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
 import { assertMayWriteNow } from './writers.ts';
 
-const CONNECTIONS = 10;
+const DEFAULT_CONNECTIONS = 10;
 
 /**
- * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
- * used.
+ * Opens storage in a PostgreSQL database with pgvector. Any number of processes can share the database. Rejects with
+ * UNAVAILABLE if the database cannot be used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
-  const { connections = CONNECTIONS } = options;
+  const { connections = DEFAULT_CONNECTIONS } = options;
   const primary = connect({ url: options.url, connections });
   const replica =
     options.readUrl === undefined
       ? undefined
       : new Replica(primary, connect({ url: options.readUrl, connections }), { telemetry: options.telemetry });
-  const connection = replica?.watched() ?? primary;
+  const connection = replica?.getTrackedPrimary() ?? primary;
   const close = () => Promise.all([primary.close(), replica?.close()]);
   try {
     await migrate(connection);
-    await renewEntries(connection);
+    await rebuildEntries(connection);
     await replica?.check();
   } catch (error) {
     await close();
@@ -48,10 +48,10 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const notices = new PostgresNotices(connection);
   const quota = options.quota ?? NO_QUOTAS;
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
-  const vacuum = vacuumTask(connection);
+  const vacuum = createVacuumTask(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
-  const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
+  const { storage, lease, keys } = sqlStorage(createSqlRunner(connection, vacuum, quota));
   return {
     storage: {
       ...storage,
@@ -66,9 +66,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       },
       recordAccess: (accesses) => recordAccesses(connection, accesses),
       async useModel(modelId, signal) {
-        const anew = await useModel(connection, modelId, signal);
+        const pending = await useModel(connection, modelId, signal);
         vectorIndexes.request(modelId);
-        return anew;
+        return pending;
       },
       pendingEmbeddings: (...args) => pendingEmbeddings(connection, ...args),
       async putVectors(modelId, vectors) {
@@ -76,17 +76,17 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         vectorIndexes.request(modelId);
         return written;
       },
-      ...searchVerbs(connection, replica),
+      ...createSearchMethods(connection, replica),
       async condition() {
         return replica ? { replicationLagSeconds: await replica.lagSeconds() } : {};
       },
-      integrity: () => connection.unhurried((queries) => integrity(queries)),
-      backup: refuseBackup,
+      integrity: () => connection.snapshotWithoutTimeout((queries) => integrity(queries)),
+      backup: rejectBackup,
       kept: (...args) => copies.kept(...args),
       async close() {
         await copies.close();
         await stores.idle();
-        // What they do may take long, and ends with the connection.
+        // These tasks can take long, and end when the connection is closed below.
         const stopped = [vacuum.stop(), vectorIndexes.stop()];
         await notices.close();
         await dropClaims(connection).catch(() => {});
@@ -106,10 +106,10 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   };
 }
 
-// A copy that a server can be restored from is made by the server's own tools, which also keep what is written after it.
-async function refuseBackup(): Promise<StorageCopy> {
+// PostgreSQL is backed up with its own tools, which also support point-in-time recovery.
+async function rejectBackup(): Promise<StorageCopy> {
   throw new MemoryError(
     'NOT_FOUND',
-    'a database on a PostgreSQL server is backed up with pg_dump, or pg_basebackup and archived logs; see the guide about copies',
+    'backup is available for SQLite only; back up PostgreSQL with pg_dump, or with pg_basebackup and WAL archiving (see the backup guide)',
   );
 }

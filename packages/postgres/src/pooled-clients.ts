@@ -4,73 +4,76 @@ import { type Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { ClientClass } from './clients.ts';
 import { CommitUnknown, isLost } from './failure.ts';
 
-/** Most calls that wait for a connection. */
-export const WAITING_LIMIT = 2000;
+/** Maximum number of calls that wait for a connection. */
+export const MAX_WAITING = 2000;
 
-/** The connections that all calls share, and the names that their statements have there. */
+/** The connection pool and the names of its prepared statements. */
 export class PooledClients {
   readonly names = new StatementNames();
   readonly #pool: Pool;
 
-  /** Opens no connection yet. */
+  /** Opens connections only when needed. */
   constructor(options: PoolConfig, DatabaseClient: ClientClass) {
     this.#pool = new Pool({ ...options, Client: DatabaseClient as unknown as new () => Client });
-    // An idle connection that is lost is replaced when the next is asked for.
+    // A lost idle connection is replaced on the next use.
     this.#pool.on('error', () => {});
   }
 
-  /** Does work with a connection, which is thrown away where it is lost. UNAVAILABLE where too many wait for one, and once all are closed. */
+  /**
+   * Runs work with a connection of the pool. A lost connection is discarded. UNAVAILABLE if too many calls wait for a
+   * connection, or if the pool is closed.
+   */
   async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (this.#pool.ending) throw new MemoryError('UNAVAILABLE', 'the database is closed');
-    if (this.#pool.waitingCount >= WAITING_LIMIT) {
-      throw new MemoryError('UNAVAILABLE', 'too many calls wait for the database');
+    if (this.#pool.waitingCount >= MAX_WAITING) {
+      throw new MemoryError('UNAVAILABLE', 'too many requests are waiting for the database; retry later');
     }
     const client = await this.#pool.connect();
-    let isUseless = false;
+    let isBroken = false;
     try {
       return await work(client);
     } catch (error) {
-      isUseless = isLost(error) || error instanceof CommitUnknown;
+      isBroken = isLost(error) || error instanceof CommitUnknown;
       throw error;
     } finally {
-      client.release(isUseless || this.names.isFull(client));
+      client.release(isBroken || this.names.isFull(client));
     }
   }
 
-  /** Closes all, once nobody uses them. */
+  /** Closes all connections after they have been released. */
   end(): Promise<void> {
     return this.#pool.end();
   }
 }
 
-/** Most statements of a database that have a name, and most that a connection keeps prepared. */
-const NAMED_LIMIT = 256;
-const PREPARED_LIMIT = 2 * NAMED_LIMIT;
+/** Maximum number of named statements, and of prepared statements on one connection. */
+const MAX_NAMED = 256;
+const MAX_PREPARED = 2 * MAX_NAMED;
 
 /**
- * The names under which connections to one database keep statements prepared: of those asked lately, and more than once, for
- * filters make statements of many shapes. A name stands for one text for ever.
+ * Names of prepared statements. A statement gets a name when it is used for the second time within the cache, because
+ * filters produce many different statements. A name is never reused for another text.
  */
 export class StatementNames {
-  readonly #asked = new LRUCache<string, { name?: string }>({ max: NAMED_LIMIT });
+  readonly #recent = new LRUCache<string, { name?: string }>({ max: MAX_NAMED });
   readonly #prepared = new WeakMap<object, Set<string>>();
-  #given = 0;
+  #nameCount = 0;
 
-  /** The name of a statement that a connection is about to be asked, if it has one. */
+  /** Returns the name of a statement, if it has one, and records that the connection prepares it. */
   getName(text: string, connection: object): string | undefined {
-    const before = this.#asked.get(text);
-    if (!before) this.#asked.set(text, {});
-    else before.name ??= `memoryd_${this.#given++}`;
-    if (before?.name) this.#preparedOn(connection).add(before.name);
-    return before?.name;
+    const known = this.#recent.get(text);
+    if (!known) this.#recent.set(text, {});
+    else known.name ??= `memoryd_${this.#nameCount++}`;
+    if (known?.name) this.#getPrepared(connection).add(known.name);
+    return known?.name;
   }
 
-  /** Whether a connection keeps so many, most of them of no use any more, that a new one is better. */
+  /** Returns true if a connection has so many prepared statements, most of them obsolete, that it should be replaced. */
   isFull(connection: object): boolean {
-    return this.#preparedOn(connection).size >= PREPARED_LIMIT;
+    return this.#getPrepared(connection).size >= MAX_PREPARED;
   }
 
-  #preparedOn(connection: object): Set<string> {
+  #getPrepared(connection: object): Set<string> {
     const prepared = this.#prepared.get(connection) ?? new Set();
     this.#prepared.set(connection, prepared);
     return prepared;

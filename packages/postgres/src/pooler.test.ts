@@ -10,21 +10,21 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { getServerAddress } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-/** Left out where it is not installed, but in a CI, which leaves nothing out. */
-const isThere = !spawnSync('pgbouncer', ['--version']).error || process.env.CI !== undefined;
+/** Skipped if pgbouncer is not installed, except in CI. */
+const isInstalled = !spawnSync('pgbouncer', ['--version']).error || process.env.CI !== undefined;
 
-describe.runIf(isThere)('pgbouncer with its defaults', () => {
+describe.runIf(isInstalled)('pgbouncer with default settings', () => {
   const { hostname, port, username, password } = new URL(getServerAddress('TEST_DATABASE_URL'));
   const name = `pooled_${randomUUID().replaceAll('-', '')}`;
   let pooler: ChildProcess | undefined;
-  // A database and not a schema: what a pooler sets at the beginning, it resets before the next client.
+  // A separate database instead of a schema, because pgbouncer resets session settings between clients.
   beforeEach(() => manage(`CREATE DATABASE ${name}`));
   afterEach(async () => {
     pooler?.kill();
     await manage(`DROP DATABASE ${name} WITH (FORCE)`);
   });
 
-  /** Starts it before the database; answers its address there. */
+  /** Starts pgbouncer in front of the database, and returns its address. */
   async function start(mode: string): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -41,28 +41,28 @@ describe.runIf(isThere)('pgbouncer with its defaults', () => {
        auth_type = any
        pool_mode = ${mode}`,
     );
-    // It refuses to run as root.
+    // pgbouncer does not run as root.
     chmodSync(folder, 0o755);
     pooler = spawn('pgbouncer', ['--quiet', ...(process.getuid?.() === 0 ? ['--user=nobody'] : []), config], {
       stdio: 'ignore',
     });
     const address = `postgres://${username}@127.0.0.1:${listenPort}/pooled`;
-    await expect.poll(() => answers(address), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => isReachable(address), { timeout: 10_000 }).toBe(true);
     return address;
   }
 
   const open = async (address: string) =>
     (await openPostgres({ url: address, connections: 4, workingMax: 1000 })).storage;
 
-  it('that pools transactions is refused at the start, with the fix', async () => {
+  it('in transaction mode is rejected at startup with the fix', async () => {
     const address = await start('transaction');
     await expect(open(address)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: expect.stringContaining('let it pool sessions (pool_mode=session)'),
+      message: expect.stringContaining('set pool_mode=session'),
     });
   });
 
-  it('that pools sessions works', async () => {
+  it('in session mode works', async () => {
     const storage = await open(await start('session'));
     const ids = Array.from({ length: 50 }, (_, n) => `memory ${n}`);
     const stored = await Promise.all(ids.map((id) => storage.store(newMemory({ id, content: 'axolotl' }))));
@@ -80,7 +80,7 @@ async function manage(statement: string): Promise<void> {
   await client.end();
 }
 
-async function answers(address: string): Promise<boolean> {
+async function isReachable(address: string): Promise<boolean> {
   const client = new Client({ connectionString: address });
   client.on('error', () => {});
   try {

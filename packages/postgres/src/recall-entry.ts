@@ -12,55 +12,54 @@ import {
 } from '@memoryd/engine/storage-kit';
 import type { OwnQueries } from './dialect.ts';
 
-/** Raised when entries come to hold something else for the same text. */
+/** Increase when index entries of the same text change. */
 const ENTRY_VERSION = 2;
 
-/** By which rules entries are made now. */
+/** Version of the rules by which index entries are built. */
 export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
-/** Most that a frequency is told as; no score moves by what is beyond. */
+/** Maximum stored frequency. Higher values do not change scores. */
 const MAX_FREQUENCY = 2 ** 15 - 1;
 
-/** How long memories that a process has stored or asked for wait for it alone, for their vectors. */
-export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
+/** End of a claim: until then, only the process that stored or fetched a memory embeds it. */
+export const CLAIM_END = raw("clock_timestamp() + interval '30 seconds'");
 
-/** See `RecallWriter.enterNew`. A client that stores is answered when its vectors are in, so its process makes them. */
+/** See `RecallWriter.enterNew`. If a client waits for the vectors, the memories are claimed by this process. */
 async function enterNew(
   transaction: OwnQueries,
   memories: readonly RecallText[],
   vectors: 'waited for' | 'not waited for',
 ): Promise<void> {
   if (memories.length === 0) return;
-  await keepEntries(transaction, memories);
+  await insertEntries(transaction, memories);
   const rows = sql`unnest(${memories.map(({ namespace }) => namespace)}::text[],
     ${memories.map(({ ordinal }) => ordinal)}::bigint[]) AS entered(namespace, ordinal)
     WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use) ON CONFLICT DO NOTHING`;
   await transaction.run(
     vectors === 'waited for'
       ? sql`INSERT INTO pending_embedding (namespace, ordinal, claimed_by, claimed_until)
-            SELECT namespace, ordinal, ${transaction.process}, ${CLAIM} FROM ${rows}`
+            SELECT namespace, ordinal, ${transaction.process}, ${CLAIM_END} FROM ${rows}`
       : sql`INSERT INTO pending_embedding (namespace, ordinal) SELECT namespace, ordinal FROM ${rows}`,
   );
 }
 
-/** What of a memory recall's words and its queues are about. */
+/** Data of a memory from which its index entry is built. */
 interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> {
   ordinal: number;
   tier: Tier;
 }
 
-/** As they stand in its row. */
-type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };
+type RecallTextRow = Omit<RecallText, 'tags'> & { tags: string };
 
-/** Lets recall find a memory that is in a tier again, with the text that it has now. */
-async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
+/** Indexes a memory that is in a tier again, with its current text. */
+async function reenter(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   await enterNew(transaction, await readRecallTexts(transaction, namespace, [ordinal]), 'waited for');
 }
 
-/** Lets recall know the speaker and the words of a memory by the tags that it has now, if recall finds it at all. */
+/** Updates the speaker and the terms in the index entry of a memory after its tags have changed. Does nothing without an entry. */
 async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
-    const { speaker, speaker_terms, terms, frequencies, length } = getEntry(memory);
+    const { speaker, speaker_terms, terms, frequencies, length } = buildEntry(memory);
     const isSemantic = memory.tier === 'semantic';
     await transaction.run(sql`
       WITH entry AS (
@@ -77,21 +76,21 @@ async function relabel(transaction: OwnQueries, namespace: string, ordinal: numb
   }
 }
 
-/** What recall's words of memories are made of now. */
+/** Reads the data from which index entries are built. */
 export async function readRecallTexts(
   transaction: OwnQueries,
   namespace: string,
   ordinals: readonly number[],
 ): Promise<RecallText[]> {
-  const rows = await transaction.rows<RecallTextInRow>(sql`
+  const rows = await transaction.rows<RecallTextRow>(sql`
     SELECT namespace, ordinal, tier, content, tags FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
   return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags) }));
 }
 
-/** Makes the entries and postings of memories that have none. */
-export async function keepEntries(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
-  const entries = JSON.stringify(memories.map(getEntry));
+/** Inserts the index entries and postings of memories that have none. */
+export async function insertEntries(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
+  const entries = JSON.stringify(memories.map(buildEntry));
   const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
   await transaction.run(sql`
     WITH entered AS (
@@ -108,10 +107,10 @@ export async function keepEntries(transaction: OwnQueries, memories: readonly Re
     ORDER BY e.namespace, t.term, e.ordinal`);
 }
 
-/** An entry as it is written. */
-export function getEntry(memory: RecallText) {
+/** Builds the index entry of a memory. */
+export function buildEntry(memory: RecallText) {
   const { namespace, ordinal } = memory;
-  const { frequencies, length, speaker, marks, speakerTerms } = getWords(memory);
+  const { frequencies, length, speaker, marks, getSpeakerTerms } = getWords(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
   return {
     namespace,
@@ -121,12 +120,12 @@ export function getEntry(memory: RecallText) {
     marks,
     terms: terms.map(([term]) => term),
     frequencies: terms.map(([, frequency]) => Math.min(frequency, MAX_FREQUENCY)),
-    speaker_terms: speakerTerms.map((term) => termDigest(namespace, term)),
+    speaker_terms: getSpeakerTerms.map((term) => termDigest(namespace, term)),
   };
 }
 
-/** Takes memories, their words, their vectors and their states out of recall. */
-async function leaveRecall(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
+/** Deletes the index entries, postings, vectors and token states of memories. */
+async function removeEntries(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
   const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
   const others = ['memory_vector', 'token_states', 'merge_candidate', 'distil_candidate'].map(
     (table, i) => sql`${raw(`gone${i}`)} AS (DELETE FROM ${raw(table)} WHERE ${these})`,
@@ -140,13 +139,13 @@ async function leaveRecall(transaction: OwnQueries, namespace: string, ordinals:
     DELETE FROM pending_embedding WHERE ${these}`);
 }
 
-export function recallWriter(queries: OwnQueries): RecallWriter {
+export function createRecallWriter(queries: OwnQueries): RecallWriter {
   return {
     enterNew: (memories, vectors) => enterNew(queries, memories, vectors),
-    enter: (namespace, ordinal) => enterAgain(queries, namespace, ordinal),
+    enter: (namespace, ordinal) => reenter(queries, namespace, ordinal),
     relabel: (namespace, ordinal) => relabel(queries, namespace, ordinal),
-    remove: (namespace, ordinals) => leaveRecall(queries, namespace, ordinals),
-    // Vacuuming is asked for once the transaction is committed.
+    remove: (namespace, ordinals) => removeEntries(queries, namespace, ordinals),
+    // The vacuum is requested after the transaction is committed.
     noteErased: async () => {},
   };
 }

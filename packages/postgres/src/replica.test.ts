@@ -26,12 +26,12 @@ describe('a replica for recall', () => {
     await server.close();
   });
 
-  /** Lets the replica fall behind, until `resume`. */
+  /** Pauses replication until `resume`. */
   const pause = () => replicaServer.query('SELECT pg_wal_replay_pause()');
   const resume = () => replicaServer.query('SELECT pg_wal_replay_resume()');
 
-  /** A new database, with where its replica is. */
-  async function addresses(): Promise<{ url: string; readUrl: string }> {
+  /** Creates a database, and returns its address and the address of its replica. */
+  async function createDatabase(): Promise<{ url: string; readUrl: string }> {
     const url = await server.create();
     onTestFinished(() => server.drop(url));
     const readUrl = new URL(REPLICA_ADDRESS);
@@ -39,19 +39,19 @@ describe('a replica for recall', () => {
     return { url, readUrl: readUrl.href };
   }
 
-  async function open(at: { url: string; readUrl?: string }, told: TelemetryEvent[] = []): Promise<Storage> {
-    const telemetry = { report: (event: TelemetryEvent) => void told.push(event) };
+  async function open(at: { url: string; readUrl?: string }, reported: TelemetryEvent[] = []): Promise<Storage> {
+    const telemetry = { report: (event: TelemetryEvent) => void reported.push(event) };
     const { storage } = await openPostgres({ ...at, telemetry, connections: 2, workingMax: 1000 });
     onTestFinished(() => storage.close());
     return storage;
   }
 
-  const refusal = {
+  const otherDatabaseError = {
     code: 'UNAVAILABLE',
     message: expect.stringContaining('databaseReadUrl leads to another database'),
   };
 
-  const asked: SearchRequest = {
+  const request: SearchRequest = {
     namespace: 'default',
     text: 'axolotl',
     filter: {},
@@ -60,8 +60,8 @@ describe('a replica for recall', () => {
     tailSize: 0,
   };
 
-  async function found(storage: Storage, request: Partial<SearchRequest> = {}): Promise<number[]> {
-    return [...(await storage.search({ ...asked, ...request })).ordinals].sort((a, b) => a - b);
+  async function search(storage: Storage, fields: Partial<SearchRequest> = {}): Promise<number[]> {
+    return [...(await storage.search({ ...request, ...fields })).ordinals].sort((a, b) => a - b);
   }
 
   async function store(storage: Storage, id: string): Promise<number> {
@@ -69,24 +69,24 @@ describe('a replica for recall', () => {
     return stored.outcome === 'stored' ? stored.ordinal : 0;
   }
 
-  /** Waits until a search finds just these. */
-  async function caughtUp(storage: Storage, ordinals: number[]): Promise<void> {
-    await expect.poll(() => found(storage)).toEqual(ordinals);
+  /** Waits until a search returns exactly these memories. */
+  async function waitUntilFound(storage: Storage, ordinals: number[]): Promise<void> {
+    await expect.poll(() => search(storage)).toEqual(ordinals);
   }
 
   /**
-   * Lets the replica fall behind at a time when one storage asks it: which knows nothing then of what another stores. Until
-   * the replica has caught up with what else is written on the server, the database itself is asked.
+   * Pauses replication at a time when `asking` uses the replica, so that it does not see memories that `other` stores. While
+   * the replica has not replayed other writes on the server, `asking` uses the primary, so this is retried.
    */
   async function fallBehind(asking: Storage, other: Storage, ordinals: number[]): Promise<void> {
     await expect
       .poll(
         async () => {
           await resume();
-          await caughtUp(asking, ordinals);
+          await waitUntilFound(asking, ordinals);
           await pause();
           const unseen = await store(other, 'unseen');
-          const seen = await found(asking);
+          const seen = await search(asking);
           await other.forget('default', 'unseen');
           return seen.includes(unseen);
         },
@@ -95,45 +95,45 @@ describe('a replica for recall', () => {
       .toBe(false);
   }
 
-  it('is not asked about what this process has just written, and about what others have it is', async () => {
-    const at = await addresses();
+  it('is not used for namespaces with recent writes of this process, but for writes of other processes', async () => {
+    const at = await createDatabase();
     const [writer, reader] = [await open(at), await open(at)];
     const first = await store(writer, 'first');
     await fallBehind(reader, writer, [first]);
     const second = await store(writer, 'second');
-    expect(await found(writer)).toEqual([first, second]);
-    expect(await found(reader)).toEqual([first]);
-    expect(await found(reader, { isUpToDate: true })).toEqual([first, second]);
+    expect(await search(writer)).toEqual([first, second]);
+    expect(await search(reader)).toEqual([first]);
+    expect(await search(reader, { isUpToDate: true })).toEqual([first, second]);
     await resume();
-    await caughtUp(reader, [first, second]);
-    // The writer asks it again.
+    await waitUntilFound(reader, [first, second]);
+    // The writer uses the replica again.
     await fallBehind(writer, reader, [first, second]);
   });
 
-  it('gives out no text that was forgotten or replaced, however far it is behind', async () => {
-    const at = await addresses();
+  it('never leads to forgotten or replaced texts in results while it is behind', async () => {
+    const at = await createDatabase();
     const [writer, reader] = [await open(at), await open(at)];
     const ordinals = [await store(writer, 'first'), await store(writer, 'second')];
     await fallBehind(reader, writer, ordinals);
     await writer.forget('default', 'first');
     await writer.update({ namespace: 'default', id: 'second', at: 2, content: 'the tapir' });
-    expect(await found(reader)).toEqual(ordinals);
-    const { answers } = await reader.answer({ ...asked, ranking: { limit: 10 }, maxBytes: 1_000_000 });
+    expect(await search(reader)).toEqual(ordinals);
+    const { answers } = await reader.answer({ ...request, ranking: { limit: 10 }, maxBytes: 1_000_000 });
     expect(answers.map(({ memory }) => memory.content)).toEqual(['the tapir']);
   });
 
-  it('that fails is told of once, and what was asked is answered by the database', async () => {
-    const { url } = await addresses();
-    const told: TelemetryEvent[] = [];
-    const storage = await open({ url, readUrl: 'postgres://nobody@127.0.0.1:1/none' }, told);
+  it('that fails is reported once, and the primary is used', async () => {
+    const { url } = await createDatabase();
+    const reported: TelemetryEvent[] = [];
+    const storage = await open({ url, readUrl: 'postgres://nobody@127.0.0.1:1/none' }, reported);
     const ordinal = await store(storage, 'first');
-    for (let i = 0; i < 3; i++) expect(await found(storage)).toEqual([ordinal]);
-    expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+    for (let i = 0; i < 3; i++) expect(await search(storage)).toEqual([ordinal]);
+    expect(reported.map(({ event }) => event)).toEqual(['replica_unavailable']);
     expect(await storage.condition()).toEqual({ replicationLagSeconds: Number.POSITIVE_INFINITY });
   });
 
-  it('says how far it is behind, which is nothing once it has replayed what there is', async () => {
-    const at = await addresses();
+  it('has a replication lag while it is behind, and none after it has caught up', async () => {
+    const at = await createDatabase();
     const storage = await open(at);
     const lag = async () => (await storage.condition()).replicationLagSeconds ?? Number.NaN;
     await expect.poll(lag).toBe(0);
@@ -145,49 +145,49 @@ describe('a replica for recall', () => {
     expect(await (await open({ url: at.url })).condition()).toEqual({});
   });
 
-  it('is refused at the start where its address leads to another database of the server', async () => {
-    const { url, readUrl } = await addresses();
+  it('is rejected at startup if its address leads to another database of the server', async () => {
+    const { url, readUrl } = await createDatabase();
     const other = new URL(readUrl);
     other.pathname = '/template1';
-    await expect(open({ url, readUrl: other.href })).rejects.toMatchObject(refusal);
+    await expect(open({ url, readUrl: other.href })).rejects.toMatchObject(otherDatabaseError);
   });
 
-  it('is refused at the start where its address leads to another schema', async () => {
-    const [{ url }, other] = [await addresses(), await addresses()];
+  it('is rejected at startup if its address leads to another schema', async () => {
+    const [{ url }, other] = [await createDatabase(), await createDatabase()];
     await open(other);
-    // As soon as it has replayed the tables there.
+    // Detected as soon as the replica has replayed the tables of the other schema.
     const opening = () =>
       openPostgres({ url, readUrl: other.readUrl, workingMax: 1000 }).then(
         ({ storage }) => storage.close(),
         (error: unknown) => error,
       );
-    await expect.poll(opening).toMatchObject(refusal);
+    await expect.poll(opening).toMatchObject(otherDatabaseError);
   });
 
-  it('that turns out to be another database later is not asked', async () => {
-    const [at, other] = [await addresses(), await addresses()];
+  it('that turns out later to be another database is not used', async () => {
+    const [at, other] = [await createDatabase(), await createDatabase()];
     for (const { url } of [at, other]) await (await open({ url })).store(memory('first'));
     const primary = connect({ url: at.url, connections: 1 });
     onTestFinished(() => primary.close());
-    const told: TelemetryEvent[] = [];
-    const telemetry = { report: (event: TelemetryEvent) => void told.push(event) };
+    const reported: TelemetryEvent[] = [];
+    const telemetry = { report: (event: TelemetryEvent) => void reported.push(event) };
     const replica = new Replica(primary, connect({ url: other.url, connections: 1 }), { telemetry });
     onTestFinished(() => replica.close());
-    expect(await replica.ask('default', async (connection) => connection === primary)).toBe(true);
-    expect(told).toMatchObject([{ event: 'replica_unavailable', error: refusal }]);
+    expect(await replica.read('default', async (connection) => connection === primary)).toBe(true);
+    expect(reported).toMatchObject([{ event: 'replica_unavailable', error: otherDatabaseError }]);
   });
 
-  it('that is none is not asked', async () => {
-    const { url } = await addresses();
-    const told: TelemetryEvent[] = [];
-    const storage = await open({ url, readUrl: url }, told);
+  it('that is not a replica is not used', async () => {
+    const { url } = await createDatabase();
+    const reported: TelemetryEvent[] = [];
+    const storage = await open({ url, readUrl: url }, reported);
     const ordinal = await store(storage, 'first');
-    expect(await found(storage)).toEqual([ordinal]);
-    expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+    expect(await search(storage)).toEqual([ordinal]);
+    expect(reported.map(({ event }) => event)).toEqual(['replica_unavailable']);
   });
 
-  it('is asked until it is ten seconds behind, and again when it has caught up', async () => {
-    const at = await addresses();
+  it('is used until it is 10 seconds behind, and again after it has caught up', async () => {
+    const at = await createDatabase();
     await (await open(at)).store(memory('first'));
     const [primary, behind] = [at.url, at.readUrl].map((url) => connect({ url, connections: 1 })) as [
       Connection,
@@ -197,20 +197,20 @@ describe('a replica for recall', () => {
     let elapsedMs = 0;
     const replica = new Replica(primary, behind, { elapsedMs: () => elapsedMs });
     onTestFinished(() => replica.close());
-    const isAsked = () => replica.ask('default', async (connection) => connection === behind);
-    await expect.poll(isAsked).toBe(true);
+    const isUsed = () => replica.read('default', async (connection) => connection === behind);
+    await expect.poll(isUsed).toBe(true);
     await pause();
     await primary.run(sql`UPDATE memory SET updated_at = updated_at`);
     elapsedMs += 9000;
-    expect(await isAsked()).toBe(true);
+    expect(await isUsed()).toBe(true);
     elapsedMs += 2000;
-    expect(await isAsked()).toBe(false);
+    expect(await isUsed()).toBe(false);
     await resume();
     await expect
       .poll(
         () => {
           elapsedMs += 1001;
-          return isAsked();
+          return isUsed();
         },
         { timeout: 20_000 },
       )

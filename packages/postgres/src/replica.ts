@@ -3,59 +3,59 @@ import { type Sql, sql, type Telemetry } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 import type { Hold } from './locks.ts';
 
-/** Namespaces of which it is remembered that they were written; beyond that, all are taken to be. */
-const NAMESPACES = 10_000;
+/** Maximum number of tracked namespaces with recent writes. Beyond it, all namespaces count as written. */
+const MAX_TRACKED_NAMESPACES = 10_000;
 
-/** How far the replica may be behind, how often it is looked how far it is, and how long one that failed is let be. */
+/** Maximum lag of the replica, minimum interval between lag checks, and pause after a failure. */
 const MAX_LAG_MS = 10_000;
-const LOOKED_EVERY_MS = 1000;
-const REST_MS = 5000;
+const MARK_INTERVAL_MS = 1000;
+const FAILURE_PAUSE_MS = 5000;
 
-/** Longest that a start waits to learn where the replica's address leads. */
-const START_WAITS_MS = 3000;
+/** Timeout of the check at startup. */
+const STARTUP_TIMEOUT_MS = 3000;
 
-/** A place in the log of the database, in bytes. */
+/** A position in the write-ahead log, in bytes. */
 type Position = number;
 
-/** Something written: what it is behind is asked for when somebody has to know. */
-interface Written {
+/** A write of this process. Its log position is fetched only when it is needed. */
+interface RecentWrite {
   position?: Position;
 }
 
-/** Stands for every namespace. */
+/** Stands for all namespaces. */
 const ALL = Symbol('all');
 
-const WRITTEN_UNTIL = sql`pg_current_wal_insert_lsn()`;
-const REPLAYED_UNTIL = sql`pg_last_wal_replay_lsn()`;
+const WRITE_POSITION = sql`pg_current_wal_insert_lsn()`;
+const REPLAY_POSITION = sql`pg_last_wal_replay_lsn()`;
 
-/** A replica that has replayed all that it received is not behind, however long ago the last transaction was. */
+/** A replica that has replayed everything it received has no lag, even if the last transaction was long ago. */
 const LAG_SECONDS = sql`
   SELECT CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
     ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 END AS seconds`;
 
 export interface ReplicaOptions {
   telemetry?: Telemetry | undefined;
-  /** Time since whenever, that only goes forward. */
+  /** Monotonic clock, in ms. */
   elapsedMs?: () => number;
 }
 
 /**
- * A replica that recall may ask: of a namespace that this process has written not before it has replayed that, and of
- * others while it is at most ten seconds behind. Otherwise, and where it fails, the database itself is asked.
+ * A replica for recall. It is used while its lag is at most 10 seconds and, for namespaces that this process has written,
+ * after it has replayed these writes. Otherwise, and on failures, the primary is used.
  */
 export class Replica {
   readonly #primary: Connection;
   readonly #replica: Connection;
   readonly #telemetry: Telemetry | undefined;
   readonly #elapsedMs: () => number;
-  readonly #written = new Map<string | typeof ALL, Written>();
-  /** Where the log was lately, and when; and the time of the last such place that the replica was seen to have reached. */
+  readonly #writes = new Map<string | typeof ALL, RecentWrite>();
+  /** A recent log position of the primary with its time, and the time of the last mark that the replica has reached. */
   #mark: { position: Position; at: number } | undefined;
   #reachedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
-  #works = true;
-  /** Whether it is known to be a replica of this database; to be learnt anew after a failure. */
-  #isOurs = false;
+  #isWorking = true;
+  /** Whether the server was verified to be a replica of the primary. Verified again after a failure. */
+  #isVerified = false;
 
   constructor(
     primary: Connection,
@@ -68,41 +68,41 @@ export class Replica {
     this.#elapsedMs = elapsedMs;
   }
 
-  /** The primary's connection, by which the replica learns what this process writes. */
-  watched(): Connection {
+  /** Returns the primary's connection, which tracks the writes of this process for the replica. */
+  getTrackedPrimary(): Connection {
     return {
       ...this.#primary,
       write: async (hold, work) => {
         try {
           return await this.#primary.write(hold, work);
         } finally {
-          // Of a commit that nobody heard of too.
-          this.#note(hold);
+          // Also after a commit with an unknown outcome.
+          this.#trackWrite(hold);
         }
       },
     };
   }
 
   /**
-   * Throws UNAVAILABLE where the replica's address leads to another database. One that does not answer yet is looked at
-   * before it is first asked, and holds up nobody.
+   * Throws UNAVAILABLE if the replica's address leads to another database. A replica that does not respond within the
+   * startup timeout is verified before its first use.
    */
   async check(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, START_WAITS_MS);
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STARTUP_TIMEOUT_MS);
     });
-    const looked = this.#learnWhetherOurs().catch((error: unknown) => {
-      if (error instanceof OtherDatabase) throw error;
+    const verification = this.#verify().catch((error: unknown) => {
+      if (error instanceof OtherDatabaseError) throw error;
     });
-    await Promise.race([looked, late]).finally(() => clearTimeout(timer));
+    await Promise.race([verification, timeout]).finally(() => clearTimeout(timer));
   }
 
-  /** Asks the replica about a namespace where that is right, else the database itself. */
-  async ask<T>(namespace: string, read: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#elapsedMs() - this.#failedAt >= REST_MS) {
+  /** Reads from the replica if it is up to date for the namespace, otherwise from the primary. */
+  async read<T>(namespace: string, read: (connection: Connection) => Promise<T>): Promise<T> {
+    if (this.#elapsedMs() - this.#failedAt >= FAILURE_PAUSE_MS) {
       try {
-        if (await this.#mayBeAsked(namespace)) return this.#working(await read(this.#replica));
+        if (await this.#isUpToDate(namespace)) return this.#succeed(await read(this.#replica));
       } catch (error) {
         this.#fail(error);
       }
@@ -110,7 +110,7 @@ export class Replica {
     return read(this.#primary);
   }
 
-  /** Returns how far the replica is behind; infinite while it does not answer. */
+  /** Returns the lag of the replica in seconds; Infinity while it does not respond. */
   async lagSeconds(): Promise<number> {
     try {
       const lag = await this.#replica.row<{ seconds: number | null }>(LAG_SECONDS);
@@ -124,65 +124,65 @@ export class Replica {
     return this.#replica.close();
   }
 
-  #note(hold: Hold): void {
-    for (const namespace of getNamespaces(hold)) this.#noteNamespace(namespace);
+  #trackWrite(hold: Hold): void {
+    for (const namespace of getNamespaces(hold)) this.#trackNamespace(namespace);
   }
 
-  #noteNamespace(namespace: string | typeof ALL): void {
-    if (this.#written.size >= NAMESPACES) {
-      this.#written.clear();
-      this.#written.set(ALL, {});
+  #trackNamespace(namespace: string | typeof ALL): void {
+    if (this.#writes.size >= MAX_TRACKED_NAMESPACES) {
+      this.#writes.clear();
+      this.#writes.set(ALL, {});
     }
-    this.#written.set(namespace, {});
+    this.#writes.set(namespace, {});
   }
 
-  async #mayBeAsked(namespace: string): Promise<boolean> {
-    if (!(this.#isOurs || (await this.#learnWhetherOurs()))) return false;
-    await this.#takeMark();
-    const replayed = await position(this.#replica, REPLAYED_UNTIL);
+  async #isUpToDate(namespace: string): Promise<boolean> {
+    if (!(this.#isVerified || (await this.#verify()))) return false;
+    await this.#updateMark();
+    const replayed = await getPosition(this.#replica, REPLAY_POSITION);
     if (this.#mark && replayed >= this.#mark.position) this.#reachedAt = this.#mark.at;
     if (this.#elapsedMs() - this.#reachedAt > MAX_LAG_MS) return false;
     return (await this.#hasReplayed(ALL, replayed)) && (await this.#hasReplayed(namespace, replayed));
   }
 
-  /** Throws where it is another database; false where it has not replayed the tables yet. */
-  async #learnWhetherOurs(): Promise<boolean> {
-    const [ours, its] = await Promise.all([getPlace(this.#primary), getPlace(this.#replica)]);
-    if (its.cluster !== ours.cluster || its.database !== ours.database) throw new OtherDatabase();
-    if (its.table !== null && its.table !== ours.table) throw new OtherDatabase();
-    this.#isOurs = its.table !== null;
-    return this.#isOurs;
+  /** Throws if the server has another database. Returns false if it has not replayed the tables yet. */
+  async #verify(): Promise<boolean> {
+    const [primary, replica] = await Promise.all([getIdentity(this.#primary), getIdentity(this.#replica)]);
+    if (replica.cluster !== primary.cluster || replica.database !== primary.database) throw new OtherDatabaseError();
+    if (replica.table !== null && replica.table !== primary.table) throw new OtherDatabaseError();
+    this.#isVerified = replica.table !== null;
+    return this.#isVerified;
   }
 
-  async #takeMark(): Promise<void> {
+  async #updateMark(): Promise<void> {
     const at = this.#elapsedMs();
-    if (this.#mark && at - this.#mark.at < LOOKED_EVERY_MS) return;
-    // One that the replica has not reached stays, or it would be behind a new one for ever.
+    if (this.#mark && at - this.#mark.at < MARK_INTERVAL_MS) return;
+    // Keep a mark until the replica reaches it. With a new mark each time, the replica might never reach one.
     if (this.#mark && this.#reachedAt < this.#mark.at && at - this.#mark.at < MAX_LAG_MS) return;
-    this.#mark = { position: await position(this.#primary, WRITTEN_UNTIL), at };
+    this.#mark = { position: await getPosition(this.#primary, WRITE_POSITION), at };
   }
 
   async #hasReplayed(namespace: string | typeof ALL, replayed: Position): Promise<boolean> {
-    const written = this.#written.get(namespace);
-    if (!written) return true;
-    written.position ??= await position(this.#primary, WRITTEN_UNTIL);
-    if (replayed < written.position) return false;
-    // Unless it was written again meanwhile.
-    if (this.#written.get(namespace) === written) this.#written.delete(namespace);
+    const write = this.#writes.get(namespace);
+    if (!write) return true;
+    write.position ??= await getPosition(this.#primary, WRITE_POSITION);
+    if (replayed < write.position) return false;
+    // Keep the entry if the namespace was written again in the meantime.
+    if (this.#writes.get(namespace) === write) this.#writes.delete(namespace);
     return true;
   }
 
-  #working<T>(answer: T): T {
-    if (!this.#works) this.#report('info', 'replica_restored');
-    this.#works = true;
-    return answer;
+  #succeed<T>(result: T): T {
+    if (!this.#isWorking) this.#report('info', 'replica_restored');
+    this.#isWorking = true;
+    return result;
   }
 
   #fail(error: unknown): void {
     this.#failedAt = this.#elapsedMs();
-    this.#isOurs = false;
-    if (this.#works) this.#report('warn', 'replica_unavailable', error);
-    this.#works = false;
+    this.#isVerified = false;
+    if (this.#isWorking) this.#report('warn', 'replica_unavailable', error);
+    this.#isWorking = false;
   }
 
   #report(level: 'info' | 'warn', event: string, error?: unknown): void {
@@ -196,34 +196,34 @@ function getNamespaces(hold: Hold): readonly (string | typeof ALL)[] {
   return 'exclusive' in hold ? [hold.exclusive] : [...hold.exclusiveNamespaces, ...hold.shared];
 }
 
-async function position(connection: Connection, place: Sql): Promise<Position> {
+async function getPosition(connection: Connection, lsn: Sql): Promise<Position> {
   const found = await connection.row<{ bytes: number | null }>(sql`
-    SELECT pg_wal_lsn_diff(${place}, '0/0')::bigint AS bytes`);
-  if (found?.bytes == null) throw new Error('the address for reading is not that of a replica');
+    SELECT pg_wal_lsn_diff(${lsn}, '0/0')::bigint AS bytes`);
+  if (found?.bytes == null) throw new Error('the server at databaseReadUrl is not a replica');
   return found.bytes;
 }
 
-/** What an address leads to; the same for a database and its replicas. Schemas of one database differ by their tables. */
-interface Place {
+/** Identity of a database; equal for a primary and its replicas. Schemas of one database differ by their tables. */
+interface DatabaseIdentity {
   cluster: string;
   database: string;
   table: number | null;
 }
 
-async function getPlace(connection: Connection): Promise<Place> {
-  const place = await connection.row<Place>(sql`
+async function getIdentity(connection: Connection): Promise<DatabaseIdentity> {
+  const identity = await connection.row<DatabaseIdentity>(sql`
     SELECT system_identifier::text AS cluster, current_database()::text AS database,
       to_regclass('property')::oid::bigint AS table
     FROM pg_control_system()`);
-  return place as Place;
+  return identity as DatabaseIdentity;
 }
 
-/** The replica's address leads to what is no replica of the database. */
-class OtherDatabase extends MemoryError {
+/** The server at `databaseReadUrl` is not a replica of the database. */
+class OtherDatabaseError extends MemoryError {
   constructor() {
     super(
       'UNAVAILABLE',
-      'databaseReadUrl leads to another database than databaseUrl, of which it has to name a replica',
+      'databaseReadUrl leads to another database than databaseUrl; set it to the address of a replica',
     );
   }
 }

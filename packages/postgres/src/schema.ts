@@ -2,22 +2,22 @@
 export interface SchemaStep {
   /** SQL statements. */
   script: string;
-  /** Whether servers that know no more than the version before may write beside those that know this one. */
+  /** Whether servers that know only the previous version can still write. */
   mayOlderWrite: boolean;
 }
 
 /**
- * The steps from an empty database to the present schema; step n takes one of version n to n + 1. A step that has been
- * released is never changed.
+ * Migrations from an empty database to the current schema; step n migrates version n to n + 1. A released step must not be
+ * changed.
  *
- * Every key begins with `namespace`, so that a cluster can spread rows by that column, and texts compare by their bytes.
+ * Every key starts with `namespace`, so that a cluster can distribute rows by that column. Texts are compared bytewise.
  * Times are milliseconds since 1970 in UTC.
  */
 export const MIGRATIONS: readonly SchemaStep[] = [
   {
     mayOlderWrite: false,
     script: `
-  -- Ordinals of memories, over all namespaces.
+  -- Ordinals of memories, unique across namespaces.
   CREATE SEQUENCE memory_ordinal;
 
   CREATE TABLE memory (
@@ -25,7 +25,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     ordinal bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
     session_id text COLLATE "C",
-    -- '' where all users, or all agents, share it. Neither ever changes.
+    -- '' if all users, or all agents, share the memory. Both never change.
     user_id text COLLATE "C" NOT NULL,
     agent_id text COLLATE "C" NOT NULL,
     source text COLLATE "C" NOT NULL,
@@ -40,11 +40,11 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     superseded_by text COLLATE "C",
     merged_into text COLLATE "C",
     version integer NOT NULL,
-    -- Counts its texts; that of the text which consolidation gave it last, null where every text is a client's.
+    -- revision: number of texts so far. distilled_revision: revision of the last text written by consolidation, or null.
     revision integer NOT NULL,
     distilled_revision integer,
     text_digest bytea NOT NULL,
-    -- JSON as it was given, in text: the order of its fields is the client's.
+    -- JSON as text, because jsonb would not preserve the order of fields.
     tags text NOT NULL,
     metadata text NOT NULL,
     content text NOT NULL,
@@ -58,7 +58,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
-  -- Not of those in a tier alone: a planner that has no statistics yet would take that for few, and read all of it.
+  -- Not a partial index on memories in a tier: without statistics, the planner would assume few rows and scan all of it.
   CREATE INDEX memory_by_text ON memory (namespace, text_digest, user_id, session_id);
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
@@ -78,7 +78,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal, revision)
   );
 
-  -- Room is left in its pages, for a count is written anew beside the one before.
+  -- The fill factor leaves space for heap-only updates of counts.
   CREATE TABLE memory_access (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -87,8 +87,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal)
   ) WITH (fillfactor = 70);
 
-  -- Tags under the name 'tag', scalar metadata fields under 'metadata.' and their name; of what is too long for a key,
-  -- a digest.
+  -- Tags under the name 'tag', scalar metadata fields under 'metadata.' followed by their name. Names and values that are
+  -- too long for a key are replaced with digests.
   CREATE TABLE attribute (
     namespace text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
@@ -97,8 +97,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   );
 
-  -- Memories in recall or hidden only by their expiry. A tier's count is the sum of its slots; connections write to
-  -- different ones, so that stores do not wait for each other.
+  -- Number of memories by tier, including expired ones. The count of a tier is the sum of its slots. Connections write to
+  -- different slots, so that stores do not wait for each other.
   CREATE TABLE tier_count (
     namespace text COLLATE "C" NOT NULL,
     tier text COLLATE "C" NOT NULL,
@@ -107,10 +107,10 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, tier, slot)
   ) WITH (fillfactor = 50);
 
-  -- What recall knows of the memories in recall, those hidden only by their expiry included. terms: digests of the words
-  -- of the text, each once, and in the same places how often they occur; speaker_terms: digests of those of its speaker's
-  -- name. made_by: the rules by which all that was made. model: number of the model that made its vectors, or found that
-  -- there are none to make; 0 before any has.
+  -- Index entries of memories in recall, including expired ones. terms: digests of the distinct words of the text, with
+  -- their frequencies at the same positions. speaker_terms: digests of the words of the speaker's name. made_by: version of
+  -- the rules by which the entry was built. model: number of the model that made the vectors, or that found nothing to
+  -- embed; 0 before that.
   CREATE TABLE recall_entry (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -124,8 +124,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     model integer NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, ordinal)
   );
-  -- The memories that hold a term, with what BM25 needs: how often, how long the text is, and whether it is semantic,
-  -- whose words are counted in its sources.
+  -- Memories that contain a term, with the data for BM25: frequency, length of the text, and whether the memory is
+  -- semantic, because words of semantic memories are counted in their sources.
   CREATE TABLE posting (
     namespace text COLLATE "C" NOT NULL,
     term bigint NOT NULL,
@@ -135,7 +135,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     is_semantic boolean NOT NULL,
     PRIMARY KEY (namespace, term, ordinal) INCLUDE (length, frequency, is_semantic)
   );
-  -- One in 16 of those that are counted, in an order that is one of chance: the lowest tell how many there are.
+  -- A random sample of 1/16 of the postings, ordered by hash, to estimate document frequencies.
   CREATE INDEX posting_sample ON posting (namespace, term, hashint8(ordinal)) INCLUDE (ordinal)
     WHERE NOT is_semantic AND hashint8(ordinal) < -1879048192;
   CREATE TABLE memory_vector (
@@ -146,9 +146,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     embedding halfvec NOT NULL,
     PRIMARY KEY (namespace, ordinal, part)
   );
-  -- Vectors beyond 2 kB would be kept apart, where each takes several pages to read.
+  -- Without this, vectors above 2 kB would be stored out of line, and each read would need several pages.
   ALTER TABLE memory_vector ALTER COLUMN embedding SET STORAGE PLAIN;
-  -- The states of tokens, from the model that made the vectors.
+  -- Token states of the model that made the vectors.
   CREATE TABLE token_states (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -157,16 +157,16 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal)
   );
 
-  -- dimensions: null until the model has made a vector.
+  -- dimensions: null before the first vector of the model.
   CREATE TABLE embedding_model (
     no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id text NOT NULL UNIQUE,
     dimensions integer,
     in_use boolean NOT NULL
   );
-  -- Memories that wait for vectors, in order of arrival; one that a process has claimed is left to it until then. anew:
-  -- true for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
-  -- consolidation wrote it.
+  -- Queue of memories without vectors, in order of arrival. Only the claiming process embeds a memory until
+  -- claimed_until. anew: true for low priority, after memories written by clients: the memory had vectors of another
+  -- model or layout, or was written by consolidation.
   CREATE TABLE pending_embedding (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -177,7 +177,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   ) WITH (fillfactor = 70);
   CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
 
-  -- Memories with a text that has not yet been looked at for duplicates.
+  -- Memories whose text has not been checked for duplicates.
   CREATE TABLE merge_candidate (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -196,8 +196,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
 
-  -- Runs of consolidation. ended_at is null until the run has done all its work; counts: changes by kind, as they were
-  -- then. Of a run that is being undone, undone_from is the last change that has been taken back.
+  -- Consolidation runs. ended_at: null while the run is in progress. counts: number of changes by kind at the end of the
+  -- run. undone_from: while a run is being undone, the last change that was undone.
   CREATE SEQUENCE consolidation_run_no;
   CREATE TABLE consolidation_run (
     namespace text COLLATE "C" NOT NULL,
@@ -213,8 +213,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, no)
   );
   CREATE UNIQUE INDEX consolidation_run_by_id ON consolidation_run (namespace, id);
-  -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
-  -- memory has none.
+  -- Changes of a run, in order. detail: JSON of ordinals, numbers and tags, but never of texts. Changes of a memory are
+  -- deleted when it is forgotten.
   CREATE TABLE consolidation_change (
     namespace text COLLATE "C" NOT NULL,
     run bigint NOT NULL,
@@ -226,7 +226,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   CREATE INDEX consolidation_change_by_memory ON consolidation_change (namespace, ordinal);
 
-  -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
+  -- Sources of semantic memories, by ordinal. A memory is a source of at most one semantic memory.
   CREATE TABLE memory_source (
     namespace text COLLATE "C" NOT NULL,
     semantic bigint NOT NULL,
@@ -234,7 +234,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, semantic, source)
   );
   CREATE UNIQUE INDEX memory_source_by_source ON memory_source (namespace, source);
-  -- Those that its earlier texts alone may tell of.
+  -- Former sources, of which only earlier texts of the semantic memory may contain information.
   CREATE TABLE former_source (
     namespace text COLLATE "C" NOT NULL,
     semantic bigint NOT NULL,
@@ -242,13 +242,13 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, semantic, source)
   );
   CREATE INDEX former_source_by_source ON former_source (namespace, source);
-  -- Memories that are to be looked at for what they say together with others: new ones, and those that have changed.
+  -- New and changed memories that are queued for distillation.
   CREATE TABLE distil_candidate (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   );
-  -- Groups whose semantic memory a client forgot: a digest of its sources and their texts.
+  -- Groups whose semantic memory was forgotten by a client: a digest of the sources and their texts.
   CREATE TABLE declined_group (
     namespace text COLLATE "C" NOT NULL,
     digest bytea NOT NULL,
@@ -257,7 +257,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, digest)
   );
 
-  -- fence grows whenever another holder takes the lease; one that was given up has the empty holder.
+  -- fence: increases whenever another holder acquires the lease. holder: '' if the lease was released.
   CREATE TABLE lease (
     name text PRIMARY KEY,
     holder text NOT NULL,
@@ -265,7 +265,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     fence bigint NOT NULL
   );
 
-  -- What a namespace, whose user is '', or one of its users may hold; 0 is any number, null what the setting says.
+  -- Quota of a namespace (user_id '') or of one of its users. 0: unlimited. null: the default from the settings.
   CREATE TABLE quota (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
@@ -273,9 +273,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     bytes bigint,
     PRIMARY KEY (namespace, user_id)
   );
-  -- What clients gave a namespace, whose user is '', and each of its users, and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
-  -- included. Neither semantic memories nor the texts that consolidation gave them are counted. As with tiers, it is the
-  -- sum of its slots.
+  -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including hidden ones, and bytes of
+  -- their texts, including earlier ones. Semantic memories and texts written by consolidation are not counted. The usage
+  -- is the sum of its slots, as for tiers.
   CREATE TABLE usage (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
@@ -285,8 +285,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, user_id, slot)
   ) WITH (fillfactor = 50);
 
-  -- API keys, of all namespaces together, for they are few; digest is the SHA-256 of the secret in hexadecimal digits.
-  -- user_id and agent_id: those that a key is bound to, or ''.
+  -- API keys of all namespaces. digest: SHA-256 of the secret in hexadecimal. user_id and agent_id: restriction of the
+  -- key, or ''.
   CREATE TABLE api_key (
     no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text COLLATE "C" NOT NULL UNIQUE,

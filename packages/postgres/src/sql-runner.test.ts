@@ -4,22 +4,22 @@ import { newMemory } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
-import { openTwice } from './opened-twice.fixture.ts';
-import { sqlRunner } from './sql-runner.ts';
-import { vacuumTask } from './vacuum.ts';
+import { openTwice } from './open-twice.fixture.ts';
+import { createSqlRunner } from './sql-runner.ts';
+import { createVacuumTask } from './vacuum.ts';
 
 const NO_QUOTA = NO_QUOTAS;
 const PAGE = { limit: 100, maxBytes: 1e6 };
 
-describe('while others write', () => {
+describe('reads during concurrent writes', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
   });
   afterAll(() => server.close());
 
-  /** Reads, with a store by another process after each statement. */
-  async function disturbed() {
+  /** Opens storage whose reads are followed by a store of another process after each statement. */
+  async function openDisturbed() {
     const { storage, connection } = await openTwice(server);
     let stored = 0;
     const store = async () => {
@@ -35,35 +35,35 @@ describe('while others write', () => {
       run: (statement) => queries.run(statement),
       insert: (...args) => queries.insert(...args),
     });
-    const meddled: Connection = {
+    const disturbedConnection: Connection = {
       ...connection,
       ...disturb(connection),
       snapshot: (read, settings) => connection.snapshot((queries) => read(disturb(queries)), settings),
     };
-    return sqlStorage(sqlRunner(meddled, vacuumTask(connection), NO_QUOTA)).storage;
+    return sqlStorage(createSqlRunner(disturbedConnection, createVacuumTask(connection), NO_QUOTA)).storage;
   }
 
   it.each([
-    ['memories', async () => (await disturbed()).memories('default', {}, PAGE, 2)],
-    ['memories of a filter', async () => (await disturbed()).memories('default', { tags: ['tag'] }, PAGE, 2)],
-    ['a session', async () => (await disturbed()).session('default', 'default', PAGE, 2)],
-    ['sessions', async () => (await disturbed()).sessions('default', {}, PAGE, 2)],
-  ])('a page of %s and its total are of one moment', async (_, page) => {
+    ['memories', async () => (await openDisturbed()).memories('default', {}, PAGE, 2)],
+    ['memories of a filter', async () => (await openDisturbed()).memories('default', { tags: ['tag'] }, PAGE, 2)],
+    ['a session', async () => (await openDisturbed()).session('default', 'default', PAGE, 2)],
+    ['sessions', async () => (await openDisturbed()).sessions('default', {}, PAGE, 2)],
+  ])('return a page of %s and its total from one snapshot', async (_, page) => {
     const { items, total } = await page();
     expect(items.length).toBeGreaterThan(1);
     expect(total).toBe(items.length);
   });
 });
 
-describe('what a forget of many has removed before it fails', () => {
+describe('rows that forgetMany has deleted before a failure', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
   });
   afterAll(() => server.close());
 
-  /** A database with memories for several rounds; `write` fails from the third time on. */
-  async function failing(): Promise<Connection> {
+  /** Opens a database with memories for several batches, whose `write` fails from the third call on. */
+  async function openFailing(): Promise<Connection> {
     const { storage, connection } = await openTwice(server);
     await storage.storeMany(Array.from({ length: 600 }, (_, i) => newMemory({ id: `m${i}`, tags: ['tag'] })));
     let writes = 0;
@@ -77,11 +77,11 @@ describe('what a forget of many has removed before it fails', () => {
   it.each([
     ['of a selection', (of: Pick<Storage, 'forgetMany'>) => of.forgetMany('default', { tag: 'tag' })],
     ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
-  ])('is vacuumed: %s', async (_, forget) => {
-    const connection = await failing();
-    const vacuum = vacuumTask(connection);
+  ])('are vacuumed: %s', async (_, forget) => {
+    const connection = await openFailing();
+    const vacuum = createVacuumTask(connection);
     const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);
-    const { storage } = sqlStorage(sqlRunner(connection, vacuum, NO_QUOTA));
+    const { storage } = sqlStorage(createSqlRunner(connection, vacuum, NO_QUOTA));
     await expect(forget(storage)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(requested).toHaveBeenCalledOnce();
   });

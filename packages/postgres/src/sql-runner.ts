@@ -11,18 +11,18 @@ import {
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Reads of one statement, which is a snapshot by itself: they begin no transaction, and take one trip instead of three. */
-const ONE_STATEMENT: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
+/** Reads with only one statement. They need no transaction, which saves two round trips. */
+const SINGLE_STATEMENT_READS: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
   ...(['memory', 'secret', 'namespaces', 'isMigrating', 'run', 'leastRetainedAfter', 'readKeys'] as const),
 ]);
 
-/** Runs verbs on a pool of connections: a write has for itself what it names, by advisory locks. */
-export function sqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quotas): SqlRunner {
+/** Creates the runner of reads and writes on a pool of connections. Writes take advisory locks for what they name. */
+export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quotas): SqlRunner {
   return {
     quota,
     read(verb, args) {
       const perform = readVerbs[verb] as (queries: Queries, ...args: readonly unknown[]) => Promise<unknown>;
-      if (ONE_STATEMENT.has(verb)) return perform(connection, ...args);
+      if (SINGLE_STATEMENT_READS.has(verb)) return perform(connection, ...args);
       return connection.snapshot((queries) => perform(queries, ...args));
     },
     write(held, verb, args) {
@@ -41,17 +41,17 @@ export function sqlRunner(connection: Connection, vacuum: BackgroundTask, quota:
   };
 }
 
-/** Namespaces that one transaction writes of: each is a lock, of which a server has room for some thousands. */
-const NAMESPACES_AT_ONCE = 256;
+/** Maximum namespaces per transaction. Each needs a lock, and a server has space for a few thousand locks. */
+const MAX_NAMESPACES = 256;
 
 /** See `Storage.recordAccess`. */
 export async function recordAccesses(connection: Connection, accesses: readonly MemoryAccess[]): Promise<void> {
   const namespaces = [...new Set(accesses.map((access) => access.namespace))];
-  for (let from = 0; from < namespaces.length; from += NAMESPACES_AT_ONCE) {
-    const some = new Set(namespaces.slice(from, from + NAMESPACES_AT_ONCE));
-    const these = accesses.filter((access) => some.has(access.namespace));
-    await connection.write({ exclusiveNamespaces: [], shared: [...some] }, (transaction) =>
-      recordAccess(transaction, these),
+  for (let from = 0; from < namespaces.length; from += MAX_NAMESPACES) {
+    const batch = new Set(namespaces.slice(from, from + MAX_NAMESPACES));
+    const batchAccesses = accesses.filter((access) => batch.has(access.namespace));
+    await connection.write({ exclusiveNamespaces: [], shared: [...batch] }, (transaction) =>
+      recordAccess(transaction, batchAccesses),
     );
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 
-describe('a connection', () => {
+describe('prepared statements of a connection', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
@@ -21,23 +21,23 @@ describe('a connection', () => {
   }
 
   const ask = (queries: Queries, shape: number) => queries.row(sql`SELECT ${raw(`${shape}`)} AS shape`);
-  const prepared = async (queries: Queries) =>
+  const getPrepared = async (queries: Queries) =>
     (await queries.rows<{ statement: string }>(sql`SELECT statement FROM pg_prepared_statements`)).map(
       ({ statement }) => statement,
     );
 
-  it('keeps prepared what is asked now, however much was asked before', async () => {
+  it('contain the current statements after many other statements', async () => {
     const connection = await open();
     for (let shape = 0; shape < 300; shape++) for (let i = 0; i < 2; i++) await ask(connection, shape);
     for (let i = 0; i < 3; i++) expect(await ask(connection, 1000)).toEqual({ shape: 1000 });
-    expect(await prepared(connection)).toContain('SELECT 1000 AS shape');
+    expect(await getPrepared(connection)).toContain('SELECT 1000 AS shape');
   });
 
-  it('keeps a bounded number prepared, and none of those asked once', async () => {
+  it('are limited to 512, and do not contain statements that were used only once', async () => {
     const connection = await open();
     for (let shape = 0; shape < 1200; shape++) for (let i = 0; i < 2; i++) await ask(connection, shape);
-    expect((await prepared(connection)).length).toBeLessThanOrEqual(512);
+    expect((await getPrepared(connection)).length).toBeLessThanOrEqual(512);
     await ask(connection, 5000);
-    expect(await prepared(connection)).not.toContain('SELECT 5000 AS shape');
+    expect(await getPrepared(connection)).not.toContain('SELECT 5000 AS shape');
   });
 });

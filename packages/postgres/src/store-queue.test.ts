@@ -8,10 +8,10 @@ import { usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { StoreQueue } from './store-queue.ts';
 
-it('stores that wait together while the database is away are refused after the tries of one', async () => {
-  let tries = 0;
+it('concurrent stores are rejected together after the retries of one store if the database is down', async () => {
+  let attempts = 0;
   const server = createServer((socket) => {
-    tries++;
+    attempts++;
     socket.destroy();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -21,57 +21,57 @@ it('stores that wait together while the database is away are refused after the t
   const stores = new StoreQueue(connection, { workingMax: 100, quota: NO_QUOTAS });
 
   await expect(stores.storeMany([newMemory({ id: 'alone' })])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  const triesOfOne = tries;
+  const attemptsOfOne = attempts;
   const together = Array.from({ length: 40 }, (_, i) => stores.storeMany([newMemory({ id: `m${i}` })]));
-  const refused = await Promise.allSettled(together);
-  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 'rejected'));
-  // The first is under way before the others come, which are then one batch.
-  expect(tries).toBe(3 * triesOfOne);
+  const results = await Promise.allSettled(together);
+  expect(results.map(({ status }) => status)).toEqual(results.map(() => 'rejected'));
+  // The first store starts alone, and the others become the next batch.
+  expect(attempts).toBe(3 * attemptsOfOne);
   await connection.close();
 });
 
-it('a store of which nobody can say whether it happened is told to be one', async () => {
+it('a store whose commit response is lost rejects with an unknown outcome', async () => {
   const server = await usePostgres();
   const url = await server.create();
-  const way = await openWay(url);
-  const { storage } = await openPostgres({ url: way.url, connections: 4, workingMax: 100 });
+  const proxy = await startProxy(url);
+  const { storage } = await openPostgres({ url: proxy.url, connections: 4, workingMax: 100 });
   await storage.store(newMemory({ id: 'before' }));
-  way.endAtCommit();
-  await expect(storage.store(newMemory({ id: 'unheard of' }))).rejects.toMatchObject({
+  proxy.cutAtCommit();
+  await expect(storage.store(newMemory({ id: 'unknown outcome' }))).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    mayBeDone: true,
+    isOutcomeUnknown: true,
   });
   const { storage: direct } = await openPostgres({ url, connections: 1, workingMax: 100 });
-  expect(await direct.memory('default', 'unheard of', 2)).toMatchObject({ id: 'unheard of' });
+  expect(await direct.memory('default', 'unknown outcome', 2)).toMatchObject({ id: 'unknown outcome' });
   await Promise.all([storage.close(), direct.close()]);
   await server.drop(url);
   await server.close();
 });
 
-/** The way to a server; it can end, for good, between the next commit and the answer to it. */
-async function openWay(to: string) {
-  let isEnding = false;
-  let isGone = false;
-  const way = createServer((near) => {
+/** Starts a proxy to a server. `cutAtCommit` closes it for good between the next commit and its response. */
+async function startProxy(to: string) {
+  let cutsAtCommit = false;
+  let isCut = false;
+  const proxy = createServer((near) => {
     near.on('error', () => {});
-    if (isGone) return void near.destroy();
+    if (isCut) return void near.destroy();
     const far = dial(Number(new URL(to).port), new URL(to).hostname);
     far.on('error', () => {});
     near.on('data', (bytes) => {
-      if (isEnding && bytes.includes('COMMIT\0')) isGone = true;
+      if (cutsAtCommit && bytes.includes('COMMIT\0')) isCut = true;
       far.write(bytes);
     });
-    far.on('data', (bytes) => (isGone ? near.destroy() : near.write(bytes)));
+    far.on('data', (bytes) => (isCut ? near.destroy() : near.write(bytes)));
     near.on('close', () => far.destroy());
   });
-  await once(way.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void way.close());
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void proxy.close());
   const url = new URL(to);
-  url.port = String((way.address() as AddressInfo).port);
+  url.port = String((proxy.address() as AddressInfo).port);
   return {
     url: url.href,
-    endAtCommit() {
-      isEnding = true;
+    cutAtCommit() {
+      cutsAtCommit = true;
     },
   };
 }

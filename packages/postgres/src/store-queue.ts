@@ -14,16 +14,16 @@ import { LRUCache } from 'lru-cache';
 import type { Connection } from './connection.ts';
 import { CommitUnknown, isUnavailable } from './failure.ts';
 
-/** How often a commit is looked for that nobody heard of. */
-const TRIES = 3;
+/** Maximum number of attempts to find out whether a commit with an unknown outcome took effect. */
+const MAX_ATTEMPTS = 3;
 
 type Attempt = { outcomes: StoreOutcome[] } | { error: unknown };
 
-/** Namespaces that are remembered to have a quota. */
-const REMEMBERED = 10_000;
+/** Cached namespaces with a quota. */
+const MAX_LIMITED_NAMESPACES = 10_000;
 
-/** Nothing was stored, because namespaces have a quota and others could store in them meanwhile. */
-class NotAlone extends Error {
+/** Nothing was stored, because a namespace has a quota and its lock was shared with other transactions. */
+class ExclusiveLockRequired extends Error {
   readonly namespaces: readonly string[];
 
   constructor(namespaces: readonly string[]) {
@@ -32,13 +32,13 @@ class NotAlone extends Error {
   }
 }
 
-/** Lets stores of this process that arrive together share a transaction. */
+/** Groups concurrent stores of this process into shared transactions. */
 export class StoreQueue {
   readonly #connection: Connection;
   readonly #limits: NamespaceLimits;
   readonly #queue = new BatchQueue<readonly NewMemory[], Attempt>((calls) => this.#commit(calls));
-  /** Namespaces in which one transaction stores at a time, for they were found to have a quota. */
-  readonly #limited = new LRUCache<string, true>({ max: REMEMBERED });
+  /** Namespaces that are known to have a quota. Only one transaction at a time stores in them. */
+  readonly #limited = new LRUCache<string, true>({ max: MAX_LIMITED_NAMESPACES });
 
   constructor(connection: Connection, limits: NamespaceLimits) {
     this.#connection = connection;
@@ -54,61 +54,63 @@ export class StoreQueue {
     return attempt.outcomes;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
 
   async #commit(calls: (readonly NewMemory[])[]): Promise<Attempt[]> {
     try {
-      const outcomes = await this.#keep(calls.flat());
+      const outcomes = await this.#store(calls.flat());
       let from = 0;
       return calls.map((call) => ({ outcomes: outcomes.slice(from, (from += call.length)) }));
     } catch (error) {
-      // Where the database cannot serve, each would be refused as all are, after as many tries.
+      // If the database is unavailable, each call would fail in the same way after the same number of retries.
       if (calls.length === 1 || isUnavailable(error)) return calls.map(() => ({ error }));
-      // One that cannot be written leaves the others as they are.
+      // Store the calls individually, so that one invalid call does not affect the others.
       const attempts: Attempt[] = [];
       for (const call of calls) attempts.push(...(await this.#commit([call])));
       return attempts;
     }
   }
 
-  async #keep(memories: readonly NewMemory[]): Promise<StoreOutcome[]> {
+  async #store(memories: readonly NewMemory[]): Promise<StoreOutcome[]> {
     let unknown: CommitUnknown | undefined;
-    for (let tries = 1; ; ) {
+    for (let attempt = 1; ; ) {
       try {
-        return await this.#keepOnce(memories, unknown !== undefined);
+        return await this.#attemptStore(memories, unknown !== undefined);
       } catch (error) {
-        if (error instanceof NotAlone) {
+        if (error instanceof ExclusiveLockRequired) {
           for (const namespace of error.namespaces) this.#limited.set(namespace, true);
           continue;
         }
-        // Where it could not be looked for, nobody knows more of it than before.
-        if (!(error instanceof CommitUnknown) || tries === TRIES) throw unknown ?? error;
+        // If the check itself failed, the outcome of the commit is still unknown.
+        if (!(error instanceof CommitUnknown) || attempt === MAX_ATTEMPTS) throw unknown ?? error;
         unknown = error;
-        tries++;
+        attempt++;
       }
     }
   }
 
-  async #keepOnce(memories: readonly NewMemory[], isRepeated: boolean): Promise<StoreOutcome[]> {
+  async #attemptStore(memories: readonly NewMemory[], isRepeated: boolean): Promise<StoreOutcome[]> {
     const shared = [...new Set(memories.map((memory) => memory.namespace))];
-    // Where a commit was lost, alone, so that it has ended by then, one way or the other; then ids tell.
-    const exclusiveNamespaces = isRepeated ? shared : shared.filter((namespace) => this.#isAlone(namespace, memories));
+    // After a commit with an unknown outcome, the exclusive lock waits until that transaction has ended. Then the ids show
+    // which memories it stored.
+    const exclusiveNamespaces = isRepeated
+      ? shared
+      : shared.filter((namespace) => this.#needsExclusiveLock(namespace, memories));
     return this.#connection.write({ exclusiveNamespaces, shared }, async (transaction) => {
-      const already = isRepeated ? await storedAlready(transaction, memories) : [];
+      const already = isRepeated ? await findStored(transaction, memories) : [];
       const missing = memories.filter((_, i) => already[i] === undefined);
       const rooms = await readRooms(transaction, memories, this.#limits.quota);
-      assertAlone(rooms, exclusiveNamespaces);
+      assertExclusive(rooms, exclusiveNamespaces);
       const outcomes = await storeMany(transaction, missing, { workingMax: this.#limits.workingMax, rooms });
       let next = 0;
       return memories.map((_, i) => already[i] ?? (outcomes[next++] as StoreOutcome));
     });
   }
 
-  /** Whether a namespace is not to be written by others meanwhile. */
-  #isAlone(namespace: string, memories: readonly NewMemory[]): boolean {
+  #needsExclusiveLock(namespace: string, memories: readonly NewMemory[]): boolean {
     return (
       isLimit(this.#limits.quota.namespace) ||
       isLimit(this.#limits.quota.user) ||
@@ -118,14 +120,14 @@ export class StoreQueue {
   }
 }
 
-/** Throws NotAlone where two transactions could both take the last room that there is. */
-function assertAlone({ limited }: Rooms, alone: readonly string[]): void {
-  const others = limited.filter((namespace) => !alone.includes(namespace));
-  if (others.length > 0) throw new NotAlone(others);
+/** Throws ExclusiveLockRequired if two transactions could both use the last free space of a quota. */
+function assertExclusive({ limited }: Rooms, exclusive: readonly string[]): void {
+  const others = limited.filter((namespace) => !exclusive.includes(namespace));
+  if (others.length > 0) throw new ExclusiveLockRequired(others);
 }
 
-/** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
-async function storedAlready(queries: Queries, memories: readonly NewMemory[]): Promise<(StoreOutcome | undefined)[]> {
+/** Returns the outcomes of memories that a commit with an unknown outcome has stored; undefined for the others. */
+async function findStored(queries: Queries, memories: readonly NewMemory[]): Promise<(StoreOutcome | undefined)[]> {
   const found = await queries.rows<{ place: number; ordinal: number }>(sql`
     SELECT asked.place, m.ordinal
     FROM unnest(${memories.map((memory) => memory.namespace)}::text[], ${memories.map((memory) => memory.id)}::text[])

@@ -5,21 +5,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { migrate } from './migrate-database.ts';
 import { openPostgres } from './open.ts';
-import { openTwice } from './opened-twice.fixture.ts';
+import { openTwice } from './open-twice.fixture.ts';
 import { MIGRATIONS } from './schema.ts';
 
-/** A step of a newer memoryd. */
+/** A migration of a newer memoryd. */
 const script = 'ALTER TABLE memory ADD COLUMN later text';
-const REFUSED = { code: 'UNAVAILABLE', message: expect.stringContaining('start the newer version in its place') };
+const ERROR = { code: 'UNAVAILABLE', message: expect.stringContaining('start the newer version in its place') };
 
-describe('a server beside a newer one on its database', () => {
+describe('a server that shares its database with a newer server', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
   });
   afterAll(() => server.close());
 
-  it('goes on, and starts again, where the newer schema lets it', async () => {
+  it('continues and can be restarted if the newer schema allows older writers', async () => {
     const { storage, connection, url } = await openTwice(server);
     await migrate(connection, [...MIGRATIONS, { mayOlderWrite: true, script }]);
     expect(await storage.store(newMemory({ id: 'beside' }))).toMatchObject({ outcome: 'stored' });
@@ -32,36 +32,36 @@ describe('a server beside a newer one on its database', () => {
 
   it.each([
     ['schema', 'oldest_writer'],
-    ['rules of entries', 'entries_made_by'],
-  ])('writes no longer, and does not start again, where the newer %s does not let it', async (_, mark) => {
+    ['index entry version', 'entries_made_by'],
+  ])('rejects writes and does not start if the newer %s forbids older writers', async (_, property) => {
     const { storage, connection, lease, url } = await openTwice(server);
     await storage.store(newMemory({ id: 'before' }));
-    if (mark === 'oldest_writer') await migrate(connection, [...MIGRATIONS, { mayOlderWrite: false, script }]);
-    else await connection.run(sql`UPDATE property SET value = (value::integer + 1)::text WHERE name = ${mark}`);
+    if (property === 'oldest_writer') await migrate(connection, [...MIGRATIONS, { mayOlderWrite: false, script }]);
+    else await connection.run(sql`UPDATE property SET value = (value::integer + 1)::text WHERE name = ${property}`);
 
     const late = newMemory({ id: 'late' });
-    await expect(storage.store(late)).rejects.toMatchObject(REFUSED);
-    await expect(storage.storeMany([late])).rejects.toMatchObject(REFUSED);
+    await expect(storage.store(late)).rejects.toMatchObject(ERROR);
+    await expect(storage.storeMany([late])).rejects.toMatchObject(ERROR);
     await expect(storage.update({ namespace: 'default', id: 'before', at: 1, content: 'x' })).rejects.toMatchObject(
-      REFUSED,
+      ERROR,
     );
-    await expect(storage.forget('default', 'before')).rejects.toMatchObject(REFUSED);
-    await expect(storage.probe(1, 0)).rejects.toMatchObject(REFUSED);
-    await expect(lease.acquire('sleep', 'holder', 1, 1000)).rejects.toMatchObject(REFUSED);
+    await expect(storage.forget('default', 'before')).rejects.toMatchObject(ERROR);
+    await expect(storage.probe(1, 0)).rejects.toMatchObject(ERROR);
+    await expect(lease.acquire('sleep', 'holder', 1, 1000)).rejects.toMatchObject(ERROR);
     expect(await storage.memory('default', 'before', 1)).toMatchObject({ id: 'before' });
     expect(await count(connection, sql`memory`)).toBe(1);
 
-    await expect(inspectDatabase(url)).rejects.toMatchObject(REFUSED);
-    await expect(openPostgres({ url, connections: 1, workingMax: 1000 })).rejects.toMatchObject(REFUSED);
+    await expect(inspectDatabase(url)).rejects.toMatchObject(ERROR);
+    await expect(openPostgres({ url, connections: 1, workingMax: 1000 })).rejects.toMatchObject(ERROR);
   });
 
-  it('ends what it writes before the newer one changes the schema', async () => {
+  it('completes its write before the newer server migrates the schema', async () => {
     const { connection } = await openTwice(server);
     const done: string[] = [];
-    let changed = Promise.resolve();
+    let migrated = Promise.resolve();
     await connection.write({ exclusive: 'default' }, async (transaction) => {
-      changed = migrate(connection, [...MIGRATIONS, { mayOlderWrite: false, script }]).then(
-        () => void done.push('changed'),
+      migrated = migrate(connection, [...MIGRATIONS, { mayOlderWrite: false, script }]).then(
+        () => void done.push('migrated'),
       );
       const waiting = sql`pg_locks WHERE locktype = 'advisory' AND NOT granted
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
@@ -69,7 +69,7 @@ describe('a server beside a newer one on its database', () => {
       await transaction.run(sql`SELECT 1`);
       done.push('written');
     });
-    await changed;
-    expect(done).toEqual(['written', 'changed']);
+    await migrated;
+    expect(done).toEqual(['written', 'migrated']);
   });
 });

@@ -1,35 +1,35 @@
 import { BackgroundTask } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Least time between two vacuums that forgetting asks for, and between a request and the vacuum that serves it. */
-const APART_MS = 60_000;
-const AFTER_MS = 1000;
+/** Minimum interval between two vacuums after forgetting, and debounce time of a request. */
+const MIN_INTERVAL_MS = 60_000;
+const DEBOUNCE_MS = 1000;
 
-/** Longest that a vacuum may take: a large database is left to autovacuum, which spares others. */
-const MAX_MS = 30_000;
+/** Timeout of a vacuum. Large databases are left to autovacuum, which causes less load. */
+const TIMEOUT_MS = 30_000;
 
-/** The tables that hold texts, or what is made of them. */
+/** Tables with texts or data derived from texts. */
 const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, token_states, attribute';
 
 /**
- * Asks the database, now and then, to free what forgetting left behind. Old versions of rows stay in its pages until it
- * has been vacuumed, in its log until that is recycled, and in whatever archives and copies it has; so this hastens what
- * autovacuum does anyway, and promises nothing. A vacuum that is under way ends with the connection.
+ * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in the
+ * write-ahead log until it is recycled, and in archives and backups. The task only runs earlier what autovacuum does
+ * anyway, and gives no guarantee. A running vacuum ends with its connection.
  */
-export function vacuumTask(connection: Connection): BackgroundTask {
+export function createVacuumTask(connection: Connection): BackgroundTask {
   return new BackgroundTask({
     async run() {
-      // Where it fails, autovacuum comes by in its own time.
-      await connection.outside(vacuum).catch(() => {});
+      // After a failure, autovacuum does the work later.
+      await connection.withoutTransaction(vacuum).catch(() => {});
       return 'done';
     },
-    debounceMs: AFTER_MS,
-    restMs: APART_MS,
+    debounceMs: DEBOUNCE_MS,
+    restMs: MIN_INTERVAL_MS,
   });
 }
 
 async function vacuum(queries: { script(text: string): Promise<void> }): Promise<void> {
-  await queries.script(`SET statement_timeout = ${MAX_MS}`);
-  // Past tables that are being worked on.
+  await queries.script(`SET statement_timeout = ${TIMEOUT_MS}`);
+  // Skip tables that are locked.
   await queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`);
 }

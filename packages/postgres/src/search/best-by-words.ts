@@ -1,141 +1,153 @@
 import {
-  type AskedDate,
   DAMPING,
   type Digest,
   dateMatch,
   type Queries,
+  type QueryPeriod,
   raw,
   type Sql,
   sql,
 } from '@memoryd/engine/storage-kit';
-import { type FoundMemory, withTextDigests } from './crowds.ts';
-import { admission, type Scope } from './scope.ts';
-import type { Asked } from './words.ts';
-import { areOneTermEach, getColumns } from './words.ts';
+import { type FoundMemory, withTextDigests } from './diversity.ts';
+import { joinScope, type Scope } from './scope.ts';
+import { areOneTermEach, getColumns, type QueryWords } from './words.ts';
 
-/** Postings of which matches are made at a search, and candidates that are held against the words that were left out. */
-const MAX_MATCHED = 16_384;
+/** Maximum postings scored in a search, and maximum candidates that are scored with all words. */
+const MAX_POSTINGS = 16_384;
 const MAX_CANDIDATES = 512;
 
 /**
- * The memories in scope whose words match best, best first, the newest first where they match equally; only those that
- * hold a word. Where the words are in too many memories, the rarer ones choose candidates, and of the first word that is
- * in too many its newest memories; all words then rank these. A memory of the date that is asked about matches without
- * words too, of too many the newest.
+ * Returns the memories in scope whose words match best, best first; newer memories first on ties. Memories without a
+ * matching word are left out. If the words occur in too many memories, the rarer words select candidates, together with the
+ * newest memories of the first word that exceeds the limit; all words then rank the candidates. Memories of the date in the
+ * query match without words; of too many, only the newest.
  */
-export async function bestByWords(
+export async function findBestByWords(
   queries: Queries,
   scope: Scope,
-  { words, frequencies, kinds: { dated }, shares, date }: Matched,
+  { words, frequencies, kinds: { dated }, shares, date }: WeightedWords,
   count: number,
 ): Promise<FoundMemory[]> {
-  const matching = words
+  const sorted = words
     .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
-  if (matching.length === 0) return [];
+  if (sorted.length === 0) return [];
   const { namespace } = scope;
-  const ofDate = date && matchesOfDate(namespace, date, dateMatch(shares, dated));
-  const among = (ordinals: readonly number[]) => {
-    const these = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
-    return best(queries, scope, matching, count, { of: these, ofDate: ofDate?.(these) });
+  const selectDated = date && createDateSelect(namespace, date, dateMatch(shares, dated));
+  const rankAmong = (ordinals: readonly number[]) => {
+    const condition = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
+    return rank(queries, scope, sorted, count, { condition, dated: selectDated?.(condition) });
   };
-  if (scope.few) return among(scope.few);
-  const choosing = withinBounds(matching);
-  const areAll = choosing.every(({ most }) => most === MAX_MATCHED) && choosing.length === matching.length;
-  const wanted = { words: choosing, ofDate: ofDate?.(NEWEST) };
-  const candidates = await bestInScope(queries, scope, wanted, areAll ? count : Math.max(count, MAX_CANDIDATES));
-  return areAll ? candidates : among(candidates.map(({ ordinal }) => ordinal));
+  if (scope.few) return rankAmong(scope.few);
+  const selecting = limitPostings(sorted);
+  const areAll =
+    selecting.every(({ maxPostings }) => maxPostings === MAX_POSTINGS) && selecting.length === sorted.length;
+  const selection = { words: selecting, dated: selectDated?.(NEWEST) };
+  const candidates = await rankInScope(queries, scope, selection, areAll ? count : Math.max(count, MAX_CANDIDATES));
+  return areAll ? candidates : rankAmong(candidates.map(({ ordinal }) => ordinal));
 }
 
-/** What a search knows of the words of a query. */
-interface Matched extends Asked {
-  /** What each word is worth. */
+interface WeightedWords extends QueryWords {
+  /** Weight of each word. */
   shares: Float64Array;
-  date: AskedDate | undefined;
+  date: QueryPeriod | undefined;
 }
 
-/** The memories of a date and how well these match by that, as far as a condition on `memory p` goes. */
-function matchesOfDate(namespace: string, { earliest, latest }: AskedDate, match: number): (of: Sql) => Sql {
-  return (of) => sql`
+/** Returns a function that selects the memories of a date with their match, under a condition on `memory p`. */
+function createDateSelect(
+  namespace: string,
+  { earliest, latest }: QueryPeriod,
+  match: number,
+): (condition: Sql) => Sql {
+  return (condition) => sql`
     SELECT ordinal, ${match}::float8 AS match FROM (
       SELECT p.ordinal FROM memory p
-      WHERE p.namespace = ${namespace} AND p.created_at >= ${earliest} AND p.created_at < ${latest} ${of}) AS dated`;
+      WHERE p.namespace = ${namespace} AND p.created_at >= ${earliest} AND p.created_at < ${latest} ${condition}) AS dated`;
 }
 
-const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_MATCHED}`;
+const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_POSTINGS}`;
 
-/** Of how many matches those in scope are taken first, where that is nearly all of them. */
-const MATCHES_EACH = 2;
+/** Matches per result that are filtered first if nearly all matches are in scope. */
+const MATCHES_PER_RESULT = 2;
 
-async function bestInScope(
+async function rankInScope(
   queries: Queries,
   scope: Scope,
-  { words, ofDate }: { words: readonly MatchedWord[]; ofDate: Sql | undefined },
+  { words, dated }: { words: readonly WeightedWord[]; dated: Sql | undefined },
   count: number,
 ): Promise<FoundMemory[]> {
-  const of = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
-  const admitted = admission(scope, raw('matched.ordinal'));
+  const condition = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
+  const scopeJoin = joinScope(scope, raw('matched.ordinal'));
   if (scope.isOpen) {
-    // Some thousand matches need not be put in order for their first hundred.
-    const found = await best(queries, scope, words, count, { of, ofDate, admitted, most: count * MATCHES_EACH });
+    // Avoids sorting and filtering thousands of matches for the first hundred.
+    const maxMatches = count * MATCHES_PER_RESULT;
+    const found = await rank(queries, scope, words, count, { condition, dated, scopeJoin, maxMatches });
     if (found.length === count) return found;
   }
-  return best(queries, scope, words, count, { of, ofDate, admitted });
+  return rank(queries, scope, words, count, { condition, dated, scopeJoin });
 }
 
-interface MatchedWord {
+interface WeightedWord {
   terms: Digest[];
   share: number;
   frequency: number;
-  /** Postings of each term that are looked at. */
-  most?: number;
+  /** Maximum postings read for each term. */
+  maxPostings?: number;
 }
 
-/** Words, the rarest first, as long as their postings are not too many; of the next only some. */
-function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
-  const chosen: MatchedWord[] = [];
-  let left = MAX_MATCHED;
+/** Returns the rarest words up to the maximum number of postings. Only a part of the postings of the last word is read. */
+function limitPostings(words: readonly WeightedWord[]): WeightedWord[] {
+  const selected: WeightedWord[] = [];
+  let remaining = MAX_POSTINGS;
   for (const word of words) {
-    const fits = word.frequency <= left;
-    chosen.push({ ...word, most: fits ? MAX_MATCHED : Math.ceil(left / word.terms.length) });
+    const fits = word.frequency <= remaining;
+    selected.push({ ...word, maxPostings: fits ? MAX_POSTINGS : Math.ceil(remaining / word.terms.length) });
     if (!fits) break;
-    left -= word.frequency;
+    remaining -= word.frequency;
   }
-  return chosen;
+  return selected;
 }
 
-/**
- * The best of the memories whose postings a condition on `posting p` lets through, of those that match by their date, and
- * of those that are admitted; `most` are looked at for that, or all.
- */
-async function best(
+interface RankOptions {
+  /** Condition on `posting p`. */
+  condition: Sql;
+  /** Selects memories that match by their date. */
+  dated?: Sql | undefined;
+  /** Join that keeps the memories in scope. */
+  scopeJoin?: Sql;
+  /** Maximum matches before the join. Unlimited if absent. */
+  maxMatches?: number;
+}
+
+/** Returns the memories that match best by words and date. */
+async function rank(
   queries: Queries,
   scope: Scope,
-  words: readonly MatchedWord[],
+  words: readonly WeightedWord[],
   count: number,
-  { of, ofDate, admitted = raw(''), most }: { of: Sql; ofDate?: Sql | undefined; admitted?: Sql; most?: number },
+  { condition, dated, scopeJoin = raw(''), maxMatches }: RankOptions,
 ): Promise<FoundMemory[]> {
   const { places, terms } = getColumns(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
-  const mosts = places.map((place) => words[place]?.most ?? 0);
+  const limits = places.map((place) => words[place]?.maxPostings ?? 0);
   const { least, perWord } = DAMPING;
   const damping = sql`least(${DAMPING.most}::float8, ${least}::float8 + ${perWord}::float8 * p.length)`;
   const ofTerms = sql`
     SELECT p.ordinal, word.place, share * p.frequency / (p.frequency + ${damping}) AS match
-    FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
+    FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${limits}::integer[])
       AS word(place, term, share, most)
     CROSS JOIN LATERAL (
-      SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of} OFFSET 0) AS p`;
+      SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${condition} OFFSET 0) AS p`;
   const ofWords = areOneTermEach(words.map((word) => word.terms))
     ? ofTerms
     : sql`SELECT ordinal, max(match) AS match FROM (${ofTerms}) AS of_term GROUP BY ordinal, place`;
-  const matches = ofDate ? sql`SELECT ordinal, match FROM (${ofWords}) AS of_word UNION ALL ${ofDate}` : ofWords;
-  // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
+  const matches = dated ? sql`SELECT ordinal, match FROM (${ofWords}) AS of_word UNION ALL ${dated}` : ofWords;
+  // Rounding to 32 bits removes differences that result only from the order of addition.
   const found = sql`
     SELECT matched.ordinal FROM (
       SELECT ordinal, sum(match)::real AS match FROM (${matches}) AS of_word_or_date
-      GROUP BY ordinal ORDER BY match DESC, ordinal DESC LIMIT ${most ?? null}) AS matched
-    ${admitted}
+      GROUP BY ordinal ORDER BY match DESC, ordinal DESC LIMIT ${maxMatches ?? null}) AS matched
+    ${scopeJoin}
     ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`;
   return queries.rows<FoundMemory>(withTextDigests(scope, found));
 }

@@ -5,11 +5,12 @@ import {
   type DistilCandidates,
   type DistilCandidatesRequest,
   type DistilNeighbour,
-  groupedByOwner,
+  getDistinctiveWords,
+  getMaxRareWordFrequency,
+  groupByOwner,
   hasOwners,
   isPromoted,
   MAX_VECTORS,
-  mostMemoriesOfRareWord,
   NEAREST,
   type Owner,
   type OwnerFilter,
@@ -17,7 +18,6 @@ import {
   type Queries,
   raw,
   sql,
-  tellingWords,
   termDigest,
   WORDS_CHARS,
 } from '@memoryd/engine/storage-kit';
@@ -25,43 +25,46 @@ import { memoriesBy } from '../dialect.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { getScope, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 
-/** See `Storage.distilCandidates`. To be asked in a snapshot. */
+/** See `Storage.distilCandidates`. Must run in a snapshot. */
 export async function distilCandidates(queries: Queries, request: DistilCandidatesRequest): Promise<DistilCandidates> {
   const scope = await getScope(queries, { ...request, filter: {} });
   if (!scope.model) return { candidates: [] };
-  const look: Look = { queries, request, scope, model: scope.model };
-  const members = await readyMembers(look);
+  const context: Context = { queries, request, scope, model: scope.model };
+  const members = await getReadyMembers(context);
   const fit = members.filter(({ isFit }) => isFit);
   const neighbours = new Map<number, DistilNeighbour[]>();
-  for (const [of, owned] of await byOwner(look, fit)) {
+  for (const [owner, owned] of await loadByOwner(context, fit)) {
     const ordinals = owned.map(({ ordinal }) => ordinal);
-    for (const [ordinal, near] of await getNeighbours(await limitedTo(look, of), ordinals))
+    for (const [ordinal, near] of await getNeighbours(await limitToOwner(context, owner), ordinals))
       neighbours.set(ordinal, near);
   }
   const candidates = members.map(({ ordinal, version, isFit, userId: _, agentId: __, ...group }): DistilCandidate => {
     const near = isFit ? (neighbours.get(ordinal) ?? []) : [];
     return { ordinal, version, ...getGroup(group), neighbours: near };
   });
-  const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await lastPassed(look);
+  const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await getLastScanned(context);
   return { candidates, ...(next !== undefined && { next }) };
 }
 
-/** Memories by those that may be distilled with them; one filter lets all of them through where none has an owner. */
-async function byOwner({ queries, request }: Look, members: readonly Member[]): Promise<[OwnerFilter, Member[]][]> {
+/** Groups memories by owner, because only memories of one owner are distilled together. */
+async function loadByOwner(
+  { queries, request }: Context,
+  members: readonly Member[],
+): Promise<[OwnerFilter, Member[]][]> {
   if (members.length === 0) return [];
   if (!(await hasOwners(queries, request.namespace))) return [[{}, [...members]]];
-  return groupedByOwner(members).map(([{ userId, agentId }, owned]) => [
+  return groupByOwner(members).map(([{ userId, agentId }, owned]) => [
     { userIds: [userId], agentIds: [agentId] },
     owned,
   ]);
 }
 
-async function limitedTo(look: Look, of: OwnerFilter): Promise<Look> {
-  if (!of.userIds) return look;
-  return { ...look, scope: await getScope(look.queries, { ...look.request, filter: of }) };
+async function limitToOwner(context: Context, owner: OwnerFilter): Promise<Context> {
+  if (!owner.userIds) return context;
+  return { ...context, scope: await getScope(context.queries, { ...context.request, filter: owner }) };
 }
 
-interface Look {
+interface Context {
   queries: Queries;
   request: DistilCandidatesRequest;
   scope: Scope;
@@ -76,11 +79,11 @@ interface Membership {
 interface Member extends Membership, Owner {
   ordinal: number;
   version: number;
-  /** Whether it can be distilled. */
+  /** Whether the memory can be distilled. */
   isFit: boolean;
 }
 
-/** A condition on `memory m`: memories may be distilled from it. */
+/** Condition on `memory m`: it can be distilled. */
 const FIT = raw(`m.tier <> 'semantic' AND ${DISTILLABLE}`);
 
 const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o
@@ -92,8 +95,8 @@ function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-/** Of those that wait, the next that have promoted, and have vectors where others could be distilled with them. */
-function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
+/** Returns the next queued memories that are promoted and, if they can be distilled, have vectors. */
+function getReadyMembers({ queries, request, model }: Context): Promise<Member[]> {
   const { namespace, after = 0, limit } = request;
   return queries.rows<Member>(sql`
     SELECT m.ordinal, m.user_id AS "userId", m.agent_id AS "agentId", m.version, (${FIT}) AS "isFit", ${MEMBERSHIP}
@@ -106,8 +109,8 @@ function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
     ORDER BY waiting.ordinal LIMIT ${limit}`);
 }
 
-/** Where a call stops that finds too few among all that it goes past; undefined where no more wait. */
-async function lastPassed({ queries, request }: Look): Promise<number | undefined> {
+/** Returns the last queue position that a call scans if it finds too few memories; undefined if the queue ends before. */
+async function getLastScanned({ queries, request }: Context): Promise<number | undefined> {
   const { namespace, after = 0 } = request;
   const last = await queries.row<{ ordinal: number }>(sql`
     SELECT ordinal FROM distil_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
@@ -115,12 +118,12 @@ async function lastPassed({ queries, request }: Look): Promise<number | undefine
   return last?.ordinal;
 }
 
-/** The nearest memories that candidates can be distilled with, by candidate. */
-async function getNeighbours(look: Look, candidates: readonly number[]): Promise<Map<number, DistilNeighbour[]>> {
+/** Returns the nearest memories with which each candidate can be distilled. */
+async function getNeighbours(context: Context, candidates: readonly number[]): Promise<Map<number, DistilNeighbour[]>> {
   const neighbours = new Map<number, DistilNeighbour[]>(candidates.map((ordinal) => [ordinal, []]));
   if (candidates.length === 0) return neighbours;
-  const rare = await rareWords(look, candidates);
-  for (const { candidate, ordinal, cosine, ...membership } of await nearMembers(look, candidates)) {
+  const rare = await getRareWordHolders(context, candidates);
+  for (const { candidate, ordinal, cosine, ...membership } of await getNearMembers(context, candidates)) {
     const sharedRareWords = rare.get(candidate)?.filter((holders) => holders.has(ordinal)).length ?? 0;
     neighbours.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...getGroup(membership) });
   }
@@ -133,30 +136,30 @@ interface NearMember extends Membership {
   cosine: number;
 }
 
-async function nearMembers(look: Look, candidates: readonly number[]): Promise<NearMember[]> {
-  const { queries, request, scope, model } = look;
-  const vector = raw('looking.embedding');
+async function getNearMembers(context: Context, candidates: readonly number[]): Promise<NearMember[]> {
+  const { queries, request, scope, model } = context;
+  const vector = raw('candidate.embedding');
   const isFew = isFewVectors(scope, model, NEAREST);
   const near = isFew ? nearestOfAll(scope, model, vector, NEAREST) : nearestByIndex(scope, model, vector, NEAREST);
   return queries.rows<NearMember>(sql`
-    WITH looking AS MATERIALIZED (
+    WITH candidate AS MATERIALIZED (
         SELECT ordinal, embedding FROM memory_vector
         WHERE namespace = ${scope.namespace} AND ordinal = ANY(${candidates}::bigint[]) AND part < ${MAX_VECTORS}),
       near AS MATERIALIZED (
-        SELECT DISTINCT looking.ordinal AS candidate, near.ordinal FROM looking CROSS JOIN LATERAL (${near}) AS near
-        WHERE near.ordinal <> looking.ordinal)
+        SELECT DISTINCT candidate.ordinal AS candidate, near.ordinal FROM candidate CROSS JOIN LATERAL (${near}) AS near
+        WHERE near.ordinal <> candidate.ordinal)
     SELECT near.candidate, m.ordinal, ${MEMBERSHIP}, (
-      SELECT 1 - min(looking.embedding <=> v.embedding) FROM looking JOIN memory_vector v
-        ON v.namespace = m.namespace AND v.ordinal = m.ordinal WHERE looking.ordinal = near.candidate) AS cosine
+      SELECT 1 - min(candidate.embedding <=> v.embedding) FROM candidate JOIN memory_vector v
+        ON v.namespace = m.namespace AND v.ordinal = m.ordinal WHERE candidate.ordinal = near.candidate) AS cosine
     FROM near CROSS JOIN ${memoriesBy('m', sql`namespace = ${scope.namespace} AND ordinal = near.ordinal`)}
     ${WITH_MEMBERSHIP}
     WHERE ${FIT} AND ${isPromoted(request)}
     ORDER BY near.candidate, cosine DESC, m.ordinal DESC`);
 }
 
-/** For each rare word of each candidate, the memories that hold it. */
-async function rareWords(
-  { queries, request, scope }: Look,
+/** Returns, for each rare word of each candidate, the memories that contain it. */
+async function getRareWordHolders(
+  { queries, request, scope }: Context,
   candidates: readonly number[],
 ): Promise<Map<number, Set<number>[]>> {
   const { namespace } = request;
@@ -164,30 +167,30 @@ async function rareWords(
     SELECT ordinal, left(content, ${WORDS_CHARS}) AS text, session_id AS "sessionId" FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${candidates}::bigint[])`);
   const words = texts.map(({ ordinal, text, sessionId }) => {
-    const telling = tellingWords(text, sessionId);
+    const telling = getDistinctiveWords(text, sessionId);
     return { ordinal, words: telling.map((forms) => forms.map((form) => termDigest(namespace, form))) };
   });
-  const most = mostMemoriesOfRareWord(scope.memoryCount);
+  const maxHolders = getMaxRareWordFrequency(scope.memoryCount);
   const terms = new Set(words.flatMap((candidate) => candidate.words.flat()));
-  const holders = await getHolders(queries, namespace, [...terms], most);
+  const holders = await getHolders(queries, namespace, [...terms], maxHolders);
   return new Map(
     words.map(({ ordinal, words }) => {
       const memories = words.map((forms) => new Set(forms.flatMap((form) => holders.get(form) ?? [])));
-      return [ordinal, memories.filter(({ size }) => size <= most)];
+      return [ordinal, memories.filter(({ size }) => size <= maxHolders)];
     }),
   );
 }
 
-/** Of each term, the memories but semantic ones that hold it; of more than `most` one more than that. */
+/** Returns, for each term, up to `maxHolders + 1` memories that contain it, without semantic memories. */
 async function getHolders(
   queries: Queries,
   namespace: string,
   terms: readonly Digest[],
-  most: number,
+  maxHolders: number,
 ): Promise<Map<Digest, number[]>> {
   const held = await queries.rows<{ term: Digest; ordinals: number[] }>(sql`
     SELECT term, ARRAY(SELECT p.ordinal FROM posting p
-      WHERE p.namespace = ${namespace} AND p.term = asked.term AND NOT p.is_semantic LIMIT ${most + 1}) AS ordinals
+      WHERE p.namespace = ${namespace} AND p.term = asked.term AND NOT p.is_semantic LIMIT ${maxHolders + 1}) AS ordinals
     FROM unnest(${terms}::bigint[]) AS asked(term)`);
   return new Map(held.map(({ term, ordinals }) => [term, ordinals]));
 }

@@ -1,29 +1,29 @@
 import { type Digest, getRetention, Nearness, type Queries, raw, sql } from '@memoryd/engine/storage-kit';
 import type { QueryVector } from './nearest.ts';
 
-/** What a search tells of a memory in recall. */
+/** Data of a memory for ranking. */
 export interface Facts {
   createdAt: number;
   sessionId: string | null;
   userId: string;
-  /** Equal for equal texts. */
+  /** Digest of the text. */
   textDigest: string;
   length: number;
   speaker: number;
   marks: number;
-  speakerTerms: Digest[];
-  /** Terms of the query, and synonyms, that it holds, and in the same places how often. */
+  getSpeakerTerms: Digest[];
+  /** Terms of the query and synonyms in the memory, and their frequencies at the same indexes. */
   terms: Digest[];
   frequencies: number[];
-  /** See `Signals.cosines`; null where that is NaN. */
+  /** See `Signals.cosines`; null instead of NaN. */
   cosine: number | null;
   /** See `Signals.nearnesses`. */
   nearness: number;
-  /** How far it is retained, from 0 to 1. */
+  /** Retention, from 0 to 1. */
   retention: number;
 }
 
-/** Columns of several tables; those of one table are null where it has no row of what was asked for. */
+/** Columns of several tables. The columns of a table are null if it has no matching row. */
 interface Columns {
   memories: number[] | null;
   createdAts: number[];
@@ -38,8 +38,8 @@ interface Columns {
   speakers: number[];
   marks: number[];
   models: number[];
-  /** Digests with commas between them. */
-  speakerTerms: string[];
+  /** Comma-separated digests. */
+  getSpeakerTerms: string[];
 
   used: number[] | null;
   counts: number[];
@@ -61,47 +61,46 @@ export async function readFacts(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-  asked: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
+  { terms, vector, now }: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
 ): Promise<Map<number, Facts>> {
-  const { terms, vector, now } = asked;
-  const these = sql`namespace = ${namespace} AND ordinal = ANY((SELECT ordinals FROM asked)::bigint[])`;
+  const condition = sql`namespace = ${namespace} AND ordinal = ANY((SELECT ordinals FROM asked)::bigint[])`;
   const cosines = vector
     ? sql`SELECT array_agg(ordinal) AS measured, array_agg(1 - (embedding <=> ${vector.text}::halfvec)) AS cosines
-        FROM memory_vector WHERE ${these} AND model = ${vector.model.number}`
+        FROM memory_vector WHERE ${condition} AND model = ${vector.model.number}`
     : raw('SELECT NULL::bigint[] AS measured');
   const states = vector?.states
     ? sql`SELECT array_agg(ordinal) AS stated, array_agg(states) AS states
-        FROM token_states WHERE ${these} AND model = ${vector.model.number}`
+        FROM token_states WHERE ${condition} AND model = ${vector.model.number}`
     : raw('SELECT NULL::bigint[] AS stated');
-  // Each table is read apart, along its own key, for a planner that takes hundreds of rows for one would join them in
-  // ways that are good for one; and as arrays, for values of rows apart take much longer to tell.
+  // Each table is read separately by its key, because the planner underestimates the rows and would choose slow joins. The
+  // values are aggregated to arrays, because transferring individual rows takes much longer.
   const columns = (await queries.row<Columns>(sql`
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM
       (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
          array_agg(session_id) AS "sessionIds", array_agg(user_id) AS "userIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
-       FROM memory WHERE ${these}) AS memory,
+       FROM memory WHERE ${condition}) AS memory,
       (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
-         array_agg(marks) AS marks, array_agg(model) AS models, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
-       FROM recall_entry WHERE ${these}) AS entry,
+         array_agg(marks) AS marks, array_agg(model) AS models, array_agg(array_to_string(speaker_terms, ',')) AS "getSpeakerTerms"
+       FROM recall_entry WHERE ${condition}) AS entry,
       (SELECT array_agg(ordinal) AS used, array_agg(count) AS counts, array_agg(last_at) AS "lastUses"
-       FROM memory_access WHERE ${these}) AS access,
+       FROM memory_access WHERE ${condition}) AS access,
       (SELECT array_agg(ordinal) AS holders, array_agg(term) AS terms, array_agg(frequency) AS frequencies
-       FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
+       FROM posting WHERE ${condition} AND term = ANY(${terms}::bigint[])) AS held,
       (${cosines}) AS near,
       (${states}) AS stated`)) as Columns;
-  return getFacts(columns, vector, now);
+  return toFacts(columns, vector, now);
 }
 
-function getFacts(columns: Columns, vector: QueryVector | undefined, now: number): Map<number, Facts> {
+function toFacts(columns: Columns, vector: QueryVector | undefined, now: number): Map<number, Facts> {
   const uses = new Map(columns.used?.map((ordinal, i) => [ordinal, i]));
   const entries = new Map(columns.entries?.map((ordinal, i) => [ordinal, i]));
   const nearest = new Map<number, number>();
   columns.measured?.forEach((ordinal, i) => {
     nearest.set(ordinal, Math.max(nearest.get(ordinal) ?? -1, columns.cosines[i] as number));
   });
-  const nearness = vector?.states && askNearness(vector.states);
+  const nearness = vector?.states && prepareNearness(vector.states);
   const stated = new Map(columns.stated?.map((ordinal, i) => [ordinal, columns.states[i] as Buffer]));
   const facts = new Map<number, Facts>();
   columns.memories?.forEach((ordinal, i) => {
@@ -123,7 +122,7 @@ function getFacts(columns: Columns, vector: QueryVector | undefined, now: number
       length: columns.lengths[entry] as number,
       speaker: columns.speakers[entry] as number,
       marks: columns.marks[entry] as number,
-      speakerTerms: digests(columns.speakerTerms[entry] as string),
+      getSpeakerTerms: parseDigests(columns.getSpeakerTerms[entry] as string),
       terms: [],
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
@@ -141,12 +140,12 @@ function getFacts(columns: Columns, vector: QueryVector | undefined, now: number
 
 let nearness: Nearness | undefined;
 
-function askNearness(states: Int8Array): Nearness {
+function prepareNearness(states: Int8Array): Nearness {
   nearness ??= new Nearness(0);
   nearness.ask(states);
   return nearness;
 }
 
-function digests(text: string): Digest[] {
+function parseDigests(text: string): Digest[] {
   return text === '' ? [] : text.split(',').map(Number);
 }

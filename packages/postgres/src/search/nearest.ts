@@ -1,47 +1,47 @@
 import { type Queries, raw, type SearchRequest, type Sql, sql } from '@memoryd/engine/storage-kit';
-import { type FoundMemory, withTextDigests } from './crowds.ts';
-import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
-import { indexedBy } from './vector-index.ts';
+import { type FoundMemory, withTextDigests } from './diversity.ts';
+import { isFewVectors, isInScope, joinScope, type Scope, type SearchedModel } from './scope.ts';
+import { getIndexedSql } from './vector-index.ts';
 
-/** Vectors that are looked for in the index for each memory, which may have several. */
-const VECTORS_EACH = 2;
+/** Vectors searched in the index per result, because a memory may have several. */
+const VECTORS_PER_RESULT = 2;
 
-/** How many times as many are taken by their codes as are then kept by their exact distances. */
-const RESCORED = 8;
+/** Oversampling: candidates by code per vector that is kept by exact distance. */
+const OVERSAMPLING = 8;
 
-const MAX_IN_VIEW = 400;
+const MAX_EF_SEARCH = 400;
 
-/** How many times as many are looked for where those belong to too few memories. */
-const AGAIN = 8;
+/** Factor by which the search grows if the vectors found belong to too few memories. */
+const GROWTH_FACTOR = 8;
 
 /**
- * How a snapshot is set for looking for this many nearest. A walk in the index of vectors keeps as many in view as it is
- * to propose, up to 400, and goes on until those are in scope. Tables are never read as a whole, whatever a planner may
- * think of a limit that is soon reached, or of tables that it knows nothing of yet.
+ * Returns the settings of a snapshot for a search of `count` nearest memories. `ef_search` is the number of candidates, at
+ * most 400, and the iterative scan continues until enough of them are in scope. Sequential scans are disabled, because the
+ * planner may choose them for small limits or tables without statistics.
  */
-export function searchSettings(count: number): string {
-  const inView = Math.min(MAX_IN_VIEW, count * RESCORED);
-  return `SET LOCAL hnsw.ef_search = ${inView}; SET LOCAL hnsw.iterative_scan = relaxed_order;
+export function getSearchSettings(count: number): string {
+  const efSearch = Math.min(MAX_EF_SEARCH, count * OVERSAMPLING);
+  return `SET LOCAL hnsw.ef_search = ${efSearch}; SET LOCAL hnsw.iterative_scan = relaxed_order;
     SET LOCAL enable_seqscan = off`;
 }
 
-/** A query's vector, of the model that it is compared by. */
+/** The vector of a query, and its model. */
 export interface QueryVector {
   model: SearchedModel;
-  /** As pgvector reads it. */
+  /** The vector in pgvector's text format. */
   text: string;
   /** See `Embedding.states`. */
   states?: Int8Array;
 }
 
-/** Undefined where the vectors that are kept are of another model. */
-export function queryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
+/** Returns undefined if the stored vectors belong to another model. */
+export function toQueryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
   if (!vector || model?.modelId !== vector.modelId || model.dimensions !== vector.values.length) return undefined;
   return { model, text: `[${vector.values.join()}]`, ...(vector.states && { states: vector.states }) };
 }
 
-/** At most `count` memories in scope that own the vectors nearest to the query's, nearest first, of equals the newest. */
-export async function nearest(
+/** Returns at most `count` memories in scope with the nearest vectors, nearest first; newer memories first on ties. */
+export async function findNearest(
   queries: Queries,
   scope: Scope,
   vector: QueryVector,
@@ -50,49 +50,51 @@ export async function nearest(
   const { model, text } = vector;
   const values = sql`${text}`;
   if (!isFewVectors(scope, model, count)) {
-    for (let most = count * VECTORS_EACH; ; most *= AGAIN) {
-      const near = await queries.rows<Near>(withTextDigests(scope, nearestByIndex(scope, model, values, most)));
+    for (let maxVectors = count * VECTORS_PER_RESULT; ; maxVectors *= GROWTH_FACTOR) {
+      const near = await queries.rows<IndexResult>(
+        withTextDigests(scope, nearestByIndex(scope, model, values, maxVectors)),
+      );
       if (near.length >= count) return near.slice(0, count);
-      // A walk ends where it has passed too many vectors that are not in scope.
-      if ((near[0]?.walked ?? 0) < most) break;
+      // The index scan ends early if it has visited too many vectors out of scope.
+      if ((near[0]?.scanned ?? 0) < maxVectors) break;
     }
   }
   return queries.rows<FoundMemory>(withTextDigests(scope, nearestOfAll(scope, model, values, count)));
 }
 
-/** A memory, and how many vectors were found, those included whose memories have expired. */
-interface Near extends FoundMemory {
-  walked: number;
+/** A result of the index, with the number of vectors found, including vectors of expired memories. */
+interface IndexResult extends FoundMemory {
+  scanned: number;
 }
 
-/** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
+/** SQL: the `count` nearest memories in scope, by comparing all vectors. */
 export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, count: number): Sql {
   const { namespace, few } = scope;
-  const these = few ? sql`AND v.ordinal = ANY(${few}::bigint[])` : raw('');
-  const admitted = few ? raw('') : admission(scope, raw('measured.ordinal'));
+  const condition = few ? sql`AND v.ordinal = ANY(${few}::bigint[])` : raw('');
+  const scopeJoin = few ? raw('') : joinScope(scope, raw('measured.ordinal'));
   return sql`
     SELECT measured.ordinal FROM (
       SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance FROM memory_vector v
-      WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${these}
+      WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${condition}
       GROUP BY v.ordinal ORDER BY distance, v.ordinal DESC) AS measured
-    ${admitted} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
+    ${scopeJoin} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
 }
 
-/** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
-export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
-  const { getCodes, predicate } = indexedBy(model);
-  // In no form that an index knows: a planner without statistics takes the primary key for the faster way, to the codes of
-  // all vectors. And where nearly all are in scope, only those are looked up that are near enough.
-  const walked = scope.isOpen ? raw('') : sql`AND ${isAdmitted(scope, raw('v.ordinal'))}`;
-  const admitted = scope.isOpen ? admission(scope, raw('near.ordinal')) : raw('');
+/** SQL: the memories in scope that own approximately the `maxVectors` nearest vectors, by the index of the model. */
+export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, maxVectors: number): Sql {
+  const { getCodes, predicate } = getIndexedSql(model);
+  // `(v.namespace = …) IS TRUE` below prevents the use of the primary key, which a planner without statistics would prefer
+  // to the vector index. Without a filter, nearly all memories are in scope, so only the nearest are looked up.
+  const scopeCondition = scope.isOpen ? raw('') : sql`AND ${isInScope(scope, raw('v.ordinal'))}`;
+  const scopeJoin = scope.isOpen ? joinScope(scope, raw('near.ordinal')) : raw('');
   return sql`
-    SELECT near.ordinal, near.walked FROM (
-      SELECT ordinal, sum(count(*)) OVER ()::integer AS walked, min(distance) AS distance FROM (
+    SELECT near.ordinal, near.scanned FROM (
+      SELECT ordinal, sum(count(*)) OVER ()::integer AS scanned, min(distance) AS distance FROM (
         SELECT ordinal, distance FROM (
           SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
-          WHERE v.${predicate} AND (v.namespace = ${scope.namespace}) IS TRUE ${walked}
-          ORDER BY ${getCodes(raw('v.embedding'))} <~> ${getCodes(vector)} LIMIT ${most * RESCORED}) AS proposed
-        ORDER BY distance LIMIT ${most}) AS nearest
+          WHERE v.${predicate} AND (v.namespace = ${scope.namespace}) IS TRUE ${scopeCondition}
+          ORDER BY ${getCodes(raw('v.embedding'))} <~> ${getCodes(vector)} LIMIT ${maxVectors * OVERSAMPLING}) AS proposed
+        ORDER BY distance LIMIT ${maxVectors}) AS nearest
       GROUP BY ordinal) AS near
-    ${admitted} ORDER BY near.distance, near.ordinal DESC`;
+    ${scopeJoin} ORDER BY near.distance, near.ordinal DESC`;
 }

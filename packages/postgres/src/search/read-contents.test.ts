@@ -3,13 +3,13 @@ import { newMemory } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
-import { openTwice } from '../opened-twice.fixture.ts';
+import { openTwice } from '../open-twice.fixture.ts';
 import { readContents } from './search.ts';
 
 const MEMORIES = 4000;
 const NOW = 2;
 
-/** What a plan in the JSON of EXPLAIN says of one of its steps. */
+/** A node of a query plan in the JSON format of EXPLAIN. */
 interface Step {
   'Relation Name'?: string;
   'Actual Rows': number;
@@ -18,22 +18,22 @@ interface Step {
   Plans?: Step[];
 }
 
-describe('texts of what was found', () => {
+describe('readContents', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
   });
   afterAll(() => server.close());
 
-  async function filled(): Promise<Connection> {
+  async function createFilledDatabase(): Promise<Connection> {
     const { storage, connection } = await openTwice(server);
     await connection.run(sql`ALTER TABLE memory SET (autovacuum_enabled = off)`);
     await storage.storeMany(Array.from({ length: MEMORIES }, (_, i) => newMemory({ id: `m${i}` })));
     return connection;
   }
 
-  /** How many rows were read for those that are asked for, by the tables that hold them. */
-  async function rowsRead(connection: Connection, asked: readonly number[]): Promise<Record<string, number>> {
+  /** Returns the number of rows that a call reads from each table. */
+  async function countReadRows(connection: Connection, ordinals: readonly number[]): Promise<Record<string, number>> {
     const read: Record<string, number> = {};
     const explaining: Queries = {
       ...connection,
@@ -45,16 +45,16 @@ describe('texts of what was found', () => {
         return [] as Row[];
       },
     };
-    await readContents(explaining, 'default', asked, NOW, 1e6);
+    await readContents(explaining, 'default', ordinals, NOW, 1e6);
     return read;
   }
 
-  it.each([10, 500])('are looked up one by one, %i of them too, in tables without statistics', async (count) => {
-    const connection = await filled();
+  it.each([10, 500])('reads only the rows of %i memories in tables without statistics', async (count) => {
+    const connection = await createFilledDatabase();
     const ordinals = await connection.rows<{ ordinal: number }>(
       sql`SELECT ordinal FROM memory ORDER BY ordinal DESC LIMIT ${count}`,
     );
-    const read = await rowsRead(
+    const read = await countReadRows(
       connection,
       ordinals.map(({ ordinal }) => ordinal),
     );

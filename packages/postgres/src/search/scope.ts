@@ -13,28 +13,28 @@ import {
   sql,
 } from '@memoryd/engine/storage-kit';
 import { memoriesBy, POSTGRES } from '../dialect.ts';
-import { indexName } from './vector-index.ts';
+import { getIndexName } from './vector-index.ts';
 
-/** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */
-const FEW = 4096;
+/** Up to this number of matching memories, they are compared individually instead of filtering the results of an index. */
+const MAX_FEW = 4096;
 
-/** The same of users, of whom all memories are looked at, so that nobody else's stand before theirs. */
-const FEW_OF_USERS = 32_768;
+/** The same for filters by user. Higher, so that memories of other users do not displace results. */
+const MAX_FEW_OF_USERS = 32_768;
 
-/** What a question is about, and what the database says of it as a whole. */
+/** The memories that a query searches, with statistics. */
 export interface Scope {
   namespace: string;
-  /** A condition on `memory m`: it is of the namespace, live, and passes the filter. */
+  /** Condition on `memory m`: in the namespace, live, and matching the filter. */
   passing: Sql;
-  /** Whether no filter leaves out any, so that all that recall finds are in scope but for those that have expired. */
+  /** Whether there is no filter, so that only expired memories are excluded. */
   isOpen: boolean;
-  /** The memories in scope, where a filter lets only few through. */
+  /** Ordinals of the memories in scope, if the filter matches only few. */
   few: readonly number[] | undefined;
-  /** How many memories of the namespace recall finds. */
+  /** Number of memories with an index entry in the namespace. */
   size: number;
-  /** Of them, those that are counted: live, and not semantic. */
+  /** Number of live memories that are not semantic. */
   memoryCount: number;
-  /** The model in use, once it has made a vector. */
+  /** The model in use. Undefined before its first vector. */
   model: SearchedModel | undefined;
 }
 
@@ -43,17 +43,17 @@ export interface SearchedModel {
   number: number;
   modelId: string;
   dimensions: number;
-  /** Whether the index of its vectors is there, and about how many vectors there are, of every namespace. */
+  /** Whether the vector index exists, and the approximate number of vectors in all namespaces. */
   isIndexed: boolean;
   vectorCount: number;
 }
 
 export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
-/** Learns what a question is about. */
+/** Reads the scope of a query. */
 export async function getScope(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
   const passing = liveAndPassing(POSTGRES, namespace, filter, now);
-  const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${passingMemories(namespace, filter, now)})`;
+  const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${selectMatching(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`
     SELECT
       (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace}) AS size,
@@ -63,24 +63,24 @@ export async function getScope(queries: Queries, { namespace, filter, now }: Sco
         AS "memoryCount",
       ${few} AS few, model.*
     FROM (VALUES (1)) AS one LEFT JOIN (${SEARCHED_MODEL}) AS model ON true`)) as ScopeRow;
-  const { size, memoryCount, few: passed, modelId, ...model } = found;
+  const { size, memoryCount, few: matching, modelId, ...model } = found;
   return {
     namespace,
     passing,
     isOpen: isOpen(filter),
-    few: passed && passed.length <= mostFew(filter) ? passed : undefined,
+    few: matching && matching.length <= getMaxFew(filter) ? matching : undefined,
     size,
     memoryCount,
     model: modelId === null ? undefined : { ...model, modelId },
   };
 }
 
-function mostFew({ userIds }: MemoryFilter): number {
-  return userIds ? FEW_OF_USERS : FEW;
+function getMaxFew({ userIds }: MemoryFilter): number {
+  return userIds ? MAX_FEW_OF_USERS : MAX_FEW;
 }
 
-/** The memories that pass a filter, up to one more than few: those with the attributes that it asks for, or of all. */
-function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
+/** Selects the memories that match a filter, at most one more than the maximum of `few`. Uses the attribute index if possible. */
+function selectMatching(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
   const passing = liveAndPassing(POSTGRES, namespace, rest, now);
   const having = filteredAttributes({ ...(tags && { tags }), ...(metadata && { metadata }) });
   const memories =
@@ -90,44 +90,44 @@ function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryF
           having.map(([name, value]) => holders(namespace, name, value)),
           ' INTERSECT ',
         )}) AS holder CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
-  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${mostFew(rest) + 1}`;
+  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${getMaxFew(rest) + 1}`;
 }
 
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {
   size: number;
   memoryCount: number;
-  /** Some of the memories that the filter lets through; null where it lets all through. */
+  /** Ordinals of memories that match the filter, or null without a filter. */
   few: number[] | null;
   modelId: string | null;
 }
 
 const SEARCHED_MODEL = sql`
   SELECT no AS number, model_id AS "modelId", dimensions,
-    coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(${raw(indexName('no'))})), false)
+    coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(${raw(getIndexName('no'))})), false)
       AS "isIndexed",
     (SELECT reltuples FROM pg_class WHERE oid = 'memory_vector'::regclass) AS "vectorCount"
   FROM embedding_model WHERE in_use AND dimensions IS NOT NULL`;
 
-/** To be joined to rows in their order, of which it lets those through that speak of a memory in scope. */
-export function admission({ namespace, passing }: Scope, ordinal: Sql): Sql {
+/** SQL join that keeps the rows whose memory is in scope, in their order. */
+export function joinScope({ namespace, passing }: Scope, ordinal: Sql): Sql {
   return sql`CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing}`;
 }
 
-/** The same as a condition, which leaves the rows in the order of an index. */
-export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
+/** The same as a condition, which preserves the order of an index scan. */
+export function isInScope({ namespace, passing }: Scope, ordinal: Sql): Sql {
   return sql`EXISTS (
     SELECT FROM ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
 }
 
-/** Vectors that are measured in the time that a walk in the index takes for each memory that it is to find. */
-const MEASURED_EACH = 64;
+/** Exact comparisons that take as long as an index search per result. */
+const COMPARISONS_PER_RESULT = 64;
 
-/** Vectors that are measured in the time in which a walk in the index passes one. */
-const MEASURED_FOR_PASSED = 16;
+/** Exact comparisons that take as long as one step of an index search. */
+const COMPARISONS_PER_STEP = 16;
 
-/** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
+/** Returns true if comparing all vectors of the namespace is not slower than an index search over all namespaces. */
 export function isFewVectors({ size, few }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
-  if (!isIndexed || few !== undefined || size <= MEASURED_EACH * count) return true;
-  // A walk in the index passes about `vectorCount / size` vectors for each that is of the namespace.
-  return size ** 2 <= MEASURED_FOR_PASSED * count * vectorCount;
+  if (!isIndexed || few !== undefined || size <= COMPARISONS_PER_RESULT * count) return true;
+  // An index search visits about `vectorCount / size` vectors for each vector of the namespace.
+  return size ** 2 <= COMPARISONS_PER_STEP * count * vectorCount;
 }

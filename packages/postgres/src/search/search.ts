@@ -4,6 +4,7 @@ import {
   BEFORE_THE_LAST,
   foundBy,
   getBackground,
+  getWordShares,
   IN_TIER,
   liveAndPassing,
   NEAREST,
@@ -17,77 +18,76 @@ import {
   sampledTimes,
   sql,
   takeAnswered,
-  wordShares,
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from '../connection.ts';
 import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
 import type { Replica } from '../replica.ts';
-import { bestByWords } from './best-by-words.ts';
-import { findWithoutCrowds } from './crowds.ts';
+import { findBestByWords } from './best-by-words.ts';
 import { distilCandidates } from './distil-candidates.ts';
-import { nearest, type QueryVector, queryVector, searchSettings } from './nearest.ts';
+import { findDiverse } from './diversity.ts';
+import { findNearest, getSearchSettings, type QueryVector, toQueryVector } from './nearest.ts';
 import { getScope } from './scope.ts';
 import { collectSignals } from './signals.ts';
 import { MAX_DIMENSIONS } from './vector-index.ts';
-import { askWords } from './words.ts';
+import { getQueryWords } from './words.ts';
 
-/** See `Storage.search`. To be asked in a snapshot. */
+/** See `Storage.search`. Must run in a snapshot. */
 async function search(queries: Queries, request: SearchRequest): Promise<Signals> {
   const { now, poolSize, tailSize } = request;
   const admitted = poolSize + tailSize;
   const startedAt = performance.now();
   const scope = await getScope(queries, request);
-  const asked = await askWords(queries, scope, request);
+  const queryWords = await getQueryWords(queries, scope, request);
   const { memoryCount } = scope;
-  const { everyday } = asked.kinds;
-  const shares = wordShares({ memoryCount, documentFrequencies: asked.frequencies, everyday });
-  const matched = { ...asked, shares, date: request.date };
-  const byWords = await findWithoutCrowds(queries, scope, admitted, (among) =>
-    bestByWords(queries, among, matched, admitted),
+  const { everyday } = queryWords.kinds;
+  const shares = getWordShares({ memoryCount, documentFrequencies: queryWords.frequencies, everyday });
+  const weightedWords = { ...queryWords, shares, date: request.date };
+  const byWords = await findDiverse(queries, scope, admitted, (searched) =>
+    findBestByWords(queries, searched, weightedWords, admitted),
   );
   const wordsAt = performance.now();
-  const vector = queryVector(scope, request.vector);
+  const vector = toQueryVector(scope, request.vector);
   const getNearest = (vector: QueryVector, count: number) =>
-    findWithoutCrowds(queries, scope, count, (among) => nearest(queries, among, vector, count));
+    findDiverse(queries, scope, count, (searched) => findNearest(queries, searched, vector, count));
   const byMeaning = vector ? await getNearest(vector, poolSize) : [];
-  // Looked for apart, so that a longer answer changes nothing of the pool.
+  // A separate search, so that the number of results does not change the pool.
   const tailByMeaning = vector && tailSize > 0 ? await getNearest(vector, admitted) : [];
   const vectorsAt = performance.now();
   const found = foundBy(byWords, byMeaning, tailByMeaning, poolSize);
-  const signals = await collectSignals(queries, { scope, now, asked, vector }, found);
+  const signals = await collectSignals(queries, { scope, now, queryWords, vector }, found);
   return {
     ...signals,
     stagesMs: { words: wordsAt - startedAt, vectors: vectorsAt - wordsAt, fuse: performance.now() - vectorsAt },
   };
 }
 
-/** It holds up nobody but a connection, and most of what one candidate takes is asking. */
-const CANDIDATES_AT_ONCE = 16;
+/** Candidates per call. Most of the time of a candidate is the round trip, and a call blocks only its connection. */
+const CANDIDATES_PER_CALL = 16;
 
 /**
- * What recall and distilling look for. Where there is a replica, recall finds memories by it and reads their texts from the
- * database itself, so that it gives out none that was forgotten.
+ * Creates the methods of `Storage` for recall and distillation. With a replica, recall searches the replica and reads texts
+ * from the primary, so that it never returns a forgotten memory.
  */
-export function searchVerbs(
+export function createSearchMethods(
   connection: Connection,
   replica?: Replica,
 ): Pick<
   Storage,
-  'mostDimensions' | 'candidatesAtOnce' | 'search' | 'answer' | 'read' | 'distilCandidates' | 'backgroundCosine'
+  'maxDimensions' | 'candidatesAtOnce' | 'search' | 'answer' | 'read' | 'distilCandidates' | 'backgroundCosine'
 > {
   const find = (request: SearchRequest) => {
-    const settings = searchSettings(request.poolSize);
-    const ask = (of: Connection) => of.snapshot((queries) => search(queries, request), settings);
-    return replica && !request.isUpToDate ? replica.ask(request.namespace, ask) : ask(connection);
+    const settings = getSearchSettings(request.poolSize);
+    const searchOn = (target: Connection) => target.snapshot((queries) => search(queries, request), settings);
+    return replica && !request.isUpToDate ? replica.read(request.namespace, searchOn) : searchOn(connection);
   };
-  const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, searchSettings(NEAREST));
+  const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, getSearchSettings(NEAREST));
   return {
-    mostDimensions: MAX_DIMENSIONS,
-    candidatesAtOnce: CANDIDATES_AT_ONCE,
+    maxDimensions: MAX_DIMENSIONS,
+    candidatesAtOnce: CANDIDATES_PER_CALL,
     search: find,
     async answer(request) {
       const { namespace, now, maxBytes } = request;
-      // No connection is held by those that wait for the model.
+      // Await the vector before `find`, so that no connection is held while the model runs.
       const { ordinals, toAnswer } = rankFound(await find({ ...request, vector: await request.vector }), request);
       return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
@@ -118,7 +118,7 @@ export async function readContents(
   return takeAnswered(rows, maxBytes);
 }
 
-/** See `Storage.backgroundCosine`. To be asked in a snapshot. */
+/** See `Storage.backgroundCosine`. Must run in a snapshot. */
 async function backgroundCosine(queries: Queries, namespace: string): Promise<number> {
   const bounds = await queries.row<{ first: number | null; last: number | null }>(
     sql`SELECT min(created_at) AS first, max(created_at) AS last FROM memory WHERE namespace = ${namespace}`,

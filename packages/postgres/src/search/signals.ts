@@ -12,26 +12,25 @@ import { type Facts, readFacts } from './facts.ts';
 import type { QueryVector } from './nearest.ts';
 import type { Scope } from './scope.ts';
 import { readSurroundings } from './surroundings.ts';
-import type { Asked } from './words.ts';
+import type { QueryWords } from './words.ts';
 
-/** What has been asked, and what is known of it as a whole. */
 interface SearchContext {
   scope: Scope;
   now: number;
-  asked: Asked;
+  queryWords: QueryWords;
   vector: QueryVector | undefined;
 }
 
-/** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
+/** Collects the ranking signals of the candidates, of the memories that supersede them, and of their neighbors. */
 export async function collectSignals(
   queries: Queries,
-  { scope, now, asked, vector }: SearchContext,
+  { scope, now, queryWords, vector }: SearchContext,
   found: Found,
 ): Promise<Omit<Signals, 'stagesMs'>> {
   const around = await readSurroundings(queries, scope, found);
-  const terms = [...asked.words.flat(), ...asked.synonyms.map(({ term }) => term)];
+  const terms = [...queryWords.words.flat(), ...queryWords.synonyms.map(({ term }) => term)];
   const facts = await readFacts(queries, scope.namespace, around.ordinals, { terms, vector, now });
-  const words = wordsByTerm(asked.words);
+  const words = indexByTerm(queryWords.words);
   const relevant = (ordinals: readonly number[]) =>
     ordinals.filter((ordinal) => isRelevant(words, getFacts(facts, ordinal)));
   const { rows: ordinals, getPlaces, ...gathered } = gather({ ...around, relevant }, found);
@@ -39,31 +38,31 @@ export async function collectSignals(
   return {
     ...gathered,
     memoryCount: scope.memoryCount,
-    documentFrequencies: asked.frequencies,
+    documentFrequencies: queryWords.frequencies,
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     lengths: Uint32Array.from(rows, (row) => row.length),
-    frequencies: frequencies(words, rows),
-    synonyms: asked.synonyms.map(({ word, weight }) => ({ word, weight })),
-    synonymFrequencies: frequencies(wordsByTerm(asked.synonyms.map(({ term }) => [term])), rows),
+    frequencies: getFrequencies(words, rows),
+    synonyms: queryWords.synonyms.map(({ word, weight }) => ({ word, weight })),
+    synonymFrequencies: getFrequencies(indexByTerm(queryWords.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
     nearnesses: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.nearness),
     texts: firstEqual(rows.slice(0, gathered.admitted).map((row) => row.textDigest)),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
-    sessions: sessions(rows),
+    sessions: numberSessions(rows),
     previous: getPlaces(ordinals.map(around.previous)),
     next: getPlaces(ordinals.map(around.next)),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
-    speaks: speaks(wordsByTerm(asked.speakers), rows),
-    ...asked.kinds,
+    speaks: getSpeakerMatches(indexByTerm(queryWords.speakers), rows),
+    ...queryWords.kinds,
     now,
   };
 }
 
 function getFacts(facts: ReadonlyMap<number, Facts>, ordinal: number): Facts {
   const found = facts.get(ordinal);
-  if (!found) throw new Error(`memory ${ordinal} is in recall without an entry`);
+  if (!found) throw new Error(`index inconsistency: memory ${ordinal} has no index entry`);
   return found;
 }
 
@@ -71,8 +70,8 @@ function isRelevant({ byTerm }: WordsByTerm, { terms, cosine }: Facts): boolean 
   return terms.some((term) => byTerm.has(term)) || (cosine ?? 0) > 0;
 }
 
-/** How often each word occurs: as often as the one of its terms that occurs most. */
-function frequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint16Array {
+/** Returns the frequency of each word in each row: the frequency of its most frequent term. */
+function getFrequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint16Array {
   const all = new Uint16Array(rows.length * count);
   rows.forEach(({ terms, frequencies }, row) => {
     terms.forEach((term, i) => {
@@ -85,23 +84,23 @@ function frequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Ui
   return all;
 }
 
-function speaks({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint8Array {
+function getSpeakerMatches({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint8Array {
   const all = new Uint8Array(rows.length * count);
-  rows.forEach(({ speakerTerms }, row) => {
-    for (const term of speakerTerms) {
+  rows.forEach(({ getSpeakerTerms }, row) => {
+    for (const term of getSpeakerTerms) {
       for (const word of byTerm.get(term) ?? []) all[row * count + word] = 1;
     }
   });
   return all;
 }
 
-/** The words of a query: how many, and the places of those that a term stands for. */
+/** The number of words, and the indexes of the words of each term. */
 interface WordsByTerm {
   count: number;
   byTerm: ReadonlyMap<Digest, number[]>;
 }
 
-function wordsByTerm(words: readonly Digest[][]): WordsByTerm {
+function indexByTerm(words: readonly Digest[][]): WordsByTerm {
   const byTerm = new Map<Digest, number[]>();
   words.forEach((terms, place) => {
     for (const term of terms) byTerm.set(term, [...(byTerm.get(term) ?? []), place]);
@@ -109,7 +108,7 @@ function wordsByTerm(words: readonly Digest[][]): WordsByTerm {
   return { count: words.length, byTerm };
 }
 
-function sessions(rows: readonly Facts[]): Int32Array {
+function numberSessions(rows: readonly Facts[]): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(rows, ({ sessionId, userId }) => {
     if (sessionId === null || sessionId === DEFAULTS.sessionId) return NO_SESSION;

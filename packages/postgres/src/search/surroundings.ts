@@ -16,31 +16,31 @@ import {
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
-/** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */
-const MAX_PASSED = 32;
+/** Maximum memories scanned to find neighbors. Hidden memories, and memories without session and speaker, are skipped. */
+const MAX_SCANNED = 32;
 
-/** Neighbours of a memory on one side that are read: those that may be told, and one more that may stand beside another. */
-const BESIDE = NEIGHBOUR_DISTANCE + 1;
+/** Neighbors read on each side: those within the distance, and one more to link adjacent neighbors. */
+const NEIGHBOR_COUNT = NEIGHBOUR_DISTANCE + 1;
 
-/** A memory in recall by its ordinal, and what stands around it. */
+/** A memory with an index entry, and its relations to other memories. */
 interface Node {
   ordinal: number;
   isAllowed: boolean;
   successor: number | null;
   sources: number[];
-  /** In its session, the nearest first. */
+  /** Neighbors in the session, nearest first. */
   before: number[];
   after: number[];
 }
 
-/** How what was found stands to each other, by ordinals, and the ordinals of all that may be told of. */
+/** Relations between candidates, by ordinal, and the ordinals of all related memories. */
 export interface Around extends Omit<Surroundings, 'relevant'> {
   ordinals: number[];
 }
 
 /**
- * Reads what stands around the memories that were found: their neighbours, what corrects them, what that was corrected
- * by in turn, and what any of them was distilled from.
+ * Reads the memories related to the candidates: their neighbors, their successors (the memories that supersede them,
+ * transitively), and the sources of semantic memories.
  */
 export async function readSurroundings(
   queries: Queries,
@@ -48,14 +48,14 @@ export async function readSurroundings(
   { pool, lifting, tail }: Found,
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
-  const besideSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
-  const most = besideSources * (1 + GROUP_LIMITS.mostSources);
+  const withoutSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
+  const maxNodes = withoutSources * (1 + GROUP_LIMITS.maxSources);
   const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (
         SELECT unnest(${found}::bigint[]) AS ordinal
         UNION
-        SELECT unnest(${beside('before', 1)} || ${beside('after', 1)})
+        SELECT unnest(${neighbors('before', 1)} || ${neighbors('after', 1)})
         FROM unnest(${lifting}::bigint[]) AS lifting(ordinal) CROSS JOIN ${memory('lifting.ordinal')}
         UNION
         SELECT further.ordinal FROM reached CROSS JOIN LATERAL (
@@ -64,18 +64,18 @@ export async function readSurroundings(
           SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = reached.ordinal) AS further
         WHERE further.ordinal IS NOT NULL)
     SELECT m.ordinal, (${passing}) AS "isAllowed", ${SUCCESSOR} AS successor, ${SOURCES} AS sources,
-      ${beside('before', BESIDE)} AS before, ${beside('after', BESIDE)} AS after
-    FROM (SELECT ordinal FROM reached LIMIT ${most}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
+      ${neighbors('before', NEIGHBOR_COUNT)} AS before, ${neighbors('after', NEIGHBOR_COUNT)} AS after
+    FROM (SELECT ordinal FROM reached LIMIT ${maxNodes}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
     WHERE ${raw(IN_TIER)}`);
-  return around(nodes);
+  return toSurroundings(nodes);
 }
 
-/** What corrects `memory m`, if recall finds it. */
+/** SQL: the memory that supersedes `memory m`, if it is in recall. */
 const SUCCESSOR = sql`(
   SELECT s.ordinal FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
   WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
 
-/** What `memory m` was distilled from, as far as recall finds it. */
+/** SQL: the sources of `memory m` that are in recall. */
 const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   SELECT s.ordinal FROM memory_source l
   CROSS JOIN ${memoriesBy('s', raw('namespace = l.namespace AND ordinal = l.source'))}
@@ -83,28 +83,28 @@ const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   ORDER BY s.ordinal) ELSE '{}' END`;
 
 /**
- * The ordinals of memories beside `memory m` in its session of its user, the nearest first. Of what was given none, only those are
- * beside each other that name who speaks.
+ * SQL: ordinals of the neighbors of `memory m` in the session of its user, nearest first. Without a session, only memories
+ * with a speaker are neighbors.
  */
-function beside(side: 'before' | 'after', count: number): Sql {
+function neighbors(side: 'before' | 'after', count: number): Sql {
   const [than, order] = side === 'before' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')];
-  return sql`CASE WHEN ${mayBeSaid('m')} THEN ARRAY(
+  return sql`CASE WHEN ${isNeighborable('m')} THEN ARRAY(
     SELECT near.ordinal FROM (
       SELECT n.created_at, n.ordinal, n.merged_into, n.evicted_at FROM memory n
       WHERE n.namespace = m.namespace AND n.user_id = m.user_id AND n.session_id = m.session_id
         AND (n.created_at, n.ordinal) ${than} (m.created_at, m.ordinal)
-      ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MAX_PASSED}) AS near
-    WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${mayBeSaid('near')}
+      ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MAX_SCANNED}) AS near
+    WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${isNeighborable('near')}
     ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
 }
 
-// Not EXISTS, for which a planner may read all entries at once.
-function mayBeSaid(table: 'm' | 'near'): Sql {
+// Not EXISTS, because the planner may then scan all entries.
+function isNeighborable(table: 'm' | 'near'): Sql {
   return sql`(m.session_id <> ${DEFAULTS.sessionId} OR (
     SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;
 }
 
-function around(nodes: readonly Node[]): Around {
+function toSurroundings(nodes: readonly Node[]): Around {
   const byOrdinal = new Map(nodes.map((node) => [node.ordinal, node]));
   const previous = new Map<number, number>();
   const next = new Map<number, number>();

@@ -11,88 +11,88 @@ import {
 import type { Connection } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
 
-/** Most dimensions of a vector that pgvector indexes in 16 bits each. */
+/** Maximum dimensions of a half-precision vector that pgvector can index. */
 export const MAX_DIMENSIONS = 4000;
 
-/** A model that has made a vector. */
-type MeasuredModel = Pick<ModelInUse, 'number'> & { dimensions: number };
+/** A model whose vector length is known. */
+type IndexableModel = Pick<ModelInUse, 'number'> & { dimensions: number };
 
 /**
- * Ties of a vector in the graph, and vectors among which they are chosen. Half as many ties as pgvector takes, chosen with
- * twice the care, find the same in less time and room.
+ * HNSW parameters. Half of pgvector's default for `m` and twice its default for `ef_construction` give the same recall with
+ * less time and space.
  */
-const GRAPH = 'm = 8, ef_construction = 128';
+const HNSW_OPTIONS = 'm = 8, ef_construction = 128';
 
 const INDEX_PREFIX = 'memory_vector_of_model_';
 
-/** The name of the index of a model's vectors, as SQL of the model's number. */
-export function indexName(number: string): string {
+/** Returns the name of a model's vector index, as a SQL expression of the model's number. */
+export function getIndexName(number: string): string {
   return `'${INDEX_PREFIX}' || ${number}`;
 }
 
 /**
- * What a statement has to say word for word for PostgreSQL to use the index of a model: `codes` of the column, and which
- * rows it has. `getCodes` makes the same of a vector: a bit for each number, whether it is positive, an eighth of a byte
- * in the place of two.
+ * Returns the SQL that a statement must contain verbatim for PostgreSQL to use the vector index of a model: `codes` of the
+ * column, and the predicate of the partial index. `getCodes` computes the code of a vector: one bit per dimension, the sign
+ * of its value, instead of two bytes.
  */
-export function indexedBy({ number, dimensions }: MeasuredModel) {
+export function getIndexedSql({ number, dimensions }: IndexableModel) {
   const size = Number(dimensions);
   const getCodes = (vector: Sql) => sql`binary_quantize(${vector}::halfvec(${raw(`${size}`)}))::bit(${raw(`${size}`)})`;
   return { codes: getCodes(raw('embedding')), getCodes, predicate: raw(`model = ${Number(number)}`) };
 }
 
 /**
- * Makes the index of the vectors of the model in use: a graph (Malkov and Yashunin 2018, "Efficient and robust
- * approximate nearest neighbor search using hierarchical navigable small world graphs") that is made as soon as it is
- * known how long they are, and beside whatever is written meanwhile. It is of their codes, which take a sixteenth of the
- * room; who asks it compares what it proposes exactly. Until it is there, all vectors are looked at. One that is being made
- * when the database is closed is given up, since it waits for every older transaction, be it a dump of hours.
+ * Builds the vector index of the model in use: an HNSW graph (Malkov and Yashunin 2018, "Efficient and robust approximate
+ * nearest neighbor search using hierarchical navigable small world graphs"). The index is built after the first vector, when
+ * the length is known, without blocking writes. It contains the codes of the vectors, which take a sixteenth of the space;
+ * searches compare its candidates exactly. Before the index exists, searches compare all vectors. An unfinished build is
+ * aborted when the database is closed, because it waits for all older transactions, such as a dump that takes hours.
  */
 export class VectorIndexes {
   readonly #connection: Connection;
-  /** Names of models whose index is there. */
-  readonly #made = new Set<string>();
-  readonly #making: BackgroundTask;
+  /** Ids of models whose index exists. */
+  readonly #built = new Set<string>();
+  readonly #task: BackgroundTask;
 
   constructor(connection: Connection, telemetry?: Telemetry) {
     this.#connection = connection;
-    this.#making = new BackgroundTask({
-      run: () => this.#make(),
+    this.#task = new BackgroundTask({
+      run: () => this.#build(),
       onFailed: (error) =>
         telemetry?.report({ level: 'warn', component: 'storage', event: 'vector_index_failed', error }),
     });
   }
 
-  /** From now on what fails was given up. Resolves when nothing is being made, which the end of the connection hastens. */
+  /** Stops the task, and reports no more failures. Resolves when no build is running; closing the connection aborts it. */
   stop(): Promise<void> {
-    return this.#making.stop();
+    return this.#task.stop();
   }
 
-  /** To be called when a model may have made vectors. What fails is tried again the next time; the first is reported. */
+  /** Must be called when a model may have new vectors. A failed build is retried on the next request. The first failure is reported. */
   request(modelId: string): void {
-    if (!this.#made.has(modelId)) void this.#making.request();
+    if (!this.#built.has(modelId)) void this.#task.request();
   }
 
-  async #make(): Promise<'done' | 'held-up'> {
+  async #build(): Promise<'done' | 'held-up'> {
     const model = await modelInUse(this.#connection);
-    if (!model?.dimensions || this.#made.has(model.modelId)) return 'held-up';
+    if (!model?.dimensions || this.#built.has(model.modelId)) return 'held-up';
     const { number, dimensions } = model;
-    if (!(await isMade(this.#connection, { number, dimensions }))) return 'held-up';
-    this.#made.add(model.modelId);
+    if (!(await ensureIndex(this.#connection, { number, dimensions }))) return 'held-up';
+    this.#built.add(model.modelId);
     return 'done';
   }
 }
 
-/** Whether the index of a model is there now, made where it was missing; not where another process makes it. */
-function isMade(connection: Connection, model: MeasuredModel): Promise<boolean> {
-  return connection.outside(async (queries) => {
-    // Another process that makes it is waited for outside of any transaction: making it waits for those to end.
+/** Builds the index of a model if it is missing. Returns false if another process is building it. */
+function ensureIndex(connection: Connection, model: IndexableModel): Promise<boolean> {
+  return connection.withoutTransaction(async (queries) => {
+    // The lock is not taken in a transaction, because the build in the other process waits for all transactions.
     const lock = await queries.row<{ isFree: boolean }>(
       sql`SELECT pg_try_advisory_lock(${VECTOR_INDEX_LOCK}) AS "isFree"`,
     );
     if (!lock?.isFree) return false;
     try {
-      await makeUnlessThere(queries, model);
+      await buildIfMissing(queries, model);
       return true;
     } finally {
       await queries.row(sql`SELECT pg_advisory_unlock(${VECTOR_INDEX_LOCK})`);
@@ -100,18 +100,18 @@ function isMade(connection: Connection, model: MeasuredModel): Promise<boolean> 
   });
 }
 
-async function makeUnlessThere(
+async function buildIfMissing(
   queries: Queries & { script(text: string): Promise<void> },
-  model: MeasuredModel,
+  model: IndexableModel,
 ): Promise<void> {
   const name = `${INDEX_PREFIX}${model.number}`;
-  const there = await queries.row<{ isValid: boolean }>(
+  const existing = await queries.row<{ isValid: boolean }>(
     sql`SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass(${name})`,
   );
-  if (there?.isValid) return;
-  // One that was given up, or was being made when its server stopped, stays behind, of no use.
-  if (there) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
-  const { codes, predicate } = indexedBy(model);
+  if (existing?.isValid) return;
+  // An aborted build leaves an invalid index.
+  if (existing) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
+  const { codes, predicate } = getIndexedSql(model);
   await queries.script(`CREATE INDEX CONCURRENTLY ${name} ON memory_vector
-    USING hnsw ((${codes.text}) bit_hamming_ops) WITH (${GRAPH}) WHERE ${predicate.text}`);
+    USING hnsw ((${codes.text}) bit_hamming_ops) WITH (${HNSW_OPTIONS}) WHERE ${predicate.text}`);
 }

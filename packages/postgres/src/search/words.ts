@@ -2,6 +2,7 @@ import {
   areTooMany,
   askedWords,
   type Digest,
+  getSpeakerTerms,
   join,
   kindsOfWords,
   type Queries,
@@ -10,7 +11,6 @@ import {
   raw,
   type SearchRequest,
   type Sql,
-  speakerTerms,
   sql,
   synonymsAmong,
   termDigest,
@@ -18,93 +18,90 @@ import {
 } from '@memoryd/engine/storage-kit';
 import type { Scope } from './scope.ts';
 
-/** The words of a query, each any of some terms, and how many memories hold each. */
-export interface Asked {
+/** The words of a query with their document frequencies. A word matches any of its terms. */
+export interface QueryWords {
   words: Digest[][];
   frequencies: number[];
-  /** Synonyms that any holds, with the places of their words. */
+  /** Synonyms that occur in memories. `word` is the index of the query word. */
   synonyms: { word: number; weight: number; term: Digest }[];
-  /** For each word, the terms by which it names a speaker. */
+  /** For each word, the terms that match the name of a speaker. */
   speakers: Digest[][];
   kinds: QueryWordKinds;
 }
 
-/** Looks up the words of a query; of many, the rarest take part. */
-export async function askWords(
+/** Looks up the words of a query. Of too many words, only the rarest are used. */
+export async function getQueryWords(
   queries: Queries,
   { namespace, memoryCount }: Scope,
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
-): Promise<Asked> {
+): Promise<QueryWords> {
   const digest = (term: string) => termDigest(namespace, term);
-  const digested = (words: string[][]) => words.map((terms) => terms.map(digest));
-  const count = (...lists: Counted[]) => documentFrequencies(queries, namespace, lists, memoryCount);
+  const toDigests = (words: string[][]) => words.map((terms) => terms.map(digest));
+  const count = (...lists: CountRequest[]) => getDocumentFrequencies(queries, namespace, lists, memoryCount);
   const asked = askedWords(text);
-  const looked = { words: digested(asked.words), sampled: CLOSELY };
-  const words = areTooMany(asked.words) ? rarestWords(asked.words, (await count(looked))[0] as number[]) : asked.words;
+  const all = { words: toDigests(asked.words), sampleSize: LARGE_SAMPLE };
+  const words = areTooMany(asked.words) ? rarestWords(asked.words, (await count(all))[0] as number[]) : asked.words;
   const synonyms = synonymsAmong(words, asked);
   const [frequencies = [], held = []] = await count(
-    { words: digested(words), sampled: CLOSELY },
-    { words: digested(synonyms.map(({ term }) => [term])), sampled: ROUGHLY },
+    { words: toDigests(words), sampleSize: LARGE_SAMPLE },
+    { words: toDigests(synonyms.map(({ term }) => [term])), sampleSize: SMALL_SAMPLE },
   );
   const kinds = kindsOfWords({ text, date }, words, asked);
   const queryWords = { memoryCount, documentFrequencies: frequencies, everyday: kinds.everyday };
   return {
-    words: digested(words),
+    words: toDigests(words),
     frequencies,
     synonyms: weighed(synonyms, held, queryWords).map((synonym) => ({
       ...synonym,
       term: digest(synonym.term),
     })),
-    speakers: digested(speakerTerms(text, words)),
+    speakers: toDigests(getSpeakerTerms(text, words)),
     kinds,
   };
 }
 
-/** Memories that are counted one by one for all words of a query, and for one at least and at most. */
-const COUNTED = 16_384;
-const MIN_COUNTED = 256;
-const MAX_COUNTED = 4096;
+/** Memories counted exactly: for all words of a query together, and minimum and maximum for one word. */
+const EXACT_COUNT = 16_384;
+const MIN_EXACT_COUNT = 256;
+const MAX_EXACT_COUNT = 4096;
 
-/**
- * Postings of a sample whose places in an order of chance tell how many there are: to a twentieth; and to a tenth, which is
- * enough for how much less a synonym counts.
- */
-const CLOSELY = 512;
-const ROUGHLY = 128;
+/** Sample sizes for estimates of document frequencies: about 5 % error for words, about 10 % for synonyms. */
+const LARGE_SAMPLE = 512;
+const SMALL_SAMPLE = 128;
 
-/** Words that are counted, and postings of the samples of those that are in many memories. */
-interface Counted {
+/** Words to count, and the sample size for words that are in many memories. */
+interface CountRequest {
   words: readonly Digest[][];
-  sampled: number;
+  sampleSize: number;
 }
 
-/** The sample's part of all, and the place at which it ends in the order; see `posting_sample` in the schema. */
+/** Share of postings in the sample, and the upper bound of its hashes; see `posting_sample` in the schema. */
 const SAMPLE_SHARE = 1 / 16;
 const SAMPLE_END = raw('-1879048192');
 
 /**
- * In how many memories but semantic ones each word occurs. Exact up to some hundreds or thousands; beyond, told by the
- * lowest of the hashes of those that hold it (Bar-Yossef et al. 2002, "Counting distinct elements in a data stream"), at
- * the same cost however many they are.
+ * Returns the number of memories that contain each word, without semantic memories. Counts up to some hundreds or thousands
+ * exactly. Estimates higher counts at constant cost from the lowest hashes (Bar-Yossef et al. 2002, "Counting distinct
+ * elements in a data stream").
  */
-async function documentFrequencies(
+async function getDocumentFrequencies(
   queries: Queries,
   namespace: string,
-  lists: readonly Counted[],
+  lists: readonly CountRequest[],
   memoryCount: number,
 ): Promise<number[][]> {
   const frequencies = lists.map(({ words }) => words.map(() => 0));
-  const asked = [...lists.entries()].filter(([, { words }]) => words.length > 0);
-  if (asked.length === 0) return frequencies;
+  const nonEmpty = [...lists.entries()].filter(([, { words }]) => words.length > 0);
+  if (nonEmpty.length === 0) return frequencies;
   const counts = await queries.rows<Count>(
     join(
-      asked.map(([list, counted]) => sql`(${getCounts(namespace, list, counted)})`),
+      nonEmpty.map(([list, request]) => sql`(${countStatement(namespace, list, request)})`),
       ' UNION ALL ',
     ),
   );
   for (const { list, place, count, isSampled, sampled, highest } of counts) {
-    const most = lists[list]?.sampled as number;
-    const estimate = isSampled ? estimated(sampled, highest, most) : count;
+    const sampleSize = lists[list]?.sampleSize as number;
+    const estimate = isSampled ? estimateCount(sampled, highest, sampleSize) : count;
     (frequencies[list] as number[])[place] = Math.max(count, Math.min(Math.round(estimate), memoryCount));
   }
   return frequencies;
@@ -119,39 +116,39 @@ interface Count {
   highest: number;
 }
 
-function getCounts(namespace: string, list: number, { words, sampled }: Counted): Sql {
+function countStatement(namespace: string, list: number, { words, sampleSize }: CountRequest): Sql {
   const { places, terms } = getColumns(words);
   const counted = areOneTermEach(words) ? raw('count(*)') : raw('count(DISTINCT ordinal)');
-  const most = Math.max(MIN_COUNTED, Math.min(MAX_COUNTED, Math.floor(COUNTED / words.length)));
+  const maxExact = Math.max(MIN_EXACT_COUNT, Math.min(MAX_EXACT_COUNT, Math.floor(EXACT_COUNT / words.length)));
   return sql`
     WITH word AS MATERIALIZED (SELECT * FROM unnest(${places}::integer[], ${terms}::bigint[]) AS word(place, term)),
       counted AS MATERIALIZED (
         SELECT place, ${counted} AS count FROM word CROSS JOIN LATERAL (
           SELECT ordinal FROM posting p
-          WHERE p.namespace = ${namespace} AND p.term = word.term AND NOT p.is_semantic LIMIT ${most}) AS bounded
+          WHERE p.namespace = ${namespace} AND p.term = word.term AND NOT p.is_semantic LIMIT ${maxExact}) AS bounded
         GROUP BY place)
-    SELECT ${list}::integer AS list, place, count, count >= ${most} AS "isSampled", sampled, highest
+    SELECT ${list}::integer AS list, place, count, count >= ${maxExact} AS "isSampled", sampled, highest
     FROM counted CROSS JOIN LATERAL (
       SELECT count(*) AS sampled, max(hash) AS highest FROM (
         SELECT DISTINCT hash FROM word CROSS JOIN LATERAL (
           SELECT hashint8(p.ordinal) AS hash FROM posting p
           WHERE p.namespace = ${namespace} AND p.term = word.term
             AND NOT p.is_semantic AND hashint8(p.ordinal) < ${SAMPLE_END}
-          ORDER BY hashint8(p.ordinal) LIMIT ${sampled}) AS bounded
-        WHERE word.place = counted.place AND counted.count >= ${most}
-        ORDER BY hash LIMIT ${sampled}) AS lowest) AS sample`;
+          ORDER BY hashint8(p.ordinal) LIMIT ${sampleSize}) AS bounded
+        WHERE word.place = counted.place AND counted.count >= ${maxExact}
+        ORDER BY hash LIMIT ${sampleSize}) AS lowest) AS sample`;
 }
 
-function estimated(sampled: number, highest: number, most: number): number {
-  return sampled < most ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
+function estimateCount(sampled: number, highest: number, sampleSize: number): number {
+  return sampled < sampleSize ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
 }
 
-/** Then no memory holds a word twice, by two of its terms. */
+/** Returns true if every word has one term, so that a memory cannot match a word twice. */
 export function areOneTermEach(words: readonly Digest[][]): boolean {
   return words.every((terms) => terms.length === 1);
 }
 
-/** Terms with the places of the words that they stand for, in two columns. */
+/** Returns the terms and the indexes of their words as two columns. */
 export function getColumns(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
   return { places: words.flatMap((terms, place) => terms.map(() => place)), terms: words.flat() };
 }

@@ -6,7 +6,7 @@ import { openPostgres } from './open.ts';
 const NAMESPACE = 'default';
 const STORED = 90;
 
-describe('while a process consolidates', () => {
+describe('concurrent consolidation and writes of two processes', () => {
   let server: DatabaseServer;
   let url: string;
   let databases: [StorageUnderTest, StorageUnderTest];
@@ -16,7 +16,7 @@ describe('while a process consolidates', () => {
     url = await server.create();
     const open = async () => {
       const { storage, lease, keys } = await openPostgres({ url, connections: 4, workingMax: 1000 });
-      const reopen = () => Promise.reject(new Error('is not reopened'));
+      const reopen = () => Promise.reject(new Error('reopen is not supported'));
       return { storage, lease, keys, reopen, close: () => storage.close() };
     };
     databases = [await open(), await open()];
@@ -27,26 +27,26 @@ describe('while a process consolidates', () => {
     await server.close();
   });
 
-  it('another loses nothing that it writes, and recall stays what the memories say', async () => {
+  it('lose no writes and keep the index consistent', async () => {
     const [consolidator, { storage }] = databases;
     const client = new Life(NAMESPACE);
-    const left = new Map<string, string>();
+    const expected = new Map<string, string>();
     let isWriting = true;
 
     async function store(id: string, content: string): Promise<void> {
       await storage.store(client.newMemory(id, content));
-      left.set(id, content);
+      expected.set(id, content);
     }
 
     async function update(id: string, content: string): Promise<void> {
       const { outcome } = await storage.update({ namespace: NAMESPACE, id, at: client.time, content });
-      if (outcome === 'updated') left.set(id, content);
+      if (outcome === 'updated') expected.set(id, content);
     }
 
     async function forget(id: string): Promise<void> {
       const forgotten = await storage.forget(NAMESPACE, id);
       if (forgotten.outcome !== 'forgotten') return;
-      for (const gone of [id, ...forgotten.alsoForgotten]) left.delete(gone);
+      for (const gone of [id, ...forgotten.alsoForgotten]) expected.delete(gone);
     }
 
     async function write(): Promise<void> {
@@ -74,11 +74,11 @@ describe('while a process consolidates', () => {
     }
 
     await Promise.all([write(), consolidate()]);
-    for (const [id, content] of left) {
+    for (const [id, content] of expected) {
       expect(await storage.memory(NAMESPACE, id, client.time)).toMatchObject({ content });
     }
     expect((await storage.session(NAMESPACE, 'default', { limit: 1000, maxBytes: 1e7 }, client.time)).total).toBe(
-      left.size,
+      expected.size,
     );
     expect(await storage.integrity()).toEqual([]);
   });

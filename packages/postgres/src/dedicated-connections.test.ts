@@ -6,7 +6,7 @@ import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-describe('what takes long has a connection of its own', () => {
+describe('long work on a dedicated connection', () => {
   let server: DatabaseServer;
   let watcher: Client;
   beforeAll(async () => {
@@ -19,14 +19,14 @@ describe('what takes long has a connection of its own', () => {
     await server.close();
   });
 
-  async function database(): Promise<string> {
+  async function createDatabase(): Promise<string> {
     const url = await server.create();
     onTestFinished(() => server.drop(url));
     return url;
   }
 
-  /** Somebody else at the database, a dump perhaps. */
-  async function another(url: string): Promise<Client> {
+  /** Connects another client to the database, such as a dump. */
+  async function connectOther(url: string): Promise<Client> {
     const client = new Client({ connectionString: url });
     await client.connect();
     await client.query(`SET application_name = 'another'`);
@@ -34,8 +34,8 @@ describe('what takes long has a connection of its own', () => {
     return client;
   }
 
-  /** What the server does for whoever has a database open. */
-  const doing = async (url: string) => {
+  /** Returns the current statements of all connections to a database. */
+  const getActivity = async (url: string) => {
     const { rows } = await watcher.query<{ query: string }>(
       `SELECT query FROM pg_stat_activity WHERE application_name = $1`,
       [new URL(url).searchParams.get('application_name')],
@@ -52,24 +52,24 @@ describe('what takes long has a connection of its own', () => {
       WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`)
     ).rows[0].is;
 
-  it('so others are served while an index waits for a dump, and closing gives it up with all claims', async () => {
-    const url = await database();
+  it('does not block others while an index build waits for a dump, and ends with its claims on close', async () => {
+    const url = await createDatabase();
     const storage = await open(url);
-    const [dump, client] = [await another(url), await another(url)];
+    const [dump, client] = [await connectOther(url), await connectOther(url)];
     await storage.useModel('model');
     for (const id of ['a', 'b']) await storage.store(newMemory({ id }));
-    const batch = { limit: 10, maxChars: 1000, maxCharsAnew: 1000 };
+    const batch = { limit: 10, maxChars: 1000, maxReembeddingChars: 1000 };
     const [first] = (await storage.pendingEmbeddings('model', batch)).memories;
     await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM memory');
     await storage.putVectors('model', [
       { ordinal: first?.ordinal ?? 0, revision: 1, vectors: [Float32Array.of(1, 0)] },
     ]);
-    await expect.poll(() => doing(url)).toContainEqual(expect.stringContaining('CREATE INDEX'));
+    await expect.poll(() => getActivity(url)).toContainEqual(expect.stringContaining('CREATE INDEX'));
 
     expect((await storage.stats('default', 2)).working_count).toBe(2);
     await storage.close();
     expect((await client.query('SELECT claimed_by FROM pending_embedding')).rows).toEqual([{ claimed_by: '' }]);
-    await expect.poll(() => doing(url)).toEqual([]);
+    await expect.poll(() => getActivity(url)).toEqual([]);
     await dump.query('COMMIT');
 
     expect(await isIndexed(client)).toBe(false);
@@ -79,47 +79,51 @@ describe('what takes long has a connection of its own', () => {
     await again.close();
   });
 
-  it('so others are served while a copy is made, and closing gives it up', async () => {
-    const url = await database();
+  it('does not block others while a copy is created, and ends on close', async () => {
+    const url = await createDatabase();
     const storage = await open(url);
-    const other = await another(url);
+    const other = await connectOther(url);
     await other.query('BEGIN; LOCK TABLE memory');
     const copy = expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    await expect.poll(() => doing(url)).toContainEqual(expect.stringContaining('FROM memory'));
+    await expect.poll(() => getActivity(url)).toContainEqual(expect.stringContaining('FROM memory'));
     expect(await storage.isMigrating()).toBe(false);
     await storage.close();
     await copy;
-    await expect.poll(() => doing(url)).toEqual([]);
+    await expect.poll(() => getActivity(url)).toEqual([]);
     await other.query('COMMIT');
   });
 
-  it('which ends with the connection, whatever the server does', async () => {
-    const url = await database();
+  it('ends on close while the server runs a statement', async () => {
+    const url = await createDatabase();
     const connection = connect({ url, connections: 1 });
-    const sleeping = expect(connection.outside((queries) => queries.script('SELECT pg_sleep(3600)'))).rejects;
-    await expect.poll(() => doing(url)).toContainEqual(expect.stringContaining('pg_sleep'));
+    const sleeping = expect(
+      connection.withoutTransaction((queries) => queries.script('SELECT pg_sleep(3600)')),
+    ).rejects;
+    await expect.poll(() => getActivity(url)).toContainEqual(expect.stringContaining('pg_sleep'));
     expect(await connection.row(sql`SELECT 1 AS one`)).toEqual({ one: 1 });
     await connection.close();
     await sleeping.toMatchObject({ code: 'UNAVAILABLE' });
-    await expect.poll(() => doing(url)).toEqual([]);
+    await expect.poll(() => getActivity(url)).toEqual([]);
   });
 
-  it('which ends with the connection while it begins too', async () => {
-    const url = await database();
+  it('ends on close while the connection is being opened', async () => {
+    const url = await createDatabase();
     const connection = connect({ url, connections: 1 });
-    const refused = expect(connection.outside((queries) => queries.script('SELECT pg_sleep(3600)'))).rejects;
+    const rejected = expect(
+      connection.withoutTransaction((queries) => queries.script('SELECT pg_sleep(3600)')),
+    ).rejects;
     await connection.close();
-    await refused.toMatchObject({ code: 'UNAVAILABLE' });
+    await rejected.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('which whoever asked for it can give up', async () => {
-    const url = await database();
+  it('ends when its signal is aborted', async () => {
+    const url = await createDatabase();
     const connection = connect({ url, connections: 1 });
-    const givingUp = new AbortController();
-    const reading = connection.apart((queries) => {
-      givingUp.abort();
+    const controller = new AbortController();
+    const reading = connection.dedicatedSnapshot((queries) => {
+      controller.abort();
       return queries.row(sql`SELECT pg_sleep(3600)`);
-    }, givingUp.signal);
+    }, controller.signal);
     await expect(reading).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await connection.close();
   });

@@ -10,7 +10,7 @@ import type {
   Signals,
   Storage,
 } from '@memoryd/engine/storage-kit';
-import { openSqlite, SynonymTable, wordMatches } from '@memoryd/engine/storage-testing';
+import { getWordMatches, openSqlite, SynonymTable } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
@@ -20,14 +20,14 @@ const DAY_MS = 86_400_000;
 const MODEL = 'test-model';
 const DIMENSIONS = 256;
 
-/** Enough for a server to find the nearest by an index. */
+/** Enough for PostgreSQL to use the vector index. */
 const MEMORIES = 4400;
 const STORED_AT_ONCE = 400;
 const POOL_SIZE = 50;
 
 const NEAREST = 10;
 
-/** Numbers from 0 to 1, the same at every run (Widynski 2020, "Squares: a fast counter-based RNG"). */
+/** Reproducible random numbers from 0 to 1 (Widynski 2020, "Squares: a fast counter-based RNG"). */
 function randomNumbers(key = 0x9e3779b97f4a7c15n): () => number {
   let counter = 0n;
   const squared = (x: bigint, y: bigint) => {
@@ -43,19 +43,19 @@ function randomNumbers(key = 0x9e3779b97f4a7c15n): () => number {
 const random = randomNumbers();
 const below = (count: number) => Math.floor(random() * count);
 
-/** Of so many, few that are common and many that are rare, as with words. */
+/** A skewed distribution, like that of words: few common values and many rare ones. */
 const skewed = (count: number) => Math.floor(count ** random()) - 1;
 
-/** Of which many have others among their synonyms. */
+/** Many of these words are synonyms of each other. */
 const TABLE = createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english');
 const WORDS = new SynonymTable(readFileSync(TABLE)).terms.filter((term) => term.length > 4).slice(0, 3000);
 const word = () => WORDS[skewed(WORDS.length)] as string;
 const words = (count: number) => Array.from({ length: count }, word).join(' ');
-/** In few enough memories to be counted one by one, however many are asked for. */
+/** Words in few enough memories to be counted exactly. */
 const rareWords = (count: number) => Array.from({ length: count }, () => WORDS[300 + below(1000)]).join(' ');
 const NAMES = ['Alice', 'Bob', 'Carol', 'Dmitri', 'Eve'];
 
-function normalised(values: Float32Array): Float32Array {
+function normalize(values: Float32Array): Float32Array {
   const length = Math.hypot(...values);
   return values.map((value) => value / length);
 }
@@ -63,10 +63,10 @@ function normalised(values: Float32Array): Float32Array {
 const gaussian = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 const TOPICS = Array.from({ length: 40 }, () => Float32Array.from({ length: DIMENSIONS }, gaussian));
 
-/** Near one of some topics. */
+/** Returns a random vector near one of the topics. */
 function vector(): Float32Array {
   const topic = TOPICS[below(TOPICS.length)] as Float32Array;
-  return normalised(topic.map((value) => value + 0.7 * gaussian()));
+  return normalize(topic.map((value) => value + 0.7 * gaussian()));
 }
 
 const either = <A, B>(chance: number, one: A, other: B) => (random() < chance ? one : other);
@@ -94,7 +94,7 @@ const ALL_MEMORIES = memories();
 const VECTORS = ALL_MEMORIES.map(() => Array.from({ length: random() < 0.05 ? 0 : 1 + skewed(4) }, vector));
 
 const FILTERS: MemoryFilter[] = [
-  // More than are looked at one by one.
+  // Matches more memories than are compared individually.
   { since: NOW },
   { source: 'chat' },
   { tags: ['t1'] },
@@ -115,8 +115,8 @@ function request(fields: Partial<SearchRequest>): SearchRequest {
   };
 }
 
-/** What a search tells, by ordinals, so that rows in another order are the same. */
-function told(signals: Signals) {
+/** Returns the signals by ordinal, independent of the order of rows. */
+function toComparable(signals: Signals) {
   const { ordinals, found, pool, admitted, memoryCount, documentFrequencies } = signals;
   const at = (row: number | undefined) => (row === undefined || row === -1 ? -1 : ordinals[row]);
   const count = documentFrequencies.length;
@@ -145,10 +145,10 @@ function told(signals: Signals) {
   };
 }
 
-/** How well the words of each row match, synonyms included, by ordinals. */
+/** Returns the word match of each row, including synonyms, by ordinal. */
 function getMatches(signals: Signals): [number, number][] {
   const count = signals.documentFrequencies.length;
-  const matches = wordMatches(signals);
+  const matches = getWordMatches(signals);
   return Array.from(signals.ordinals, (ordinal, row) => [
     ordinal,
     matches.subarray(row * count, (row + 1) * count).reduce((sum, match) => sum + match, 0),
@@ -157,7 +157,7 @@ function getMatches(signals: Signals): [number, number][] {
 
 const sorted = (ordinals: Float64Array) => [...ordinals].sort((a, b) => a - b);
 
-/** The nearest that were found, and their cosines: those that SQLite measures exactly, at least. */
+/** Returns the nearest memories with their cosines. */
 function nearest({ ordinals, cosines, found }: Signals): Map<number, number> {
   const all = Array.from(ordinals.slice(0, found), (ordinal, row) => [ordinal, cosines[row] as number] as const);
   return new Map(all.sort(([, a], [, b]) => b - a).slice(0, NEAREST));
@@ -180,7 +180,7 @@ async function fill(storage: Storage): Promise<void> {
   );
 }
 
-describe('searching PostgreSQL', () => {
+describe('search in PostgreSQL, compared with SQLite', () => {
   let server: DatabaseServer;
   let url: string;
   let postgres: Storage;
@@ -203,15 +203,15 @@ describe('searching PostgreSQL', () => {
 
   const both = (asked: SearchRequest) => Promise.all([postgres.search(asked), sqlite.search(asked)]);
 
-  it('tells the same of memories found by words', async () => {
+  it('returns the same signals for searches by words', async () => {
     const queries = Array.from({ length: 40 }, () => words(1 + below(6)));
     for (const text of [...queries, `${NAMES[1]} ${word()}`, rareWords(100)]) {
       const [ours, theirs] = await both(request({ text }));
-      expect(told(ours)).toEqual(told(theirs));
+      expect(toComparable(ours)).toEqual(toComparable(theirs));
     }
   });
 
-  it('finds that words and their synonyms match as well', async () => {
+  it('returns the same word matches, including synonyms', async () => {
     let synonyms = 0;
     for (let i = 0; i < 30; i++) {
       const [ours, theirs] = await both(request({ text: `${words(3)} ${rareWords(2)}` }));
@@ -224,16 +224,16 @@ describe('searching PostgreSQL', () => {
     expect(synonyms).toBeGreaterThan(100);
   });
 
-  it('tells the same through filters, and beyond the pool', async () => {
+  it('returns the same signals with filters and beyond the pool', async () => {
     for (const filter of FILTERS) {
       for (let i = 0; i < 4; i++) {
         const [ours, theirs] = await both(request({ text: words(3), filter, tailSize: 30 }));
-        expect(told(ours)).toEqual(told(theirs));
+        expect(toComparable(ours)).toEqual(toComparable(theirs));
       }
     }
   });
 
-  it.each([{}, ...FILTERS])('finds the same nearest memories, as near as they are, through %j', async (filter) => {
+  it.each([{}, ...FILTERS])('returns the same nearest memories and cosines with the filter %j', async (filter) => {
     let [shared, all] = [0, 0];
     for (let i = 0; i < 10; i++) {
       const [ours, theirs] = await both(request({ filter, vector: { modelId: MODEL, values: vector() } }));
@@ -250,7 +250,7 @@ describe('searching PostgreSQL', () => {
     expect(shared / all).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('tells the same candidates to distil, their nearest and the rare words that both hold', async () => {
+  it('returns the same distillation candidates, neighbors and shared rare words', async () => {
     let [shared, all] = [0, 0];
     const asked = { namespace: 'default', promotedUntil: NOW + DAY_MS, now: NOW, limit: 30 };
     const [ours, theirs] = await Promise.all([postgres.distilCandidates(asked), sqlite.distilCandidates(asked)]);
@@ -270,7 +270,7 @@ describe('searching PostgreSQL', () => {
     expect(shared / all).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('takes about the same cosine for that of memories that have nothing in common', async () => {
+  it('returns about the same background cosine', async () => {
     const [ours, theirs] = await Promise.all([
       postgres.backgroundCosine('default'),
       sqlite.backgroundCosine('default'),

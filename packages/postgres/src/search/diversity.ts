@@ -2,13 +2,13 @@ import { MAX_PER_TEXT, type Queries, type Sql, sql } from '@memoryd/engine/stora
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
-/** A memory that a search found; equal texts have equal digests. */
+/** A search result. Equal texts have equal digests. */
 export interface FoundMemory {
   ordinal: number;
   textDigest: string;
 }
 
-/** Memories that a statement finds, in its order, with the digests of their texts. */
+/** Adds text digests to the results of a statement, in its order. */
 export function withTextDigests({ namespace }: Scope, found: Sql): Sql {
   return sql`
     SELECT found.*, encode(m.text_digest, 'base64') AS "textDigest"
@@ -16,47 +16,47 @@ export function withTextDigests({ namespace }: Scope, found: Sql): Sql {
 }
 
 /**
- * The best `count` of what a search finds, best first, as long as no more than `MAX_PER_TEXT` of them have one text; in the
- * room that is left, others with these texts. A text that takes more room is left out of the scope, and the search is made
- * again: so often at the most as there is room for such texts.
+ * Returns the best `count` results of a search, best first, with at most `MAX_PER_TEXT` results per text. Further results
+ * with these texts only fill remaining slots. If a text exceeds the limit, the search is repeated without that text, until
+ * enough results are found.
  *
- * @param search finds the best `count` memories of a scope, best first
+ * @param search returns the best `count` memories of a scope, best first
  */
-export async function findWithoutCrowds(
+export async function findDiverse(
   queries: Queries,
   scope: Scope,
   count: number,
   search: (scope: Scope) => Promise<FoundMemory[]>,
 ): Promise<number[]> {
   let found = await search(scope);
-  let parted = getParted(found);
-  for (let crowds: readonly string[] = []; parted.crowds.length > crowds.length && parted.among.length < count; ) {
-    crowds = parted.crowds;
-    const others = await search(await withoutTexts(queries, scope, crowds));
+  let split = splitByText(found);
+  for (let excluded: readonly string[] = []; split.crowded.length > excluded.length && split.within.length < count; ) {
+    excluded = split.crowded;
+    const others = await search(await excludeTexts(queries, scope, excluded));
     const known = new Set(found.map(({ ordinal }) => ordinal));
     found = [...found, ...others.filter(({ ordinal }) => !known.has(ordinal))];
-    parted = getParted(found);
+    split = splitByText(found);
   }
-  return [...parted.among, ...parted.beyond].slice(0, count);
+  return [...split.within, ...split.beyond].slice(0, count);
 }
 
-/** What is among the first of each text, what lies beyond them, and the texts of which something does. */
-function getParted(found: readonly FoundMemory[]) {
+/** Splits results into those within and beyond the limit per text. `crowded` are the texts that exceed the limit. */
+function splitByText(found: readonly FoundMemory[]) {
   const counts = new Map<string, number>();
-  const among: number[] = [];
+  const within: number[] = [];
   const beyond: number[] = [];
   for (const { ordinal, textDigest } of found) {
     const count = counts.get(textDigest) ?? 0;
     counts.set(textDigest, count + 1);
-    (count < MAX_PER_TEXT ? among : beyond).push(ordinal);
+    (count < MAX_PER_TEXT ? within : beyond).push(ordinal);
   }
-  return { among, beyond, crowds: [...counts.keys()].filter((text) => (counts.get(text) as number) > MAX_PER_TEXT) };
+  return { within, beyond, crowded: [...counts.keys()].filter((text) => (counts.get(text) as number) > MAX_PER_TEXT) };
 }
 
-async function withoutTexts(queries: Queries, scope: Scope, textDigests: readonly string[]): Promise<Scope> {
+async function excludeTexts(queries: Queries, scope: Scope, textDigests: readonly string[]): Promise<Scope> {
   const { namespace, passing, few } = scope;
   const others = sql`m.text_digest NOT IN (SELECT decode(unnest(${textDigests}::text[]), 'base64'))`;
-  const left =
+  const remaining =
     few &&
     (await queries.rows<Pick<FoundMemory, 'ordinal'>>(sql`
       SELECT m.ordinal FROM unnest(${few}::bigint[]) AS few(ordinal)
@@ -65,6 +65,6 @@ async function withoutTexts(queries: Queries, scope: Scope, textDigests: readonl
     ...scope,
     passing: sql`${passing} AND ${others}`,
     isOpen: false,
-    few: left?.map(({ ordinal }) => ordinal),
+    few: remaining?.map(({ ordinal }) => ordinal),
   };
 }

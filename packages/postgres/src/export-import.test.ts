@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-describe('what moves to PostgreSQL', () => {
+describe('an export that is imported into PostgreSQL', () => {
   let server: DatabaseServer;
   let folder: string;
   let url: string;
@@ -43,47 +43,47 @@ describe('what moves to PostgreSQL', () => {
   const events = new EventLog({ now: () => NOW }, { next: () => 'log' });
   let namespaces = 0;
 
-  async function exported(storage: Storage, namespace: string): Promise<string[]> {
+  async function exportLines(storage: Storage, namespace: string): Promise<string[]> {
     const lines: string[] = [];
     for await (const line of exportMemories({ storage }, namespace)) lines.push(line);
     return lines;
   }
 
-  async function imported(storage: Storage, namespace: string, lines: readonly string[]) {
+  async function importLines(storage: Storage, namespace: string, lines: readonly string[]) {
     async function* bytes() {
       for (const line of lines) yield Buffer.from(line);
     }
     return importMemories({ storage, events }, namespace, bytes());
   }
 
-  it('from a file and back is the same bytes, at once or in parts, and counted alike', async () => {
+  it('is exported again with the same bytes and usage, also after a partial import', async () => {
     await fc.assert(
       fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (all, part) => {
         const namespace = `namespace ${++namespaces}`;
         await new Life(namespace).happen({ ...file, reopen: never, close: never }, all);
-        const lines = await exported(file.storage, namespace);
+        const lines = await exportLines(file.storage, namespace);
         if (part !== null) {
-          await imported(postgres, namespace, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
+          await importLines(postgres, namespace, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
         }
-        expect(await imported(postgres, namespace, lines)).toMatchObject({ refused_count: 0, unlinked_count: 0 });
-        expect(await exported(postgres, namespace)).toEqual(lines);
-        expect(await imported(back.storage, namespace, await exported(postgres, namespace))).toMatchObject({
+        expect(await importLines(postgres, namespace, lines)).toMatchObject({ refused_count: 0, unlinked_count: 0 });
+        expect(await exportLines(postgres, namespace)).toEqual(lines);
+        expect(await importLines(back.storage, namespace, await exportLines(postgres, namespace))).toMatchObject({
           refused_count: 0,
         });
-        expect(await exported(back.storage, namespace)).toEqual(lines);
-        expect(await usage(postgres, namespace)).toEqual(await usage(file.storage, namespace));
+        expect(await exportLines(back.storage, namespace)).toEqual(lines);
+        expect(await getUsage(postgres, namespace)).toEqual(await getUsage(file.storage, namespace));
       }),
       { numRuns: propertyRuns(12), endOnFailure: true },
     );
     expect(await postgres.integrity()).toEqual([]);
   }, 120_000);
 
-  async function usage(storage: Storage, namespace: string) {
+  async function getUsage(storage: Storage, namespace: string) {
     const all = await storage.usage(NOW + 1e6);
     return all.find(({ name }) => name === namespace);
   }
 
   async function never(): Promise<never> {
-    throw new Error('is opened once');
+    throw new Error('reopen is not supported');
   }
 });
