@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Makes the pictures of the dashboard in docs/images anew. */
+/** Takes the pictures of the dashboard in docs/images. */
 export default defineConfig({
   test: {
     globalSetup: './scripts/folder-for-tests.mjs',

@@ -1,23 +1,39 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
-import { bundledLicences } from '../../scripts/bundled-licences.mjs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
+
+/** Writes a Brotli and a gzip file beside each built file. */
+const compressed: Plugin = {
+  name: 'compressed',
+  writeBundle({ dir = '' }, bundle) {
+    for (const name of Object.keys(bundle)) {
+      const content = readFileSync(join(dir, name));
+      writeFileSync(join(dir, `${name}.br`), brotliCompressSync(content));
+      writeFileSync(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }));
+    }
+  },
+};
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  // The page may stand behind a proxy with a path of its own.
+  // A proxy may serve the page under another path.
   base: './',
-  plugins: [react()],
+  // @tanstack/react-virtual imports React.
+  resolve: { alias: { react: 'preact/compat', 'react-dom': 'preact/compat' } },
+  plugins: [compressed],
   build: {
-    // The server serves it from its own package.
+    // The server's package contains the page.
     outDir: fileURLToPath(new URL('../../packages/server/dist/ui', import.meta.url)),
     emptyOutDir: true,
-    // The page's policy lets nothing load from `data:`.
+    // The page's Content-Security-Policy forbids `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Those that know `light-dark()`.
+    // The first versions with `light-dark()`.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     reportCompressedSize: false,
-    rolldownOptions: { output: { postBanner: bundledLicences } },
+    rolldownOptions: { output: { postBanner: getBundledLicenses } },
   },
 });

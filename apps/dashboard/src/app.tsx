@@ -1,4 +1,4 @@
-import { type ComponentType, useEffect, useRef } from 'react';
+import { type ComponentType, useLayoutEffect, useRef } from 'preact/compat';
 import { ConsolidationPage } from './pages/consolidation.tsx';
 import { ExplorePage } from './pages/explore.tsx';
 import { MemoryPage } from './pages/memory.tsx';
@@ -6,67 +6,68 @@ import { OverviewPage } from './pages/overview.tsx';
 import { RecallPage } from './pages/recall.tsx';
 import { RunPage } from './pages/run.tsx';
 import { SessionPage } from './pages/session.tsx';
+import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { KeyForm } from './parts/key-form.tsx';
-import { LastResort } from './parts/last-resort.tsx';
 import { Failure } from './parts/notice.tsx';
 import { ScopeChoice } from './parts/scope-choice.tsx';
 import { ThemeSwitch } from './parts/theme-switch.tsx';
-import { getAddress, usePlace } from './place.ts';
+import { getAddress, useRoute } from './route.ts';
 import { SERVICE_URL, useService } from './service.tsx';
 import { WatchProvider } from './watch.tsx';
 
 interface View {
   title: string;
-  /** The view that it is part of in the navigation. */
-  under: string;
-  page: ComponentType<{ asked: URLSearchParams }>;
+  /** The view that the navigation marks as current. */
+  section: string;
+  page: ComponentType<{ params: URLSearchParams }>;
 }
 
-const OVERVIEW: View = { title: 'Overview', under: '', page: OverviewPage };
+const OVERVIEW: View = { title: 'Overview', section: '', page: OverviewPage };
 
 const VIEWS: Readonly<Record<string, View>> = {
   '': OVERVIEW,
-  recall: { title: 'Recall', under: 'recall', page: RecallPage },
-  explore: { title: 'Explore', under: 'explore', page: ExplorePage },
-  session: { title: 'Session', under: 'explore', page: SessionPage },
-  memory: { title: 'Memory', under: 'explore', page: MemoryPage },
-  sleep: { title: 'Sleep', under: 'sleep', page: ConsolidationPage },
-  run: { title: 'Run of sleep', under: 'sleep', page: RunPage },
+  recall: { title: 'Recall', section: 'recall', page: RecallPage },
+  explore: { title: 'Explore', section: 'explore', page: ExplorePage },
+  session: { title: 'Session', section: 'explore', page: SessionPage },
+  memory: { title: 'Memory', section: 'explore', page: MemoryPage },
+  consolidation: { title: 'Consolidation', section: 'consolidation', page: ConsolidationPage },
+  run: { title: 'Consolidation run', section: 'consolidation', page: RunPage },
 };
 
 export function App() {
-  const { hasKey, keyNeeded, shownFor, scopeError } = useService();
-  const { view, asked } = usePlace();
-  const { title, under, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
+  const { hasKey, authError, scopeKey, scopeError } = useService();
+  const { view, params } = useRoute();
+  const { title, section, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
   const main = useRef<HTMLElement>(null);
-  /** A view, the one thing that it shows where it shows one, and for whom. */
-  const shown = `${view} ${asked.get('id')} ${shownFor}`;
-  const shownBefore = useRef(shown);
-  useEffect(() => {
+  /** Identifies the content: the view, its memory, session or run, and the scope. */
+  const contentKey = `${view} ${params.get('id')} ${scopeKey}`;
+  const previousKey = useRef(contentKey);
+  // A layout effect, because a list may restore its scroll position before other effects run.
+  useLayoutEffect(() => {
     document.title = `${title} · memoryd`;
-    // A reader of the screen is brought to what is new, but not away from what is typed.
-    if (shownBefore.current !== shown) {
+    // Screen readers continue at new content. Typing in a view does not change the key, so it keeps the focus.
+    if (previousKey.current !== contentKey) {
       main.current?.focus();
       scrollTo(0, 0);
     }
-    shownBefore.current = shown;
-  }, [shown, title]);
+    previousKey.current = contentKey;
+  }, [contentKey, title]);
   return (
     <>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <Masthead under={under} />
+      <Masthead section={section} />
       <main ref={main} tabIndex={-1}>
-        {keyNeeded !== undefined ? (
-          <KeyForm why={keyNeeded} />
+        {authError !== undefined ? (
+          <KeyForm reason={authError} />
         ) : scopeError !== undefined ? (
           <Failure error={scopeError} />
         ) : (
-          <WatchProvider key={`${hasKey ? 'with a key' : 'without'} ${shownFor}`}>
-            <LastResort key={shown}>
-              <Page asked={asked} />
-            </LastResort>
+          <WatchProvider key={`${hasKey ? 'with key' : 'without key'} ${scopeKey}`}>
+            <ErrorBoundary key={contentKey}>
+              <Page params={params} />
+            </ErrorBoundary>
           </WatchProvider>
         )}
       </main>
@@ -74,8 +75,8 @@ export function App() {
   );
 }
 
-function Masthead({ under }: { under: string }) {
-  const { hasKey, keyNeeded, showKey, shownFor } = useService();
+function Masthead({ section }: { section: string }) {
+  const { hasKey, authError, setApiKey, scopeKey } = useService();
   return (
     <header className="masthead">
       <a className="brand" href={getAddress('')}>
@@ -86,17 +87,17 @@ function Masthead({ under }: { under: string }) {
         memoryd
       </a>
       <nav aria-label="Views">
-        {['', 'recall', 'explore', 'sleep'].map((name) => (
-          <a key={name} href={getAddress(name)} aria-current={name === under ? 'page' : undefined}>
+        {['', 'recall', 'explore', 'consolidation'].map((name) => (
+          <a key={name} href={getAddress(name)} aria-current={name === section ? 'page' : undefined}>
             {VIEWS[name]?.title}
           </a>
         ))}
       </nav>
-      {keyNeeded === undefined && <ScopeChoice key={shownFor} />}
+      {authError === undefined && <ScopeChoice key={scopeKey} />}
       <div className="masthead-end">
         {hasKey && (
-          <button type="button" className="quiet" onClick={() => showKey(undefined)}>
-            Drop the key
+          <button type="button" className="quiet" onClick={() => setApiKey(undefined)}>
+            Sign out
           </button>
         )}
         <a href={`${SERVICE_URL}/docs`}>API reference</a>

@@ -1,16 +1,16 @@
 import type { Memory } from '@memoryd/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { getChange, readTags, rebased, toDraft, writtenTags } from './draft.ts';
+import { formatTags, getChange, parseTags, rebaseDraft, toDraft } from './draft.ts';
 
 const getMemory = (fields: Partial<Memory>): Memory =>
   ({ content: 'Dinner is at seven', tags: ['home'], importance: 0.5, ...fields }) as Memory;
 
-describe('tags as a line', () => {
-  it('are read as they were written, whatever they hold', () => {
+describe('tags in a form', () => {
+  it('parse to the tags that were formatted, with any characters', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1, unit: 'grapheme' })), (tags) => {
-        expect(readTags(writtenTags(tags))).toEqual(tags);
+        expect(parseTags(formatTags(tags))).toEqual(tags);
       }),
     );
     for (const tags of [
@@ -19,24 +19,24 @@ describe('tags as a line', () => {
       [' ', 'a\nb'],
       ['\\', '\\",'],
     ]) {
-      expect(readTags(writtenTags(tags))).toEqual(tags);
+      expect(parseTags(formatTags(tags))).toEqual(tags);
     }
   });
 
-  it('are read as people write them', () => {
-    expect(readTags(' house,keys ,, "one, and two" , "open')).toEqual(['house', 'keys', 'one, and two', '"open']);
+  it('parse from text that a person types', () => {
+    expect(parseTags(' house,keys ,, "one, and two" , "open')).toEqual(['house', 'keys', 'one, and two', '"open']);
   });
 });
 
-describe('a draft', () => {
-  it('changes only what was written otherwise', () => {
+describe('a draft of a memory', () => {
+  it('changes only the edited fields', () => {
     const base = getMemory({ tags: ['x, y', ' spaced'] });
     expect(getChange(base, toDraft(base))).toBeUndefined();
     expect(getChange(base, { ...toDraft(base), content: 'nine' })).toEqual({ content: 'nine' });
     expect(getChange(base, { ...toDraft(base), tags: '', importance: '1' })).toEqual({ tags: [], importance: 1 });
   });
 
-  it('changes no line end but in lines that were written otherwise, though a form knows one kind alone', () => {
+  it('keeps the line ends of lines that were not edited, although a form has only line feeds', () => {
     const changed = (content: string, write: (typed: string) => string) => {
       const base = getMemory({ content });
       const draft = toDraft(base);
@@ -58,12 +58,12 @@ describe('a draft', () => {
     );
   });
 
-  it('takes over what others changed, but for what it changes itself', () => {
+  it('takes the changes of others to fields that it does not edit', () => {
     const base = getMemory({});
     const theirs = getMemory({ content: 'Dinner is at eight', tags: ['theirs'], importance: 0.9 });
-    const onText = rebased({ ...toDraft(base), content: 'Dinner is at nine' }, base, theirs);
+    const onText = rebaseDraft({ ...toDraft(base), content: 'Dinner is at nine' }, base, theirs);
     expect(getChange(theirs, onText)).toEqual({ content: 'Dinner is at nine' });
-    const onRest = rebased({ ...toDraft(base), tags: 'mine', importance: '0.1' }, base, theirs);
+    const onRest = rebaseDraft({ ...toDraft(base), tags: 'mine', importance: '0.1' }, base, theirs);
     expect(getChange(theirs, onRest)).toEqual({ tags: ['mine'], importance: 0.1 });
   });
 });

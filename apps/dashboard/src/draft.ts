@@ -1,37 +1,37 @@
 import type { Memory, UpdateRequest } from '@memoryd/client';
 
-/** What somebody writes into the form that changes a memory. */
+/** The contents of the form that edits a memory. */
 export interface Draft {
   content: string;
-  /** As people write them: with commas between them. */
+  /** Separated by commas. */
   tags: string;
   importance: string;
 }
 
-/** What somebody has written and not saved. */
-export interface Unsaved {
+/** Edits that are not saved yet. */
+export interface UnsavedDraft {
   draft: Draft;
-  /** The memory that it is a change of. */
+  /** The version of the memory that the edits apply to. */
   base: Memory;
 }
 
 export function toDraft({ content, tags, importance }: Memory): Draft {
-  return { content: asTyped(content), tags: writtenTags(tags), importance: String(importance) };
+  return { content: normalizeLineEnds(content), tags: formatTags(tags), importance: String(importance) };
 }
 
-/** What a draft changes of a memory; undefined where it changes nothing. */
+/** Returns the fields of a memory that a draft changes; undefined if it changes none. */
 export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined {
   const before = toDraft(base);
   const change: UpdateRequest = {
-    ...(draft.content !== before.content && { content: withLineEnds(base.content, draft.content) }),
-    ...(draft.tags !== before.tags && { tags: readTags(draft.tags) }),
+    ...(draft.content !== before.content && { content: restoreLineEnds(base.content, draft.content) }),
+    ...(draft.tags !== before.tags && { tags: parseTags(draft.tags) }),
     ...(draft.importance !== before.importance && { importance: Number(draft.importance) }),
   };
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** A draft that was a change of `base`, as a change of what somebody else made of it: only what it changes stays. */
-export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
+/** Applies a draft of `base` to `theirs`, a newer version of the same memory. Fields the draft left alone come from it. */
+export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
   const before = toDraft(base);
   const after = toDraft(theirs);
   return {
@@ -41,46 +41,46 @@ export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
   };
 }
 
-/** A text as a form gives it back: there every line ends in a line feed. */
-const asTyped = (text: string): string => text.replace(/\r\n?/g, '\n');
+/** Returns a text as a textarea does: every line ends in a line feed. */
+const normalizeLineEnds = (text: string): string => text.replace(/\r\n?/g, '\n');
 
-/** A typed text, with the line ends of the one that it was: its own in lines that stayed, in others the first of them. */
-function withLineEnds(before: string, typed: string): string {
-  const were = getLines(before);
-  const are = getLines(typed);
-  const shorter = Math.min(were.length, are.length);
-  const stayed = (i: number) => asTyped(were.at(i) ?? '') === are.at(i);
+/** Restores line ends in an edited text: unchanged lines keep theirs, changed lines get the first kind in `before`. */
+function restoreLineEnds(before: string, edited: string): string {
+  const oldLines = getLines(before);
+  const newLines = getLines(edited);
+  const shorter = Math.min(oldLines.length, newLines.length);
+  const isUnchanged = (i: number) => normalizeLineEnds(oldLines.at(i) ?? '') === newLines.at(i);
   let head = 0;
-  while (head < shorter && stayed(head)) head++;
+  while (head < shorter && isUnchanged(head)) head++;
   let tail = 0;
-  while (tail < shorter - head && stayed(-1 - tail)) tail++;
-  const usual = /\r\n?|\n/.exec(before)?.[0] ?? '\n';
-  const changed = are.slice(head, are.length - tail).map((line) => line.replace('\n', usual));
-  const text = [...were.slice(0, head), ...changed, ...were.slice(were.length - tail)].join('');
-  // Where several kinds of ends are mixed, two of them may have become one.
-  return asTyped(text) === typed ? text : typed;
+  while (tail < shorter - head && isUnchanged(-1 - tail)) tail++;
+  const lineEnd = /\r\n?|\n/.exec(before)?.[0] ?? '\n';
+  const changed = newLines.slice(head, newLines.length - tail).map((line) => line.replace('\n', lineEnd));
+  const text = [...oldLines.slice(0, head), ...changed, ...oldLines.slice(oldLines.length - tail)].join('');
+  // With mixed line ends, a CR and an LF that meet would become one line end.
+  return normalizeLineEnds(text) === edited ? text : edited;
 }
 
-/** The lines of a text, each with its end. */
+/** Splits a text into lines that include their line ends. */
 const getLines = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
 
-/** Tags as one line; a tag that a comma or a quote would take apart stands in quotes, as in JSON. */
-export function writtenTags(tags: readonly string[]): string {
+/** Formats tags as one line. A tag that commas, quotes or spaces would break is quoted as in JSON. */
+export function formatTags(tags: readonly string[]): string {
   return tags.map((tag) => (/^"|[,\n\r]|^\s|\s$/.test(tag) ? JSON.stringify(tag) : tag)).join(', ');
 }
 
-/** The tags of a line, as `writtenTags` writes it and as people do. */
-export function readTags(text: string): string[] {
+/** Parses a line of tags, separated by commas; the inverse of `formatTags`. */
+export function parseTags(text: string): string[] {
   const pieces = text.match(/\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|$))|[^,]+)/g) ?? [];
-  return pieces.map((piece) => unquoted(piece.trim())).filter((tag) => tag !== '');
+  return pieces.map((piece) => unquote(piece.trim())).filter((tag) => tag !== '');
 }
 
-function unquoted(piece: string): string {
+function unquote(piece: string): string {
   if (!piece.startsWith('"')) return piece;
   try {
     return JSON.parse(piece) as string;
   } catch {
-    // A quote that somebody typed and means.
+    // The quote is part of the tag.
     return piece;
   }
 }

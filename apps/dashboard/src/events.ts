@@ -1,64 +1,63 @@
 import type { MemoryEvent } from '@memoryd/client';
-import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { useService } from './service.tsx';
 
-/** Milliseconds that events are gathered for: a busy service tells hundreds a second, and a page is drawn once. */
-const GATHERED_MS = 500;
+/** Interval at which events are delivered: a busy service sends hundreds per second. */
+const BATCH_INTERVAL_MS = 500;
 
-/** Milliseconds after which events are requested again when the service has refused them. */
-const RETRY_MS = 30_000;
+/** Delay before the stream is opened again after the service has refused it. */
+const RETRY_DELAY_MS = 30_000;
 
-/** Whether the page hears of what happens. */
-export type Hearing = 'listening' | 'silent';
+export type StreamState = 'live' | 'stopped';
 
 /**
- * Follows the service's events while the page is visible and the service answers, and passes them on in batches. Events that
- * were missed come when both hold again. A browser has six connections to a service for all of its tabs, and each stream of
- * events takes one of them.
+ * Subscribes to the service's events while the page is visible and the service is reachable, and delivers them in batches.
+ * Events that were missed in between arrive when the stream resumes. A hidden page closes its stream, because browsers allow
+ * six connections per host for all tabs together.
  *
- * @param isThere whether the service answers
+ * @param isReachable whether the service responds
  */
-export function useEvents(isThere: boolean, onEvents: (events: MemoryEvent[]) => void): Hearing {
-  const { memory, noteRefusal } = useService();
-  const [hearing, setHearing] = useState<Hearing>('listening');
-  const isInSight = useSyncExternalStore(subscribe, () => !document.hidden);
-  const seen = useRef<string>(undefined);
+export function useEvents(isReachable: boolean, onEvents: (events: MemoryEvent[]) => void): StreamState {
+  const { memory, handleAuthError } = useService();
+  const [streamState, setStreamState] = useState<StreamState>('live');
+  const isVisible = useSyncExternalStore(subscribe, () => !document.hidden);
+  const lastId = useRef<string>(undefined);
   const [round, setRound] = useState(0);
-  const tell = useEffectEvent(onEvents);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round requests again
+  const deliver = useEffectEvent(onEvents);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round opens the stream again
   useEffect(() => {
-    if (!isInSight || !isThere) return;
-    const stop = new AbortController();
-    let gathered: MemoryEvent[] = [];
+    if (!isVisible || !isReachable) return;
+    const controller = new AbortController();
+    let batch: MemoryEvent[] = [];
     const timer = setInterval(() => {
-      if (gathered.length === 0) return;
-      const told = gathered;
-      gathered = [];
-      seen.current = told.findLast(({ id }) => id !== '')?.id ?? seen.current;
-      tell(told);
-    }, GATHERED_MS);
+      if (batch.length === 0) return;
+      const events = batch;
+      batch = [];
+      lastId.current = events.findLast(({ id }) => id !== '')?.id ?? lastId.current;
+      deliver(events);
+    }, BATCH_INTERVAL_MS);
     const follow = async () => {
-      const after = seen.current === undefined ? {} : { last_event_id: seen.current };
-      for await (const event of memory.events(after, stop.signal)) gathered.push(event);
+      const after = lastId.current === undefined ? {} : { last_event_id: lastId.current };
+      for await (const event of memory.events(after, controller.signal)) batch.push(event);
     };
-    setHearing('listening');
-    let again: ReturnType<typeof setTimeout> | undefined;
+    setStreamState('live');
+    let retryTimer: ReturnType<typeof setTimeout> | undefined;
     follow().catch((error) => {
-      if (stop.signal.aborted) return;
-      noteRefusal(error);
-      setHearing('silent');
-      again = setTimeout(() => setRound((before) => before + 1), RETRY_MS);
+      if (controller.signal.aborted) return;
+      handleAuthError(error);
+      setStreamState('stopped');
+      retryTimer = setTimeout(() => setRound((before) => before + 1), RETRY_DELAY_MS);
     });
     return () => {
-      clearTimeout(again);
+      clearTimeout(retryTimer);
       clearInterval(timer);
-      stop.abort();
+      controller.abort();
     };
-  }, [memory, noteRefusal, isInSight, isThere, round]);
-  return hearing;
+  }, [memory, handleAuthError, isVisible, isReachable, round]);
+  return streamState;
 }
 
-function subscribe(changed: () => void): () => void {
-  document.addEventListener('visibilitychange', changed);
-  return () => document.removeEventListener('visibilitychange', changed);
+function subscribe(onChange: () => void): () => void {
+  document.addEventListener('visibilitychange', onChange);
+  return () => document.removeEventListener('visibilitychange', onChange);
 }

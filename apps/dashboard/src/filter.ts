@@ -1,25 +1,25 @@
 import type { Filter } from '@memoryd/client';
 
-/** One kind of condition on memories. */
+/** A kind of condition on memories. */
 export interface Field {
   name: 'tag' | 'tier' | 'session_id' | 'source' | 'since' | 'until' | 'metadata';
   label: string;
-  hint: string;
+  placeholder: string;
 }
 
 export const FIELDS: readonly Field[] = [
-  { name: 'tag', label: 'Tag', hint: 'such as family' },
-  { name: 'tier', label: 'Tier', hint: '' },
-  { name: 'session_id', label: 'Session', hint: 'its whole id' },
-  { name: 'source', label: 'Source', hint: 'such as api' },
-  { name: 'since', label: 'Since', hint: '' },
-  { name: 'until', label: 'Until', hint: '' },
-  { name: 'metadata', label: 'Metadata', hint: 'key=value' },
+  { name: 'tag', label: 'Tag', placeholder: 'e.g. family' },
+  { name: 'tier', label: 'Tier', placeholder: '' },
+  { name: 'session_id', label: 'Session', placeholder: 'Full session id' },
+  { name: 'source', label: 'Source', placeholder: 'e.g. api' },
+  { name: 'since', label: 'Since', placeholder: '' },
+  { name: 'until', label: 'Until', placeholder: '' },
+  { name: 'metadata', label: 'Metadata', placeholder: 'key=value' },
 ];
 
 export const TIERS = ['working', 'episodic', 'semantic'] as const;
 
-/** A condition as an address holds it: `tag=family`, `metadata.room=kitchen`. */
+/** A condition as an address parameter: `tag=family`, `metadata.room=kitchen`. */
 export interface Condition {
   name: string;
   value: string;
@@ -27,50 +27,51 @@ export interface Condition {
 
 const METADATA = 'metadata.';
 
-/** The conditions that an address asks for; whatever else it holds is none. */
-export function parseConditions(asked: URLSearchParams): Condition[] {
-  return [...asked]
+/** Returns the filter conditions in a route's parameters; other parameters are ignored. */
+export function parseConditions(params: URLSearchParams): Condition[] {
+  return [...params]
     .filter(([name]) => name.startsWith(METADATA) || FIELDS.some((field) => field.name === name))
     .map(([name, value]) => ({ name, value }));
 }
 
-/** Returns what is wrong with what somebody typed, and how it is right; undefined where nothing is. */
-export function getRefusal(field: Field['name'], typed: string): string | undefined {
-  if (field !== 'metadata' || typed.trim() === '' || parseCondition(field, typed)) return undefined;
+/** Returns an error message for invalid input, or undefined. */
+export function getInputError(field: Field['name'], text: string): string | undefined {
+  if (field !== 'metadata' || text.trim() === '' || parseCondition(field, text)) return undefined;
   return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
 }
 
-/** What somebody chose and typed, as a condition; undefined where it says nothing. */
-export function parseCondition(field: Field['name'], typed: string): Condition | undefined {
-  const value = typed.trim();
+/** Parses the input for a field; undefined if it is empty or invalid. */
+export function parseCondition(field: Field['name'], text: string): Condition | undefined {
+  const value = text.trim();
   if (value === '') return undefined;
   if (field === 'since' || field === 'until') return { name: field, value: new Date(value).toISOString() };
   if (field !== 'metadata') return { name: field, value };
-  const [, key, wanted] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
-  return key === undefined || wanted === undefined ? undefined : { name: METADATA + key.trim(), value: wanted.trim() };
+  const [, key, expected] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
+  if (key === undefined || expected === undefined) return undefined;
+  return { name: METADATA + key.trim(), value: expected.trim() };
 }
 
-/** An address with one condition more; only tags and metadata may be asked for several times. */
-export function withCondition(asked: URLSearchParams, { name, value }: Condition): URLSearchParams {
-  const wider = new URLSearchParams(asked);
+/** Returns the parameters with a condition added. Several tags may hold at once; other conditions replace each other. */
+export function withCondition(params: URLSearchParams, { name, value }: Condition): URLSearchParams {
+  const copy = new URLSearchParams(params);
   if (name === 'tag') {
-    wider.delete(name, value);
-    wider.append(name, value);
-  } else wider.set(name, value);
-  return wider;
+    copy.delete(name, value);
+    copy.append(name, value);
+  } else copy.set(name, value);
+  return copy;
 }
 
-export function withoutCondition(asked: URLSearchParams, { name, value }: Condition): URLSearchParams {
-  const narrower = new URLSearchParams(asked);
-  narrower.delete(name, value);
-  return narrower;
+export function withoutCondition(params: URLSearchParams, { name, value }: Condition): URLSearchParams {
+  const copy = new URLSearchParams(params);
+  copy.delete(name, value);
+  return copy;
 }
 
-/** The conditions of an address as the service takes them. */
-export function parseFilter(asked: URLSearchParams): Filter {
+/** Returns the filter of a request. */
+export function parseFilter(params: URLSearchParams): Filter {
   const filter: Filter = {};
   const metadata: [key: string, value: string][] = [];
-  for (const { name, value } of parseConditions(asked)) {
+  for (const { name, value } of parseConditions(params)) {
     if (name === 'tag') filter.tag = [...(filter.tag ?? []), value];
     else if (name === 'tier') filter.tier = value as NonNullable<Filter['tier']>;
     else if (name.startsWith(METADATA)) metadata.push([name.slice(METADATA.length), value]);

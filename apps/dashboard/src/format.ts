@@ -1,30 +1,39 @@
-const counts = new Intl.NumberFormat('en');
-const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
-const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full' });
-const clockTimes = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
-const distances = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const numbers = new Intl.NumberFormat('en');
+const dateTimes = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full' });
+const times = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const relativeTimes = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-export const count = (value: number): string => counts.format(value);
+/** Formats a number with separators: `1,234`. */
+export const formatNumber = (value: number): string => numbers.format(value);
 
-/** A count with the word for what is counted. */
-export const counted = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`;
+/** Formats a number with its noun: `1 memory`, `2 memories`. */
+export const formatCount = (value: number, singular: string, plural = `${singular}s`): string =>
+  `${formatNumber(value)} ${value === 1 ? singular : plural}`;
 
-export const moment = (at: string | number): string => moments.format(new Date(at));
-export const day = (at: string): string => days.format(new Date(at));
-export const clockTime = (at: string | number): string => clockTimes.format(new Date(at));
+/** Formats a date and time: `12 Mar 2026, 14:05`. */
+export const formatDateTime = (at: string | number): string => dateTimes.format(new Date(at));
 
-/** A size given in megabytes of 1,000,000 bytes, in the unit that suits it. */
-export function size(megabytes: number): string {
+/** Formats a date: `Thursday, 12 March 2026`. */
+export const formatDate = (at: string): string => dates.format(new Date(at));
+
+/** Formats a time of day: `14:05`. */
+export const formatTime = (at: string | number): string => times.format(new Date(at));
+
+/** Formats a size in megabytes (1,000,000 bytes) in kB, MB or GB. */
+export function formatSize(megabytes: number): string {
   if (megabytes >= 1000) return `${(megabytes / 1000).toFixed(2)} GB`;
   if (megabytes >= 1) return `${megabytes.toFixed(1)} MB`;
   return `${Math.round(megabytes * 1000)} kB`;
 }
 
-/** A latency in milliseconds, with as many digits as tell something. */
-export function milliseconds(value: number): string {
-  return `${value >= 100 ? Math.round(value) : value.toFixed(1)} ms`;
+/** Formats a latency in milliseconds: `4.2 ms`, `120 ms`. */
+export function formatLatency(valueMs: number): string {
+  return `${valueMs >= 100 ? Math.round(valueMs) : valueMs.toFixed(1)} ms`;
 }
+
+/** Makes the first letter a capital. */
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['year', 31_557_600],
@@ -34,13 +43,10 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ];
 
-/** How far a time is from now: `3 hours ago`, `in 40 minutes`. */
-export function distance(at: string | number, now = Date.now()): string {
+/** Formats a time relative to now: `3 hours ago`, `in 40 minutes`. */
+export function formatRelativeTime(at: string | number, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
-  const [unit, length] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1];
-  return unit === 'second'
-    ? seconds > 0
-      ? 'in a moment'
-      : 'just now'
-    : distances.format(Math.round(seconds / length), unit);
+  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
+  if (unit) return relativeTimes.format(Math.round(seconds / unit[1]), unit[0]);
+  return seconds > 0 ? 'in a moment' : 'just now';
 }

@@ -1,11 +1,11 @@
-import { createRoot } from 'react-dom/client';
+import { createRoot } from 'preact/compat/client';
 import { App } from './app.tsx';
 import { ServiceProvider } from './service.tsx';
-import { chooseTheme, chosenTheme } from './theme.ts';
+import { getTheme, setTheme } from './theme.ts';
 import './tokens.css';
 import './page.css';
 
-chooseTheme(chosenTheme());
+setTheme(getTheme());
 const page = document.getElementById('page');
 if (page) {
   createRoot(page).render(

@@ -1,41 +1,41 @@
 import type { Explanation } from '@memoryd/client';
 
-/** A piece of evidence and what it adds to the sum that a score is made of. */
+/** A signal and its contribution to the sum behind a score. */
 export interface ScorePart {
   name: keyof Explanation['evidence'];
   label: string;
-  /** The colour of its kind, as a custom property. */
-  colour: string;
+  /** Name of a CSS custom property. */
+  color: string;
   evidence: number;
   weight: number;
   /** Evidence times weight. */
-  adds: number;
+  contribution: number;
 }
 
-const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'colour'>>> = {
-  words: { label: 'words', colour: '--signal-words' },
-  meaning: { label: 'meaning', colour: '--signal-meaning' },
-  tokens: { label: 'words in context', colour: '--signal-meaning' },
-  neighbour: { label: 'its neighbour', colour: '--signal-near' },
-  passage: { label: 'its passage', colour: '--signal-around' },
-  session: { label: 'its session', colour: '--signal-session' },
-  reply: { label: 'answers a question', colour: '--signal-reply' },
-  date: { label: 'date', colour: '--signal-date' },
-  wish: { label: 'a wish', colour: '--signal-wish' },
-  question: { label: 'asks itself', colour: '--danger' },
-  brevity: { label: 'is short', colour: '--danger' },
-  length: { label: 'is long', colour: '--danger' },
-  age: { label: 'is old', colour: '--danger' },
-  repeat: { label: 'said above', colour: '--danger' },
-  retention: { label: 'retained', colour: '--signal-retention' },
-  crowd: { label: 'as relevant as many', colour: '--danger' },
-  missing: { label: 'unknown name or number', colour: '--danger' },
+const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'color'>>> = {
+  words: { label: 'words', color: '--signal-words' },
+  meaning: { label: 'meaning', color: '--signal-meaning' },
+  tokens: { label: 'words in context', color: '--signal-meaning' },
+  neighbour: { label: 'neighbor', color: '--signal-near' },
+  passage: { label: 'passage', color: '--signal-around' },
+  session: { label: 'session', color: '--signal-session' },
+  reply: { label: 'answers a question', color: '--signal-reply' },
+  date: { label: 'date', color: '--signal-date' },
+  wish: { label: 'instruction or preference', color: '--signal-wish' },
+  question: { label: 'is a question', color: '--danger' },
+  brevity: { label: 'short', color: '--danger' },
+  length: { label: 'long', color: '--danger' },
+  age: { label: 'old', color: '--danger' },
+  repeat: { label: 'repeats a better result', color: '--danger' },
+  retention: { label: 'retention', color: '--signal-retention' },
+  crowd: { label: 'many similar results', color: '--danger' },
+  missing: { label: 'unknown name or number', color: '--danger' },
 };
 
-/** Parts below this are nothing to tell of. */
-const LEAST = 0.005;
+/** Smaller contributions are not shown. */
+const MIN_CONTRIBUTION = 0.005;
 
-/** What speaks for a result, and then what speaks against it. */
+/** Returns the parts of a score that are worth showing, positive ones first. */
 export function getParts(explanation: Explanation | undefined): ScorePart[] {
   if (!explanation) return [];
   const { evidence, weights } = explanation;
@@ -45,12 +45,12 @@ export function getParts(explanation: Explanation | undefined): ScorePart[] {
       ...SIGNALS[name],
       evidence: evidence[name],
       weight: weights[name],
-      adds: evidence[name] * weights[name],
+      contribution: evidence[name] * weights[name],
     }))
-    .filter(({ adds }) => Math.abs(adds) >= LEAST)
-    .sort((a, b) => Number(a.adds < 0) - Number(b.adds < 0));
+    .filter(({ contribution }) => Math.abs(contribution) >= MIN_CONTRIBUTION)
+    .sort((a, b) => Number(a.contribution < 0) - Number(b.contribution < 0));
 }
 
-export function sumOfPositive(parts: readonly ScorePart[]): number {
-  return parts.reduce((sum, { adds }) => sum + Math.max(0, adds), 0);
+export function sumPositive(parts: readonly ScorePart[]): number {
+  return parts.reduce((sum, { contribution }) => sum + Math.max(0, contribution), 0);
 }

@@ -1,91 +1,91 @@
 import { type MemoryApi, MemoryClient, MemoryError, type MemoryScope } from '@memoryd/client';
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
-import type { Unsaved } from './draft.ts';
-import { keep, kept } from './kept.ts';
-import { getScope, usePlace } from './place.ts';
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'preact/compat';
+import { getStored, setStored } from './browser-storage.ts';
+import type { UnsavedDraft } from './draft.ts';
+import { getScope, useRoute } from './route.ts';
 
-/** Where a key is kept: until the tab is closed, and for this tab alone. */
-const KEPT_AS = 'memoryd-api-key';
+/** Name of the API key in the session storage, which each tab has for itself and loses when it closes. */
+const KEY_STORAGE_NAME = 'memoryd-api-key';
 
-/** The service that serves the page: one folder above it. */
-export const SERVICE_URL = serviceUrl();
+/** URL of the service: the folder above the page. */
+export const SERVICE_URL = getServiceUrl();
 
-function serviceUrl(): string {
+function getServiceUrl(): string {
   const url = new URL('..', document.baseURI);
-  // A name and password for a proxy, of which the browser has taken note: requests may not go to a URL with them.
+  // The page may be opened with credentials for a proxy; `fetch` rejects URLs with credentials.
   url.username = '';
   url.password = '';
   return url.href.replace(/\/$/, '');
 }
 
-/** The memories that the page shows: of all, or of one user or agent; runs of consolidation are about all of them. */
+/** The client of the service, bound to the current scope. Consolidation runs always cover all memories. */
 export type Memories = Pick<MemoryClient, keyof MemoryApi | 'health' | 'metrics'>;
 
-/** The service as the page talks with it. */
 interface Service {
   memory: Memories;
-  /** Whose memories these are, as text; empty for those of all. */
-  shownFor: string;
-  /** Why the address names nobody whose memories could be shown; undefined where it does not. */
+  /** The current scope as text; empty if all memories are shown. */
+  scopeKey: string;
+  /** Why the scope in the address is invalid; undefined if it is valid. */
   scopeError: unknown;
   hasKey: boolean;
-  /** Why a key has to be given before anything can be shown; undefined where none has. */
-  keyNeeded: string | undefined;
-  /** Shows this key from now on; undefined shows none. */
-  showKey(key: string | undefined): void;
-  /** Takes an error, and asks for a key where it says that one is needed. */
-  noteRefusal(error: unknown): void;
-  /** What was written and not saved yet, by the id of its memory: it outlives the view, which a sign-in takes away. */
-  unsaved: Map<string, Unsaved>;
+  /** Why the service needs an API key; undefined if it needs none. */
+  authError: string | undefined;
+  /** Sets the API key of all later requests; undefined removes it. */
+  setApiKey(key: string | undefined): void;
+  /** Asks the user for an API key if the error says that one is needed. */
+  handleAuthError(error: unknown): void;
+  /** Unsaved edits by memory id. They outlive the view, which disappears while the user signs in. */
+  unsaved: Map<string, UnsavedDraft>;
 }
 
 const ServiceContext = createContext<Service | undefined>(undefined);
 
 export function ServiceProvider({ children }: { children: ReactNode }) {
-  const [key, setKey] = useState(() => kept('sessionStorage', KEPT_AS));
-  const [keyNeeded, setKeyNeeded] = useState<string>();
-  // Who looks at a page tries again themselves, so few attempts are made for them.
+  const [key, setKey] = useState(() => getStored('sessionStorage', KEY_STORAGE_NAME));
+  const [authError, setAuthError] = useState<string>();
+  // Few retries: a person can press the button again.
   const client = useMemo(
     () => new MemoryClient({ url: SERVICE_URL, retries: 2, ...(key !== undefined && { apiKey: key }) }),
     [key],
   );
-  const scope = getScope(usePlace().asked);
-  const shownFor = scope ? JSON.stringify(scope) : '';
-  const { memory, scopeError } = useMemo(() => memoriesFor(client, shownFor), [client, shownFor]);
-  const [unsaved] = useState(() => new Map<string, Unsaved>());
-  const shownNow = useRef(key);
-  const showKey = useCallback(
-    (given: string | undefined) => {
-      keep('sessionStorage', KEPT_AS, given);
-      if (given === undefined) unsaved.clear();
-      shownNow.current = given;
-      setKey(given);
-      setKeyNeeded(undefined);
+  const scope = getScope(useRoute().params);
+  const scopeKey = scope ? JSON.stringify(scope) : '';
+  const { memory, scopeError } = useMemo(() => bindScope(client, scopeKey), [client, scopeKey]);
+  const [unsaved] = useState(() => new Map<string, UnsavedDraft>());
+  const currentKey = useRef(key);
+  const setApiKey = useCallback(
+    (newKey: string | undefined) => {
+      setStored('sessionStorage', KEY_STORAGE_NAME, newKey);
+      if (newKey === undefined) unsaved.clear();
+      currentKey.current = newKey;
+      setKey(newKey);
+      setAuthError(undefined);
     },
     [unsaved],
   );
-  const noteRefusal = useCallback(
+  const handleAuthError = useCallback(
     (error: unknown) => {
-      // What was asked with an earlier key says nothing of this one.
-      if (shownNow.current !== key) return;
-      if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setKeyNeeded(error.message);
+      // A late error of an earlier key says nothing about the current one.
+      if (currentKey.current !== key) return;
+      if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setAuthError(error.message);
     },
     [key],
   );
-  const service = { memory, shownFor, scopeError, hasKey: key !== undefined, keyNeeded, showKey, noteRefusal, unsaved };
-  return <ServiceContext value={service}>{children}</ServiceContext>;
+  const hasKey = key !== undefined;
+  const service = { memory, scopeKey, scopeError, hasKey, authError, setApiKey, handleAuthError, unsaved };
+  return <ServiceContext.Provider value={service}>{children}</ServiceContext.Provider>;
 }
 
-function memoriesFor(client: MemoryClient, shownFor: string): Pick<Service, 'memory' | 'scopeError'> {
-  if (shownFor === '') return { memory: client, scopeError: undefined };
+function bindScope(client: MemoryClient, scopeKey: string): Pick<Service, 'memory' | 'scopeError'> {
+  if (scopeKey === '') return { memory: client, scopeError: undefined };
   try {
-    return { memory: memoriesIn(client, JSON.parse(shownFor)), scopeError: undefined };
+    return { memory: createScopedClient(client, JSON.parse(scopeKey)), scopeError: undefined };
   } catch (scopeError) {
     return { memory: client, scopeError };
   }
 }
 
-function memoriesIn(client: MemoryClient, scope: MemoryScope): Memories {
+function createScopedClient(client: MemoryClient, scope: MemoryScope): Memories {
   return {
     ...client.scope(scope),
     consolidate: (...args) => client.consolidate(...args),
@@ -100,6 +100,6 @@ function memoriesIn(client: MemoryClient, scope: MemoryScope): Memories {
 
 export function useService(): Service {
   const service = useContext(ServiceContext);
-  if (!service) throw new Error('the page stands outside its service');
+  if (!service) throw new Error('useService must be used within <ServiceProvider>');
   return service;
 }

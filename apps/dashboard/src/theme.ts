@@ -1,20 +1,20 @@
-import { keep, kept } from './kept.ts';
+import { getStored, setStored } from './browser-storage.ts';
 
-/** How the page looks: as the system does, or one way always. */
+/** `auto` follows the operating system. */
 export type Theme = 'auto' | 'light' | 'dark';
 
 export const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 
-const KEPT_AS = 'memoryd-theme';
+const STORAGE_NAME = 'memoryd-theme';
 
-/** The theme that was chosen in this browser; `auto` where none was. */
-export function chosenTheme(): Theme {
-  const chosen = kept('localStorage', KEPT_AS);
-  return THEMES.find((theme) => theme === chosen) ?? 'auto';
+/** Returns the theme chosen in this browser; `auto` by default. */
+export function getTheme(): Theme {
+  const stored = getStored('localStorage', STORAGE_NAME);
+  return THEMES.find((theme) => theme === stored) ?? 'auto';
 }
 
-/** Shows the page in a theme, and keeps it for the next visit. */
-export function chooseTheme(theme: Theme): void {
+/** Applies a theme and stores it for the next visit. */
+export function setTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
-  keep('localStorage', KEPT_AS, theme);
+  setStored('localStorage', STORAGE_NAME, theme);
 }

@@ -1,15 +1,15 @@
 import type { HealthResponse, MemoryEvent, StatsResponse } from '@memoryd/client';
 import { MemoryError } from '@memoryd/client';
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'react';
-import { type Hearing, useEvents } from './events.ts';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'preact/compat';
+import { type StreamState, useEvents } from './events.ts';
 import { type Memories, useService } from './service.tsx';
 
-const LOOKED_EVERY_MS = 5000;
-/** Ten minutes. */
-const SAMPLES_KEPT = 120;
-const EVENTS_KEPT = 50;
+const POLL_INTERVAL_MS = 5000;
+/** Ten minutes of polls. */
+const MAX_SAMPLES = 120;
+const MAX_EVENTS = 50;
 
-/** What was seen of the service at one moment. Latencies are those of the five minutes before it. */
+/** Measurements at one moment. Latencies cover the 5 minutes before it. */
 interface Sample {
   at: number;
   p50Ms: number | null;
@@ -18,113 +18,116 @@ interface Sample {
   recallsPerSecond: number | null;
 }
 
-/** What is known of the service since the page was opened. */
+/** The state of the service since the page was opened. */
 interface Watch {
   stats: StatsResponse | undefined;
-  /** Counts when the page was opened. */
-  first: StatsResponse | undefined;
+  /** Stats when the page was opened. */
+  firstStats: StatsResponse | undefined;
   health: HealthResponse | undefined;
   samples: readonly Sample[];
   /** Newest first. */
   events: readonly MemoryEvent[];
-  hearing: Hearing;
-  /** When the service first gave no answer, in milliseconds since 1970; undefined while it answers. */
-  awaySince: number | undefined;
-  /** Whether latencies are told to this key. */
-  maySeeLatency: boolean;
+  streamState: StreamState;
+  /** Time of the first failed poll, in ms since 1970; undefined while the service responds. */
+  unreachableSince: number | undefined;
+  /** Whether this API key may read latencies. */
+  canReadLatency: boolean;
   error: unknown;
   reload: () => void;
 }
 
 const WatchContext = createContext<Watch | undefined>(undefined);
 
-interface Seen
-  extends Pick<Watch, 'stats' | 'first' | 'health' | 'samples' | 'maySeeLatency' | 'awaySince' | 'error'> {}
+type PolledState = Pick<
+  Watch,
+  'stats' | 'firstStats' | 'health' | 'samples' | 'canReadLatency' | 'unreachableSince' | 'error'
+>;
 
-const NOTHING_SEEN: Seen = {
+const INITIAL_STATE: PolledState = {
   stats: undefined,
-  first: undefined,
+  firstStats: undefined,
   health: undefined,
   samples: [],
-  maySeeLatency: true,
-  awaySince: undefined,
+  canReadLatency: true,
+  unreachableSince: undefined,
   error: undefined,
 };
 
-/** Watches the service for as long as the page is open, whichever view is shown. */
+/** Polls the service and follows its events as long as the page is open, in every view. */
 export function WatchProvider({ children }: { children: ReactNode }) {
-  const { memory, noteRefusal } = useService();
-  const [seen, setSeen] = useState(NOTHING_SEEN);
+  const { memory, handleAuthError } = useService();
+  const [state, setState] = useState(INITIAL_STATE);
   const [events, setEvents] = useState<readonly MemoryEvent[]>([]);
   const recalls = useRef(0);
-  const lastLookAt = useRef(0);
+  const lastPollAt = useRef(0);
 
-  const look = useCallback(
+  const poll = useCallback(
     async (signal: AbortSignal) => {
       const now = Date.now();
       try {
-        const found = await lookAt(memory, signal);
+        const result = await fetchState(memory, signal);
         if (signal.aborted) return;
-        const seconds = (now - lastLookAt.current) / 1000;
-        const recallsPerSecond = lastLookAt.current === 0 || seconds < 1 ? null : recalls.current / seconds;
+        const seconds = (now - lastPollAt.current) / 1000;
+        const recallsPerSecond = lastPollAt.current === 0 || seconds < 1 ? null : recalls.current / seconds;
         recalls.current = 0;
-        lastLookAt.current = now;
-        setSeen((before) => withLook(before, found, { at: now, recallsPerSecond }));
+        lastPollAt.current = now;
+        setState((before) => withPoll(before, result, { at: now, recallsPerSecond }));
       } catch (error) {
         if (signal.aborted) return;
-        noteRefusal(error);
-        setSeen((before) => withFailure(before, error, now));
+        handleAuthError(error);
+        setState((before) => withFailure(before, error, now));
       }
     },
-    [memory, noteRefusal],
+    [memory, handleAuthError],
   );
 
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round looks at once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round polls at once
   useEffect(() => {
-    const stop = new AbortController();
-    let looking = false;
-    // One look at a time: where answers are slow, more would take the connections that the views need.
-    const lookAgain = async () => {
-      if (looking) return;
-      looking = true;
-      await look(stop.signal);
-      looking = false;
+    const controller = new AbortController();
+    let isPolling = false;
+    // One poll at a time: with a slow service, more would take the connections that the views need.
+    const pollOnce = async () => {
+      if (isPolling) return;
+      isPolling = true;
+      await poll(controller.signal);
+      isPolling = false;
     };
-    void lookAgain();
+    void pollOnce();
     const timer = setInterval(() => {
-      if (!document.hidden) void lookAgain();
-    }, LOOKED_EVERY_MS);
+      if (!document.hidden) void pollOnce();
+    }, POLL_INTERVAL_MS);
     return () => {
       clearInterval(timer);
-      stop.abort();
+      controller.abort();
     };
-  }, [look, round]);
+  }, [poll, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  const counting = useRef(false);
-  const countAgain = () => {
-    // What happens while it is counted is seen at the next look.
-    if (counting.current) return;
-    counting.current = true;
+  const isCounting = useRef(false);
+  const refreshStats = () => {
+    // The next poll shows changes that happen during this request.
+    if (isCounting.current) return;
+    isCounting.current = true;
     memory
       .stats()
-      .then((stats) => setSeen((before) => ({ ...before, stats })), noteRefusal)
+      .then((stats) => setState((before) => ({ ...before, stats })), handleAuthError)
       .finally(() => {
-        counting.current = false;
+        isCounting.current = false;
       });
   };
-  const hearing = useEvents(seen.awaySince === undefined, (told) => {
-    recalls.current += told.filter(({ type }) => type === 'recalled').length;
-    setEvents((before) => [...told.toReversed(), ...before].slice(0, EVENTS_KEPT));
-    if (told.some(changesCounts)) countAgain();
+  const streamState = useEvents(state.unreachableSince === undefined, (batch) => {
+    recalls.current += batch.filter(({ type }) => type === 'recalled').length;
+    setEvents((before) => [...batch.toReversed(), ...before].slice(0, MAX_EVENTS));
+    if (batch.some(changesCounts)) refreshStats();
   });
-  return <WatchContext value={{ ...seen, events, hearing, reload }}>{children}</WatchContext>;
+  const watch = { ...state, events, streamState, reload };
+  return <WatchContext.Provider value={watch}>{children}</WatchContext.Provider>;
 }
 
 export function useWatch(): Watch {
   const watch = useContext(WatchContext);
-  if (!watch) throw new Error('nothing is watched here');
+  if (!watch) throw new Error('useWatch must be used within <WatchProvider>');
   return watch;
 }
 
@@ -132,14 +135,14 @@ function changesCounts({ type }: MemoryEvent): boolean {
   return type === 'stored' || type === 'forgotten' || type === 'consolidation' || type === 'gap';
 }
 
-interface Look {
+interface Poll {
   stats: StatsResponse;
   health: HealthResponse;
-  /** Undefined where the key may not see it. */
+  /** Undefined if the API key may not read metrics. */
   metrics: string | undefined;
 }
 
-async function lookAt(memory: Memories, signal: AbortSignal): Promise<Look> {
+async function fetchState(memory: Memories, signal: AbortSignal): Promise<Poll> {
   const [stats, health, metrics] = await Promise.all([
     memory.stats({ signal }),
     memory.health({ signal }),
@@ -151,30 +154,30 @@ async function lookAt(memory: Memories, signal: AbortSignal): Promise<Look> {
   return { stats, health, metrics };
 }
 
-function withLook(
-  before: Seen,
-  { stats, health, metrics }: Look,
-  sampled: Pick<Sample, 'at' | 'recallsPerSecond'>,
-): Seen {
-  const sample = { ...sampled, p50Ms: latencyIn(metrics, '0.5'), p99Ms: latencyIn(metrics, '0.99') };
+function withPoll(
+  before: PolledState,
+  { stats, health, metrics }: Poll,
+  times: Pick<Sample, 'at' | 'recallsPerSecond'>,
+): PolledState {
+  const sample = { ...times, p50Ms: parseLatency(metrics, '0.5'), p99Ms: parseLatency(metrics, '0.99') };
   return {
     stats,
-    first: before.first ?? stats,
+    firstStats: before.firstStats ?? stats,
     health,
-    samples: [...before.samples, sample].slice(-SAMPLES_KEPT),
-    maySeeLatency: metrics !== undefined,
-    awaySince: undefined,
+    samples: [...before.samples, sample].slice(-MAX_SAMPLES),
+    canReadLatency: metrics !== undefined,
+    unreachableSince: undefined,
     error: undefined,
   };
 }
 
-function withFailure(before: Seen, error: unknown, at: number): Seen {
+function withFailure(before: PolledState, error: unknown, at: number): PolledState {
   const isUnanswered = error instanceof MemoryError && error.isUnanswered;
-  return { ...before, error, awaySince: isUnanswered ? (before.awaySince ?? at) : undefined };
+  return { ...before, error, unreachableSince: isUnanswered ? (before.unreachableSince ?? at) : undefined };
 }
 
-/** A quantile of the latency of recalls; null where none was made lately. */
-function latencyIn(metrics: string | undefined, quantile: string): number | null {
+/** Returns a quantile of the recall latency in ms; null if there were no recent recalls. */
+function parseLatency(metrics: string | undefined, quantile: string): number | null {
   const line = metrics?.split('\n').find((one) => one.startsWith(`service_query_latency_ms{quantile="${quantile}"}`));
   const value = Number(line?.split(' ')[1]);
   return Number.isFinite(value) && value > 0 ? value : null;

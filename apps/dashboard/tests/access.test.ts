@@ -4,16 +4,16 @@ import { hasBrowser, useStage } from './browser.ts';
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 
-describe.runIf(hasBrowser())('the dashboard of a service that asks for a key', () => {
+describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
   const stage = useStage({ apiKey: KEY, env: { SERVICE_API_KEY: KEY } });
 
-  it('asks for it, refuses a wrong one, and keeps a good one in the tab alone', async () => {
-    const { page, troubles, close } = await stage.visit('/ui/');
-    await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
-    expect(await page.getByText('kept in this tab alone').count()).toBe(1);
+  it('asks for a key, refuses a wrong one, and stores a valid one only for the tab', async () => {
+    const { page, problems, close } = await stage.visit('/ui/');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText('stays in this tab').count()).toBe(1);
     await page.getByLabel('API key').fill('a wrong one');
-    await page.getByRole('button', { name: 'Use this key' }).click();
-    await page.getByText('That key was not accepted.').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The service did not accept this key.').waitFor();
     await page.getByLabel('API key').fill(KEY);
     await page.keyboard.press('Enter');
     await page.locator('.figure').first().waitFor();
@@ -28,14 +28,14 @@ describe.runIf(hasBrowser())('the dashboard of a service that asks for a key', (
     expect(code.join()).toContain('MEMORYD_API_KEY');
     expect(code.join()).not.toContain(KEY);
 
-    await page.getByRole('button', { name: 'Drop the key' }).click();
-    await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
-    expect(troubles.filter((trouble) => !trouble.includes('401'))).toEqual([]);
+    expect(problems.filter((problem) => !problem.includes('401'))).toEqual([]);
     await close();
   });
 
-  it('does not say that it shows all users to a key that is bound to one', async () => {
+  it('does not claim to show all users to a key that is bound to one user', async () => {
     for (const user_id of ['anna', 'ben']) await stage.memory.store({ user_id, content: `The lamp of ${user_id}` });
     const { stdout, code, stderr } = await runServer([
       ...['keys', 'add', '--user', 'anna'],

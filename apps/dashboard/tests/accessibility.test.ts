@@ -6,9 +6,9 @@ import { hasBrowser, useStage } from './browser.ts';
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 
-describe.runIf(hasBrowser())('every view of the dashboard', () => {
+describe.runIf(hasBrowser())('every view', () => {
   const stage = useStage();
-  let places: string[] = [];
+  let addresses: string[] = [];
 
   beforeAll(async () => {
     await stage.memory.consolidate();
@@ -16,7 +16,7 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
     const { id } = await stage.memory.store({ content: 'The window of the shed is open', tags: ['house'] });
     await stage.memory.update(id, { content: 'The window of the shed is shut' });
     const markup = new URLSearchParams({ query: 'what can Ada not eat', tag: 'family' });
-    places = [
+    addresses = [
       '',
       'recall',
       `recall?${markup}`,
@@ -26,88 +26,99 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
       'session?id=kitchen',
       `memory?id=${id}`,
       'memory?id=none',
-      'sleep',
+      'consolidation',
       `run?id=${run?.id}`,
       'explore?tag=family&user_id=somebody-with-a-long-name@example.org&agent_id=housekeeping-assistant&shared=true',
       `memory?id=${id}&user_id=anna&shared=true`,
-      `sleep?user_id=anna`,
+      `consolidation?user_id=anna`,
     ];
   });
 
-  const settled = async (page: Page, pending: ReadonlySet<Request>, place: string) => {
-    // A page of its own, as a view keeps what it showed last until the next answer is there.
+  const settled = async (page: Page, pending: ReadonlySet<Request>, address: string) => {
+    // A view shows its last data until new data arrives; an empty page has none.
     await page.goto('about:blank');
-    await page.goto(`${stage.url}/ui/#/${place}`);
+    await page.goto(`${stage.url}/ui/#/${address}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    // What a view asks for is on its way soon after it is there.
+    // A view sends its requests soon after it is rendered.
     await delay(100);
     await expect.poll(() => pending.size).toBe(0);
     await expect.poll(() => page.getByText('Loading').or(page.locator('[aria-busy=true]')).count()).toBe(0);
   };
 
-  it.each(['light', 'dark'] as const)(
-    'has nothing that axe finds wrong, in the %s theme',
-    { timeout: 180_000 },
-    async (colorScheme) => {
-      const { page, close } = await stage.visit('/ui/', { colorScheme });
-      const pending = getPending(page);
-      const found: string[] = [];
-      for (const place of places) {
-        await settled(page, pending, place);
-        for (const opened of await page.locator('details > summary').all()) await opened.click();
-        found.push(...(await getViolations(page)).map((one) => `#/${place}: ${one}`));
-      }
-      await page.goto(`${stage.url}/ui/#/sleep`);
-      await page.getByRole('button', { name: 'See what sleep would do now' }).click();
-      await page.locator('.plan-part, .nothing').first().waitFor();
-      found.push(...(await getViolations(page)).map((one) => `a plan: ${one}`));
-      await page.goto(`${stage.url}/ui/#/${places.find((place) => place.startsWith('memory'))}`);
-      await page.getByRole('button', { name: 'Forget…' }).click();
-      found.push(...(await getViolations(page)).map((one) => `a dialog: ${one}`));
-      await page.keyboard.press('Escape');
-      await page.getByRole('button', { name: 'Edit' }).click();
-      found.push(...(await getViolations(page)).map((one) => `a form: ${one}`));
-      const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
-      await page.goto(`${stage.url}/ui/#/memory?id=${id}`);
-      await page.getByRole('button', { name: 'Edit' }).click();
-      await page.getByLabel('Text').fill('Dinner is at nine');
-      await stage.memory.update(id, { content: 'Dinner is at eight', tags: ['home'] });
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Somebody else was first.').waitFor();
-      found.push(...(await getViolations(page)).map((one) => `a conflict: ${one}`));
-      expect(found).toEqual([]);
-      await close();
-    },
-  );
+  it.each(['light', 'dark'] as const)('passes axe in the %s theme', { timeout: 180_000 }, async (colorScheme) => {
+    const { page, close } = await stage.visit('/ui/', { colorScheme });
+    const pending = getPending(page);
+    const found: string[] = [];
+    for (const address of addresses) {
+      await settled(page, pending, address);
+      for (const opened of await page.locator('details > summary').all()) await opened.click();
+      found.push(...(await getViolations(page)).map((one) => `#/${address}: ${one}`));
+    }
+    await page.goto(`${stage.url}/ui/#/consolidation`);
+    await page.getByRole('button', { name: 'Preview consolidation' }).click();
+    await page.locator('.plan-part, .nothing').first().waitFor();
+    found.push(...(await getViolations(page)).map((one) => `a plan: ${one}`));
+    await page.goto(`${stage.url}/ui/#/${addresses.find((address) => address.startsWith('memory'))}`);
+    await page.getByRole('button', { name: 'Forget…' }).click();
+    found.push(...(await getViolations(page)).map((one) => `a dialog: ${one}`));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    found.push(...(await getViolations(page)).map((one) => `a form: ${one}`));
+    const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
+    await page.goto(`${stage.url}/ui/#/memory?id=${id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Content').fill('Dinner is at nine');
+    await stage.memory.update(id, { content: 'Dinner is at eight', tags: ['home'] });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Someone else changed this memory.').waitFor();
+    found.push(...(await getViolations(page)).map((one) => `a conflict: ${one}`));
+    expect(found).toEqual([]);
+    await close();
+  });
 
-  it('fits a screen of 360 pixels, whatever it shows', { timeout: 180_000 }, async () => {
+  it('fits a screen 360 pixels wide', { timeout: 180_000 }, async () => {
     const { page, close } = await stage.visit('/ui/', { viewport: { width: 360, height: 740 } });
     const pending = getPending(page);
-    for (const place of places) {
-      await settled(page, pending, place);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      expect(wide, place).toBeLessThanOrEqual(360);
+    for (const address of addresses) {
+      await settled(page, pending, address);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(width, address).toBeLessThanOrEqual(360);
     }
     await close();
   });
 });
 
-describe.runIf(hasBrowser())('the form that asks for a key', () => {
+describe.runIf(hasBrowser())('the sign-in form', () => {
   const stage = useStage({ apiKey: KEY, env: { SERVICE_API_KEY: KEY } });
 
-  it.each(['light', 'dark'] as const)('has nothing that axe finds wrong, in the %s theme', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('passes axe in the %s theme', async (colorScheme) => {
     const { page, close } = await stage.visit('/ui/', { colorScheme });
     await page.getByLabel('API key').waitFor();
     expect(await getViolations(page)).toEqual([]);
     await page.getByLabel('API key').fill('a wrong one');
     await page.keyboard.press('Enter');
-    await page.getByText('That key was not accepted.').waitFor();
+    await page.getByText('The service did not accept this key.').waitFor();
     expect(await getViolations(page)).toEqual([]);
     await close();
   });
 });
 
-/** What a page has asked for and not been answered yet, but for the events, which come for ever. */
+describe.runIf(hasBrowser())('the first-run page', () => {
+  const stage = useStage({ isEmpty: true });
+
+  it.each(['light', 'dark'] as const)(
+    'passes axe in the %s theme, and fits a screen 360 pixels wide',
+    async (colorScheme) => {
+      const { page, close } = await stage.visit('/ui/', { colorScheme, viewport: { width: 360, height: 740 } });
+      await page.getByRole('heading', { name: 'Store your first memory' }).waitFor();
+      expect(await getViolations(page)).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+      await close();
+    },
+  );
+});
+
+/** Returns the pending requests of a page, without the endless event stream. */
 function getPending(page: Page): ReadonlySet<Request> {
   const pending = new Set<Request>();
   page.on('request', (request) => {

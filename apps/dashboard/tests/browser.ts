@@ -2,60 +2,71 @@ import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type ProcessOptions, type ServerProcess, startProcess } from '../../../packages/server/conformance/process.ts';
+import {
+  eventually,
+  type ProcessOptions,
+  type ServerProcess,
+  startProcess,
+} from '../../../packages/server/conformance/process.ts';
 import { fixtureMemories } from '../fixtures/memories.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 /**
- * Whether the tests that need a browser can run; says so where they cannot. `BROWSER_TESTS=required` makes a browser that is
- * missing a failure.
+ * Returns whether a browser is installed, and reports a missing one. Throws if it is missing and `BROWSER_TESTS=required` is
+ * set.
  */
 export function hasBrowser(): boolean {
   if (existsSync(CHROMIUM)) return true;
-  const missing = `no Chromium at ${CHROMIUM} (CHROMIUM names another place; Debian has it in the package chromium)`;
+  const missing = `no Chromium at ${CHROMIUM} (set CHROMIUM to its path; on Debian, install the package chromium)`;
   if (process.env.BROWSER_TESTS === 'required') throw new Error(missing);
-  process.stderr.write(`tests of the dashboard are left out: ${missing}\n`);
+  process.stderr.write(`dashboard tests are skipped: ${missing}\n`);
   return false;
 }
 
-/** A browser's page that remembers whatever went wrong in it. */
+/** A browser page and the problems seen in it. */
 export interface Visit {
   page: Page;
-  /** Errors on the console, exceptions, and requests to anywhere but the server. */
-  troubles: string[];
+  /** Console errors and warnings, exceptions, and requests to other hosts. */
+  problems: string[];
   close(): Promise<void>;
 }
 
-/** A server filled with the fixture and a browser to look at it, for the tests of one file. */
+/** A server with the fixture memories and a browser, for the tests of one file. */
 export interface Stage {
   readonly server: ServerProcess;
   readonly url: string;
   readonly memory: MemoryClient;
+  /** Waits until all memories are embedded; until then, recalls find more and more by meaning. */
+  untilEmbedded(): Promise<void>;
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>;
 }
 
 export interface StageOptions extends ProcessOptions {
-  /** Shown with what the stage itself asks of the server. */
+  /** The API key of `memory`. */
   apiKey?: string;
+  /** Leaves the store empty. */
+  isEmpty?: boolean;
 }
 
-export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
+export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions = {}): Stage {
   let server: ServerProcess | undefined;
   let browser: Browser | undefined;
   let memory: MemoryClient | undefined;
-  const there = <T>(thing: T | undefined): T => {
-    if (thing === undefined) throw new Error('the stage is not set yet');
-    return thing;
+  const started = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error('the stage starts before the tests, not before the block');
+    return value;
   };
   beforeAll(async () => {
     server = await startProcess(options);
     memory = new MemoryClient({ url: `http://127.0.0.1:${server.port}`, ...(apiKey !== undefined && { apiKey }) });
-    // So that no run that comes by itself changes what the tests look at.
+    // A run now delays the next automatic run until after the tests.
     await memory.consolidate();
-    const { failed_count } = await memory.storeBatch(fixtureMemories(Date.now()));
-    expect(failed_count).toBe(0);
-    // Without the sandbox, as root has none.
+    if (!isEmpty) {
+      const { failed_count } = await memory.storeBatch(fixtureMemories(Date.now()));
+      expect(failed_count).toBe(0);
+    }
+    // Chromium has no sandbox for root.
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
   afterAll(async () => {
@@ -64,49 +75,54 @@ export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
   });
   return {
     get server() {
-      return there(server);
+      return started(server);
     },
     get url() {
-      return `http://127.0.0.1:${there(server).port}`;
+      return `http://127.0.0.1:${started(server).port}`;
     },
     get memory() {
-      return there(memory);
+      return started(memory);
     },
-    async visit(path, context) {
-      const opened = await there(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...context });
-      // As long as a test: a machine that does much else takes its time.
-      opened.setDefaultTimeout(60_000);
-      const page = await opened.newPage();
-      const troubles = getTroubles(page, `http://127.0.0.1:${there(server).port}/`);
-      await page.goto(`http://127.0.0.1:${there(server).port}${path}`);
-      return { page, troubles, close: () => opened.close() };
+    async untilEmbedded() {
+      await eventually('all embeddings', 60_000, async () => {
+        return (await started(memory).stats()).pending_embeddings === 0 || undefined;
+      });
+    },
+    async visit(path, options) {
+      const context = await started(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...options });
+      // A loaded machine may be slow.
+      context.setDefaultTimeout(60_000);
+      const page = await context.newPage();
+      const problems = getProblems(page, `http://127.0.0.1:${started(server).port}/`);
+      await page.goto(`http://127.0.0.1:${started(server).port}${path}`);
+      return { page, problems, close: () => context.close() };
     },
   };
 }
 
-/** Holds requests of a page until what this answers is called. */
+/** Holds requests of a page until the returned function is called. */
 export async function hold(page: Page, path: string | RegExp): Promise<() => void> {
-  let letGo = () => {};
+  let release = () => {};
   const released = new Promise<void>((resolve) => {
-    letGo = resolve;
+    release = resolve;
   });
   await page.route(path, async (route) => {
     await released;
-    // The page may have given it up meanwhile.
+    // The page may have aborted the request.
     await route.continue().catch(() => undefined);
   });
-  return letGo;
+  return release;
 }
 
-function getTroubles(page: Page, home: string): string[] {
-  const troubles: string[] = [];
+function getProblems(page: Page, home: string): string[] {
+  const problems: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') troubles.push(`console: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(`console: ${message.text()}`);
   });
-  page.on('pageerror', (error) => troubles.push(`exception: ${error.message}`));
+  page.on('pageerror', (error) => problems.push(`exception: ${error.message}`));
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(home) && !/^(blob|data):/.test(url)) troubles.push(`outside request: ${url}`);
+    if (!url.startsWith(home) && !/^(blob|data):/.test(url)) problems.push(`outside request: ${url}`);
   });
-  return troubles;
+  return problems;
 }

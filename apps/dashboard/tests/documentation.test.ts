@@ -3,13 +3,13 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, useStage } from './browser.ts';
 
-describe.runIf(hasBrowser())('the documentation pages', () => {
+describe.runIf(hasBrowser())('documentation pages', () => {
   const stage = useStage();
 
   const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-  it('link to each other and to the dashboard, which links back', async () => {
-    const { page, troubles, close } = await stage.visit('/ui/');
+  it('link to each other and to the dashboard, which links to them', async () => {
+    const { page, problems, close } = await stage.visit('/ui/');
     await page.getByRole('link', { name: 'API reference' }).click();
     await page.locator('#swagger-ui .info').waitFor();
     await page.getByRole('link', { name: 'Redoc' }).click();
@@ -19,39 +19,39 @@ describe.runIf(hasBrowser())('the documentation pages', () => {
     await page.getByRole('link', { name: 'Dashboard' }).click();
     await page.locator('.figure').first().waitFor();
     expect(new URL(page.url()).pathname).toBe('/ui/');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
     await close();
   });
 
-  it.each(['/docs', '/docs/'])('show the picture of memoryd and no other at %s', async (path) => {
-    const { page, troubles, close } = await stage.visit(path);
+  it.each(['/docs', '/docs/'])('show the memoryd logo at %s', async (path) => {
+    const { page, problems, close } = await stage.visit(path);
     const logo = page.locator('#swagger-ui .topbar img');
     await logo.waitFor();
     const [, base64 = ''] = (await logo.getAttribute('src'))?.split('base64,') ?? [];
     expect(Buffer.from(base64, 'base64').toString()).toContain('<title>memoryd</title>');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
     await close();
   });
 
-  it('follow the color scheme that the browser prefers at /redoc, and can be read in both', {
+  it('follow the preferred color scheme at /redoc, with enough contrast', {
     timeout: 120_000,
   }, async () => {
-    const { page, troubles, close } = await stage.visit('/redoc', { colorScheme: 'dark' });
+    const { page, problems, close } = await stage.visit('/redoc', { colorScheme: 'dark' });
     await page.locator('#redoc h1').first().waitFor();
     expect(await background(page)).toBe('rgb(23, 24, 21)');
-    expect(await contrastViolations(page)).toEqual([]);
+    expect(await getContrastViolations(page)).toEqual([]);
     const loadedAgain = page.waitForEvent('load');
     await page.emulateMedia({ colorScheme: 'light' });
     await loadedAgain;
     await page.locator('#redoc h1').first().waitFor();
     expect(await background(page)).toBe('rgb(255, 255, 255)');
-    expect(await contrastViolations(page)).toEqual([]);
-    expect(troubles).toEqual([]);
+    expect(await getContrastViolations(page)).toEqual([]);
+    expect(problems).toEqual([]);
     await close();
   });
 });
 
-async function contrastViolations(page: Page): Promise<string[]> {
+async function getContrastViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['color-contrast'] }),

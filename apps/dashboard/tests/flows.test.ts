@@ -1,11 +1,12 @@
 import type { MemoryError } from '@memoryd/client';
+import { getScoreWord } from '@memoryd/contract/score-words';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
 import { FIXTURE_SIZE } from '../fixtures/memories.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
-describe.runIf(hasBrowser())('the dashboard', () => {
+describe.runIf(hasBrowser())('dashboard', () => {
   const stage = useStage();
   let visit: Visit;
   let page: Page;
@@ -15,43 +16,43 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     page = visit.page;
   });
   afterEach(async () => {
-    expect(visit.troubles).toEqual([]);
+    expect(visit.problems).toEqual([]);
     await visit.close();
   });
 
-  const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
+  const goTo = (address: string) => page.goto(`${stage.url}/ui/#/${address}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
 
-  describe('on its overview', () => {
+  describe('overview', () => {
     const figure = (name: string) =>
       page
         .locator('.figure', { has: page.locator('dt', { hasText: name }) })
         .locator('.figure-value')
         .textContent();
 
-    it('tells what there is, and when sleep comes next', async () => {
+    it('shows counts, state and the time of the next consolidation', async () => {
       await page.waitForSelector('.figure');
       const { working_count, episodic_count, semantic_count } = await stage.memory.stats();
-      const shown = [await figure('working'), await figure('episodic'), await figure('semantic')].map(Number);
+      const shown = [await figure('Working'), await figure('Episodic'), await figure('Semantic')].map(Number);
       expect(shown).toEqual([working_count, episodic_count, semantic_count]);
-      await page.getByText('ready', { exact: true }).waitFor();
-      await page.getByText(/next (in|within)/).waitFor();
+      await page.getByText('Ready', { exact: true }).waitFor();
+      await page.getByText(/Next (in|within)/).waitFor();
     });
 
-    it('shows what happens while it is open, without being asked to', async () => {
+    it('shows activity and new counts without a reload', async () => {
       await page.waitForSelector('.figure');
-      const before = Number(await figure('working'));
+      const before = Number(await figure('Working'));
       const { id } = await stage.memory.store({ content: 'Tomasz found the spare key under the third pot' });
       await stage.memory.recall({ query: 'spare key' });
-      await page.getByText(/recalled \d+ memor/).waitFor();
-      await page.locator(`.happening a[title="${id}"]`).first().waitFor();
-      await eventually('the count', 20_000, async () => Number(await figure('working')) === before + 1 || undefined);
-      await page.getByText('+1 since you came').waitFor();
+      await page.getByText(/Recalled \d+ memor/).waitFor();
+      await page.locator(`.activity a[title="${id}"]`).first().waitFor();
+      await eventually('the count', 20_000, async () => Number(await figure('Working')) === before + 1 || undefined);
+      await page.getByText('+1 this visit').waitFor();
     });
 
-    it('draws how the tiers grew, and tells it as a table too', async () => {
-      await page.getByRole('radio', { name: 'year' }).check();
+    it('shows the growth of the tiers as a chart and as a table', async () => {
+      await page.getByRole('radio', { name: 'Year' }).check();
       const rows = page.locator('.growth tbody tr');
       await eventually('the year', 20_000, async () => (await rows.count()) === 12 || undefined);
       const counts = (await rows.last().locator('td').allInnerTexts()).map((count) => Number(count.replace(',', '')));
@@ -61,7 +62,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
 
     it('loads the growth of the tiers in one request', async () => {
       const isDrawn = () => page.locator('.growth rect').first().waitFor({ state: 'attached' });
-      // The first load asks as well, and must not be counted with the second.
+      // The page has already loaded once; only requests of the reload count.
       await isDrawn();
       const lists: string[] = [];
       page.on('request', (request) => {
@@ -72,7 +73,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(lists).toHaveLength(1);
     });
 
-    it('draws latency and rate once recalls were made', { timeout: 60_000 }, async () => {
+    it('draws latency and rate after recalls', { timeout: 60_000 }, async () => {
       await stage.memory.recall({ query: 'tomatoes' });
       await page
         .locator('.chart', { hasText: 'Latency' })
@@ -88,16 +89,16 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     });
   });
 
-  describe('recalling', () => {
+  describe('recall', () => {
     beforeEach(async () => {
       await goTo('recall');
       await page.getByRole('searchbox').waitFor();
     });
 
-    it('shows results as one types, with matched words marked and what speaks for each', async () => {
+    it('shows results while typing, with marked words, and explains their scores', async () => {
       await page.getByRole('searchbox').pressSequentially('allergic peanuts');
       const result = page.locator('.result', { hasText: 'She is allergic to peanuts' }).first();
-      // What was found while the words were being typed is shown first.
+      // Results of the unfinished query appear first.
       await expect.poll(() => result.locator('mark').allInnerTexts()).toEqual(['allergic', 'peanuts']);
       expect(await result.locator('.bar i').count()).toBeGreaterThan(1);
       const whole = await stage.memory.recall({ query: 'allergic peanuts', top_k: 10, explain: true });
@@ -106,28 +107,51 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await page.getByRole('status').allInnerTexts()).toContain('10 results');
     });
 
-    it('adds up each score to what the service said', async () => {
+    it('shows when, where and whose a result is, and opens it by its text', async () => {
+      const created_at = '2026-03-01T09:30:00.000Z';
+      const { id } = await stage.memory.store({
+        ...{ content: 'Noor collects zeppelin stamps', session_id: 'hobbies', user_id: 'noor', created_at },
+      });
+      await page.getByRole('searchbox').fill('who collects zeppelin stamps');
+      const result = page.locator('.result', { hasText: 'zeppelin' });
+      await result.getByText('1 Mar 2026, 09:30').waitFor();
+      const meta = await result.locator('.meta > *').allInnerTexts();
+      expect(meta).toEqual(['1 Mar 2026, 09:30', 'session hobbies', 'user noor', `${id.slice(0, 6)}…${id.slice(-6)}`]);
+      const [score = '', word] = ((await result.locator('.score').textContent()) ?? '')
+        .replace('Score', '')
+        .trim()
+        .split(/\s+/);
+      expect(word).toBe(getScoreWord(Number(score)));
+      await result.locator('.memory-text').getByText('zeppelin').click();
+      await page.locator('.memory', { hasText: 'Noor collects zeppelin stamps' }).waitFor();
+      await page.locator('.title code', { hasText: id }).waitFor();
+      await button('Copy memory id').click();
+      await page.getByText(/Copied|Selected/).waitFor();
+      await stage.memory.forget(id);
+    });
+
+    it('shows a calculation that results in the score', async () => {
       await page.getByRole('searchbox').fill('night train to Lisbon');
       await page.locator('.why summary').first().click();
       const [slope = 0, even = 0] = (await text('.sum sup')).match(/[\d.]+/g)?.map(Number) ?? [];
-      const adds = await page.locator('.sum').first().locator('tbody td:last-child').allInnerTexts();
-      const sum = adds.reduce((total, one) => total + Number(one.replace('−', '-')), 0);
-      expect(1 / (1 + Math.exp(slope * (even - sum)))).toBeCloseTo(Number((await text('.score')).slice(-4)), 1);
+      const contributions = await page.locator('.sum').first().locator('tbody td:last-child').allInnerTexts();
+      const sum = contributions.reduce((total, one) => total + Number(one.replace('−', '-')), 0);
+      expect(1 / (1 + Math.exp(slope * (even - sum)))).toBeCloseTo(Number(/[\d.]+/.exec(await text('.score'))?.[0]), 1);
     });
 
-    it('gives up what was asked before for what is asked now', async () => {
-      const letGo = await hold(page, /recall\?query=blackcurrant&/);
+    it('aborts the previous request when the query changes', async () => {
+      const release = await hold(page, /recall\?query=blackcurrant&/);
       const aborted = page.waitForEvent('requestfailed');
-      const asked = page.waitForRequest(/recall\?query=blackcurrant&/);
+      const requested = page.waitForRequest(/recall\?query=blackcurrant&/);
       await page.getByRole('searchbox').fill('blackcurrant');
-      await asked;
+      await requested;
       await page.getByRole('searchbox').fill('piano');
       expect((await aborted).url()).toContain('query=blackcurrant');
       await page.locator('.result', { hasText: 'piano' }).first().waitFor();
-      letGo();
+      release();
     });
 
-    it('narrows by filters, as chips that can be taken away', async () => {
+    it('filters results, keeps filters over a reload and removes them', async () => {
       await page.getByRole('searchbox').fill('what did we say');
       await page.getByLabel('Filter by').selectOption('tag');
       await page.getByLabel('Tag', { exact: true }).fill('travel');
@@ -147,38 +171,39 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await page.locator('.chip').count()).toBe(0);
     });
 
-    it('gives the request as curl and as code that answer the same', async () => {
+    it('shows the request as curl and TypeScript with the same results', async () => {
+      await stage.untilEmbedded();
       await page.getByRole('searchbox').fill('Ada’s "peanuts" & more');
       await page.locator('.result').first().waitFor();
       await page.getByText('This request as code').click();
       const [curl = '', client = ''] = await page.locator('.sample pre').allInnerTexts();
-      const answer = await fetch(/curl -s '([^']+)'/.exec(curl)?.[1] ?? '');
-      const { results } = (await answer.json()) as { results: { content: string }[] };
+      const response = await fetch(/curl -s '([^']+)'/.exec(curl)?.[1] ?? '');
+      const { results } = (await response.json()) as { results: { content: string }[] };
       expect(await page.locator('.result .memory-text').allInnerTexts()).toEqual(results.map(({ content }) => content));
-      const [, request = ''] = /recall\(([\s\S]*)\);\nfor/.exec(client) ?? [];
+      const [, request = ''] = /recall\(([\s\S]*)\);\nconsole/.exec(client) ?? [];
       expect(JSON.parse(request)).toEqual({ query: 'Ada’s "peanuts" & more', top_k: 10, explain: true });
-      expect(client).toContain(`url: "${stage.url}"`);
+      expect(client).toContain(`const url = "${stage.url}";`);
     });
 
-    it('hides results that are unlikely to answer when “Only likely answers” is checked', async () => {
+    it('hides weak results when “Hide weak results” is checked', async () => {
       await page.getByRole('searchbox').fill('Who tuned the harpsichord of the duke?');
       await page.locator('.result').first().waitFor();
-      await page.getByLabel('Only likely answers').check();
-      await page.getByText('No memory is likely to answer this.').waitFor();
+      await page.getByLabel('Hide weak results').check();
+      await page.getByText('All results are weak.').waitFor();
       await page.reload();
-      await page.getByText('No memory is likely to answer this.').waitFor();
-      await page.getByLabel('Only likely answers').uncheck();
+      await page.getByText('All results are weak.').waitFor();
+      await page.getByLabel('Hide weak results').uncheck();
       await page.locator('.result').first().waitFor();
     });
 
-    it('says so where nothing is found', async () => {
+    it('says that there are no results', async () => {
       await goTo('recall?query=anything&source=nobody');
-      await page.getByText('Nothing comes to mind').waitFor();
+      await page.getByText('No results', { exact: true }).waitFor();
     });
   });
 
-  describe('exploring', () => {
-    it('lists every memory with only what is in sight in the page, and more as one scrolls', async () => {
+  describe('explore', () => {
+    it('lists all memories, renders only visible rows and loads more while scrolling', async () => {
       await goTo('explore');
       await page.locator('.row').first().waitFor();
       const { total } = await stage.memory.memories({ limit: 1 });
@@ -187,13 +212,13 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await page.locator('.list > li').count()).toBeLessThan(40);
       await eventually('the last memory', 20_000, async () => {
         await page.keyboard.press('End');
-        const places = await page.locator('.list > li').last().getAttribute('aria-posinset');
-        return places === String(total) || undefined;
+        const position = await page.locator('.list > li').last().getAttribute('aria-posinset');
+        return position === String(total) || undefined;
       });
       expect(await page.locator('.list > li').count()).toBeLessThan(40);
     });
 
-    it('is where it was after Back, though memories came meanwhile, and after a reload', {
+    it('restores the scroll position after Back, with new memories in the list, and after a reload', {
       timeout: 180_000,
     }, async () => {
       await goTo('explore');
@@ -206,7 +231,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
         await page.evaluate(() => scrollBy(0, 1000));
         return (await sameRow.count()) > 0 || undefined;
       });
-      // Rows above are measured as they are shown, which moves the row.
+      // Rows above move the row when they are rendered and measured.
       const scrollToRow = async () => {
         await sameRow.evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 150));
         return top();
@@ -220,24 +245,24 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await sameRow.getAttribute('aria-posinset')).toBe('321');
       await page.reload();
       await expect.poll(top).toBe(150);
-      // A link to the same list begins at its top.
+      // A link opens the list at its top.
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Explore' }).click();
       await page.locator('.list > li[aria-posinset="1"]').waitFor();
       expect(await page.evaluate(() => scrollY)).toBe(0);
     });
 
-    it('narrows by tag, source, tier and time, and shows a session as it went', async () => {
+    it('filters by tag, source, tier and time, and shows a session as a transcript', async () => {
       await goTo('explore?tag=release&source=chat&tier=working');
       await page.getByText('8 memories, newest first').waitFor();
       await goTo(`explore?tag=release&until=${new Date(0).toISOString()}`);
-      await page.getByText('Nothing passes these filters').waitFor();
+      await page.getByText('No memories match these filters').waitFor();
       await goTo('explore?since=once+upon+a+time');
       await page.getByRole('alert').getByText('since must be').waitFor();
       await button('Remove filter Since once upon a time').click();
       await page.locator('.row').first().waitFor();
-      // The browser itself writes an answer of 400 to the console.
-      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('400'));
+      // The browser logs responses with status 400.
+      visit.problems = visit.problems.filter((problem) => !problem.includes('400'));
       await goTo('explore?by=session');
       await page.getByRole('link', { name: 'atelier-vélo' }).click();
       await page.locator('.turn').first().waitFor();
@@ -245,15 +270,15 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(turns).toHaveLength(4);
       expect(turns[0]).toContain('Le frein arrière');
       expect(await page.locator('.turn-head').allInnerTexts()).toEqual(
-        ['user', 'assistant', 'user', 'assistant'].map((role) => expect.stringContaining(role)),
+        ['User', 'Assistant', 'User', 'Assistant'].map((role) => expect.stringContaining(role)),
       );
     });
 
-    it('shows stored markup as the text that it is', async () => {
+    it('shows stored HTML as text', async () => {
       const markup = '<img src=x onerror="document.title=\'run\'"><script>document.title="run"</script><b>bold</b>';
       const { id } = await stage.memory.store({ content: markup, tags: [markup.slice(0, 60)], session_id: markup });
-      for (const place of [`memory?id=${id}`, 'explore', `session?${new URLSearchParams({ id: markup })}`]) {
-        await goTo(place);
+      for (const address of [`memory?id=${id}`, 'explore', `session?${new URLSearchParams({ id: markup })}`]) {
+        await goTo(address);
         await page.locator('.memory-text', { hasText: markup }).first().waitFor();
       }
       await goTo(`recall?${new URLSearchParams({ query: 'bold script img' })}`);
@@ -263,14 +288,14 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await stage.memory.forget(id);
     });
 
-    it('changes a memory, and shows what it was before', async () => {
+    it('edits a memory and shows its history', async () => {
       const { id } = await stage.memory.store({ content: 'The spare key hangs in the shed' });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
-      await page.getByLabel('Text').fill('The spare key hangs in the cellar');
+      await page.getByLabel('Content').fill('The spare key hangs in the cellar');
       await page.getByLabel(/Tags/).fill('house, keys');
       await button('Save').click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
       expect(await stage.memory.memory(id)).toMatchObject({
         content: 'The spare key hangs in the cellar',
         tags: ['house', 'keys'],
@@ -279,152 +304,152 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await page.locator('.history ins', { hasText: 'cellar' }).waitFor();
     });
 
-    it('shows a change that came in between, keeps what was written, and saves it when told to', async () => {
+    it('shows a concurrent change, keeps the draft, and saves it on request', async () => {
       const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
-      await page.getByLabel('Text').fill('Dinner is at nine');
+      await page.getByLabel('Content').fill('Dinner is at nine');
       await stage.memory.update(id, { content: 'Dinner is at eight' });
       await button('Save').click();
-      await page.getByText('Somebody else was first.').waitFor();
+      await page.getByText('Someone else changed this memory.').waitFor();
       expect((await stage.memory.memory(id)).content).toBe('Dinner is at eight');
       await page.locator('.notice ins', { hasText: 'nine' }).waitFor();
-      await button('Go on with mine').click();
-      expect(await page.getByLabel('Text').inputValue()).toBe('Dinner is at nine');
+      await button('Keep my changes').click();
+      expect(await page.getByLabel('Content').inputValue()).toBe('Dinner is at nine');
       await button('Save').click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
       expect((await stage.memory.memory(id)).content).toBe('Dinner is at nine');
-      // The browser itself writes an answer of 412 to the console.
-      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('412'));
+      // The browser logs responses with status 412.
+      visit.problems = visit.problems.filter((problem) => !problem.includes('412'));
     });
 
-    it('shows whatever came in between, and changes only what was written here', async () => {
+    it('shows concurrent changes of all fields, and saves only the edited field', async () => {
       const { id } = await stage.memory.store({ content: 'Dinner is at seven', tags: ['a', 'x, y'] });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
-      await page.getByLabel('Text').fill('Dinner is at nine');
+      await page.getByLabel('Content').fill('Dinner is at nine');
       await stage.memory.update(id, { tags: ['x, y', 'theirs'], importance: 0.9 });
       await button('Save').click();
-      await page.getByText('Somebody else was first.').waitFor();
+      await page.getByText('Someone else changed this memory.').waitFor();
       expect(await page.locator('.notice del').allInnerTexts()).toEqual(['a, "x, y"', '0.5', 'seven']);
       expect(await page.locator('.notice ins').allInnerTexts()).toEqual(['"x, y", theirs', '0.9', 'nine']);
-      await button('Go on with mine').click();
+      await button('Keep my changes').click();
       await button('Save').click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
       expect(await stage.memory.memory(id)).toMatchObject({
         content: 'Dinner is at nine',
         tags: ['x, y', 'theirs'],
         importance: 0.9,
       });
-      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('412'));
+      visit.problems = visit.problems.filter((problem) => !problem.includes('412'));
     });
 
-    it('leaves line ends as they are, and sends no text that was not changed', async () => {
+    it('keeps line ends, and does not send unchanged text', async () => {
       const { id } = await stage.memory.store({ content: 'one\r\ntwo\r\nthree' });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
-      await page.getByLabel('Text').press('End');
+      await page.getByLabel('Content').press('End');
       await page.keyboard.type('x');
       await page.keyboard.press('Backspace');
       await page.getByLabel(/Importance/).fill('0.9');
       await button('Save').click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
       expect(await stage.memory.memory(id)).toMatchObject({ content: 'one\r\ntwo\r\nthree', importance: 0.9 });
       expect((await stage.memory.history(id)).total).toBe(1);
       await button('Edit').click();
-      await page.getByLabel('Text').fill('one\nor two\nthree');
+      await page.getByLabel('Content').fill('one\nor two\nthree');
       await button('Save').click();
       await page.locator('.history ins').waitFor();
       expect((await stage.memory.memory(id)).content).toBe('one\r\nor two\r\nthree');
     });
 
-    it('leaves with a memory what was said of it, and what was begun with it', async () => {
+    it('shows neither the notice nor the form of one memory on the page of another', async () => {
       const [one, other] = await Promise.all(
         ['The red boat leaks', 'The green boat is sound'].map((content) => stage.memory.store({ content })),
       );
       await goTo(`memory?id=${one?.id}`);
       await button('Edit').click();
-      await page.getByLabel('Text').fill('The red boat is mended');
+      await page.getByLabel('Content').fill('The red boat is mended');
       await button('Save').click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
       await button('Edit').click();
       await goTo(`memory?id=${other?.id}`);
       await page.locator('.memory .memory-text', { hasText: 'The green boat is sound' }).waitFor();
-      expect(await page.getByText('Saved.').count()).toBe(0);
+      expect(await page.getByText('Changes saved.').count()).toBe(0);
     });
 
-    it('forgets nothing that changed since it was shown, and shows what it is now', async () => {
+    it('does not forget a memory that changed since it was shown, and shows the change', async () => {
       const { id } = await stage.memory.store({ content: 'The gate sticks' });
       await goTo(`memory?id=${id}`);
       await button('Forget…').click();
       await stage.memory.update(id, { content: 'The gate sticks, and the key is lost' });
-      await button('Forget it').click();
+      await button('Forget memory').click();
       await page.getByRole('alert').waitFor();
-      await button('Keep it').click();
+      await button('Cancel').click();
       await page.locator('.memory .memory-text', { hasText: 'the key is lost' }).waitFor();
       await button('Forget…').click();
-      await button('Forget it').click();
-      await page.getByText('Forgotten for good').waitFor();
-      visit.troubles = visit.troubles.filter((trouble) => !/404|412/.test(trouble));
+      await button('Forget memory').click();
+      await page.getByText('Memory forgotten').waitFor();
+      visit.problems = visit.problems.filter((problem) => !/404|412/.test(problem));
     });
 
-    it('forgets only after it was asked whether it should', async () => {
+    it('forgets a memory only after confirmation', async () => {
       const { id } = await stage.memory.store({ content: 'A note to be rid of' });
       await goTo(`memory?id=${id}`);
       await button('Forget…').click();
       await page.keyboard.press('Escape');
       expect((await stage.memory.memory(id)).id).toBe(id);
       await button('Forget…').click();
-      await button('Forget it').click();
-      await page.getByText('Forgotten for good').waitFor();
+      await button('Forget memory').click();
+      await page.getByText('Memory forgotten').waitFor();
       const gone = await stage.memory.memory(id).catch((error: MemoryError) => error);
       expect(gone).toMatchObject({ code: 'NOT_FOUND' });
-      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('404'));
+      visit.problems = visit.problems.filter((problem) => !problem.includes('404'));
     });
   });
 
-  describe('on sleep', () => {
-    it('shows what a run would do before it is made, makes it, tells what it changed, and takes it back', async () => {
-      // So that the plan and the run are about the duplicates alone, and not about five hundred memories.
+  describe('consolidation', () => {
+    it('previews a run, starts it, lists its changes and undoes it', async () => {
+      // Consolidates the fixture, so that only the duplicates are left.
       await stage.memory.consolidate();
       const duplicates = await stage.memory.storeBatch(
         [1, 2].map(() => ({ content: 'The piano is tuned in spring', session_id: 'mudanza' })),
       );
       expect(duplicates.stored_count).toBe(2);
       const before = await stage.memory.stats();
-      await goTo('sleep');
-      await button('See what sleep would do now').click();
-      await page.getByText(/^Merge/).click();
+      await goTo('consolidation');
+      await button('Preview consolidation').click();
+      await page.getByText(/^Merge \d/).click();
       await page.locator('.change-line', { hasText: 'The piano is tuned in spring' }).first().waitFor();
       expect(await stage.memory.stats()).toMatchObject({ working_count: before.working_count });
-      await button('Sleep now').click();
-      await button(/^merged \d+$/).click();
+      await button('Run consolidation now').click();
+      await button(/^Merged \d+$/).click();
       const duplicate = page.locator('.change-removed', { hasText: 'The piano is tuned in spring' });
       await eventually('the duplicate', 20_000, async () => {
         await page.keyboard.press('End');
         return (await duplicate.count()) > 0 || undefined;
       });
       expect(await stage.memory.stats()).toMatchObject({ working_count: 0 });
-      await button('Take it back…').click();
-      await button('Take it back').last().click();
-      await page.getByText('This run was taken back').waitFor();
+      await button('Undo…').click();
+      await button('Undo run').click();
+      await page.getByText('This run was undone').waitFor();
       expect((await stage.memory.stats()).working_count).toBe(before.working_count);
-      await goTo('sleep');
-      await page.locator('.row', { hasText: 'undone' }).first().waitFor();
+      await goTo('consolidation');
+      await page.locator('.row', { hasText: 'Undone' }).first().waitFor();
     });
   });
 
-  it('keeps the theme that was chosen', async () => {
+  it('keeps the chosen theme over a reload', async () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    await page.getByRole('radio', { name: 'light' }).check();
+    await page.getByRole('radio', { name: 'Light' }).check();
     const light = await ground();
-    await page.getByRole('radio', { name: 'dark' }).check();
+    await page.getByRole('radio', { name: 'Dark' }).check();
     expect(await ground()).not.toBe(light);
     await page.reload();
-    expect(await page.getByRole('radio', { name: 'dark' }).isChecked()).toBe(true);
+    expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true);
   });
 
-  it('can be used by keyboard alone', async () => {
+  it('works with the keyboard alone', async () => {
     await page.waitForSelector('.figure');
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
@@ -442,7 +467,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     await page.getByRole('heading', { name: 'Memory', exact: true }).waitFor();
   });
 
-  it('shows no answer to an earlier question beside what went wrong with this one', async () => {
+  it('hides the results of an earlier query when a query fails', async () => {
     await goTo('recall?query=piano');
     await page.locator('.result').first().waitFor();
     await page.getByRole('searchbox').fill('x'.repeat(8193));
@@ -452,13 +477,13 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     await page.locator('.result').first().waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await page.route('**/recall?*', (route) => route.abort());
-    await page.getByLabel('up to').selectOption('5');
+    await page.getByRole('combobox', { name: /^Results/ }).selectOption('5');
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     expect(await page.locator('.result').count()).toBe(0);
-    visit.troubles = visit.troubles.filter((trouble) => !/400|ERR_FAILED/.test(trouble));
+    visit.problems = visit.problems.filter((problem) => !/400|ERR_FAILED/.test(problem));
   });
 
-  it('leaves the focus where it was when a form or a dialog is closed, and brings it to a memory that a link leads to', async () => {
+  it('returns the focus when a form or dialog closes, and moves it to a memory opened by a link', async () => {
     const older = await stage.memory.store({ content: 'The lamp is in the hall' });
     const newer = await stage.memory.store({ content: 'The lamp is in the porch', supersedes: older.id });
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
@@ -467,7 +492,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await page.keyboard.press('Enter');
     };
     await goTo(`memory?id=${newer.id}`);
-    for (const leave of [() => page.keyboard.press('Escape'), () => press('Keep it')]) {
+    for (const leave of [() => page.keyboard.press('Escape'), () => press('Cancel')]) {
       await press('Forget…');
       await page.getByRole('dialog').waitFor();
       await leave();
@@ -479,43 +504,43 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await page.keyboard.press('ControlOrMeta+End');
       await page.keyboard.type('!');
       await press(leave);
-      await page.getByLabel('Text').waitFor({ state: 'detached' });
+      await page.getByLabel('Content').waitFor({ state: 'detached' });
       expect(await focused()).toBe('Edit');
     }
     expect((await stage.memory.memory(newer.id)).content).toBe('The lamp is in the porch!');
-    await page.locator('.facts a.id').first().focus();
+    await page.locator('.details a.id').first().focus();
     await page.keyboard.press('Enter');
     await page.locator('.memory .memory-text', { hasText: 'in the hall' }).waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
   });
 
-  it('says when the service is away, and goes on when it is asked to', async () => {
+  it('reports a failed request and retries on request', async () => {
     await page.route('**/memories?*', (route) => route.abort());
     await goTo('explore');
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     await page.unroute('**/memories?*');
     await button('Try again').click();
     await page.locator('.row').first().waitFor();
-    visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('ERR_FAILED'));
+    visit.problems = visit.problems.filter((problem) => !problem.includes('ERR_FAILED'));
   });
 
-  it('says when a view has failed, and leaves the others as they are', async () => {
+  it('shows an error in a view that throws; the other views work', async () => {
     await page.route('**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
     await goTo('explore');
-    await page.getByRole('heading', { name: 'This view has failed' }).waitFor();
+    await page.getByRole('heading', { name: 'This view failed' }).waitFor();
     await page.getByRole('link', { name: 'Recall', exact: true }).click();
     await page.getByRole('searchbox').waitFor();
-    expect(visit.troubles.length).toBeGreaterThan(0);
-    visit.troubles = [];
+    expect(visit.problems.length).toBeGreaterThan(0);
+    visit.problems = [];
   });
 
   it.each(['/docs/', '/redoc'])(
-    'stands beside %s, which asks nobody else and reports no error either',
+    'stays beside %s, which loads nothing from other hosts and reports no error',
     async (path) => {
       const other = await stage.visit(path);
       await other.page.getByText('/store/batch').first().waitFor({ state: 'attached', timeout: 30_000 });
       await other.page.waitForLoadState('networkidle');
-      expect(other.troubles).toEqual([]);
+      expect(other.problems).toEqual([]);
       await other.close();
     },
   );

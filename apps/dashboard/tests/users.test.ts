@@ -11,7 +11,7 @@ const TEXTS = {
 };
 type User = keyof typeof TEXTS;
 
-describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
+describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   const stage = useStage();
   const ids: Record<User, string[]> = { anna: [], ben: [] };
   let visit: Visit;
@@ -32,7 +32,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     return () => visit.close();
   });
 
-  const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
+  const goTo = (address: string) => page.goto(`${stage.url}/ui/#/${address}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const userInput = () => page.getByLabel('User', { exact: true });
   const rows = () => page.locator('.list > li');
@@ -44,15 +44,15 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await userInput().fill(user);
     await button('Show').click();
   };
-  /** Fails where the view names a user, or shows a text or an id of theirs. */
+  /** Fails if the view shows the name, a text or an id of a user. */
   const expectNoneFrom = async (user: User) => {
     const view = await page.locator('main').innerHTML();
     for (const one of [`user ${user}`, TEXTS[user], ...ids[user]]) expect(view).not.toContain(one);
   };
 
-  it('shows nothing of another user on any page when one is chosen', async () => {
+  it('shows no data of other users in any view when a user is chosen', async () => {
     await choose('anna');
-    await page.locator('.figure', { hasText: 'working' }).getByText('2', { exact: true }).waitFor();
+    await page.locator('.figure', { hasText: 'Working' }).getByText('2', { exact: true }).waitFor();
     for (const link of ['Explore', 'Sessions'] as const) {
       await page.getByRole('link', { name: link, exact: true }).click();
       await rows().first().waitFor();
@@ -66,7 +66,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
 
     await page.locator('.turn-head a').first().click();
     await page.locator('.memory', { hasText: SAME_TEXT }).waitFor();
-    expect(await page.locator('.facts').textContent()).toContain('userannaagentcook');
+    expect(await page.locator('.details').textContent()).toContain('UserannaAgentcook');
 
     await page.getByRole('link', { name: 'Recall', exact: true }).click();
     await page.getByRole('searchbox').fill('where is the quince jelly');
@@ -74,10 +74,10 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     expect(await page.locator('.result').count()).toBe(2);
     await expectNoneFrom('ben');
     expect(await page.locator('.sample pre').first().textContent()).toContain('user_id=anna');
-    expect(visit.troubles).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 
-  it('shows the activity of the chosen user alone, and that of all users when none is chosen', async () => {
+  it('shows the activity of the chosen user only, and of all users when none is chosen', async () => {
     const everybody = await stage.visit('/ui/');
     const openPage = async (of: Page, query: string) => {
       const isOpen = of.waitForResponse((response) => new URL(response.url()).pathname === '/events');
@@ -92,7 +92,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     const annas = await labelJar('anna');
     const findEvents = (of: Page, user: User, id: string) =>
       of
-        .locator('.happening li', { has: of.locator(`a[title="${id}"]`) })
+        .locator('.activity li', { has: of.locator(`a[title="${id}"]`) })
         .filter({ has: of.getByRole('link', { name: `user ${user}` }) });
     await findEvents(page, 'anna', annas.id).waitFor();
     await expectNoneFrom('ben');
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await stage.memory.forget(bens.id);
   });
 
-  it('keeps the chosen user in the address, over a reload and Back', async () => {
+  it('keeps the chosen user in the address, after a reload and Back', async () => {
     await goTo('recall?query=where+is+the+quince+jelly');
     await choose('anna');
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
@@ -126,7 +126,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await other.close();
   });
 
-  it('shows the memories of all users, each with its user, when none is chosen', async () => {
+  it('shows the memories of all users with their user when none is chosen', async () => {
     await goTo('recall?query=quince+jelly&tag=jelly');
     expect(await userInput().getAttribute('placeholder')).toBe('All users');
     expect(await userInput().inputValue()).toBe('');
@@ -143,7 +143,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
   });
 
-  it('lists one session id of two users as two sessions', async () => {
+  it('lists a session id of two users as two sessions', async () => {
     await goTo('explore?by=session&tag=jelly');
     await sessionRow('anna').waitFor();
     expect(await rows().count()).toBe(2);
@@ -154,14 +154,14 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await expectNoneFrom('anna');
   });
 
-  it('says that a memory of another user does not exist', async () => {
+  it('reports that a memory of another user does not exist', async () => {
     await goTo(`memory?id=${ids.ben[1]}&user_id=anna`);
     await page.getByRole('alert').waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
-    expect(visit.troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
+    expect(visit.problems.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 
-  it('changes and forgets a memory as the chosen user', async () => {
+  it('edits and forgets a memory as the chosen user', async () => {
     const { id } = await stage.memory.store({ ...SAME, user_id: 'anna', content: 'The pot is blue' });
     const writes: string[] = [];
     page.on('request', (request) => {
@@ -170,21 +170,21 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     });
     await goTo(`memory?id=${id}&user_id=anna`);
     await button('Edit').click();
-    await page.getByLabel('Text').fill('The pot is green');
+    await page.getByLabel('Content').fill('The pot is green');
     await button('Save').click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Changes saved.').waitFor();
     expect(await stage.memory.memory(id)).toMatchObject({ content: 'The pot is green', user_id: 'anna' });
     await button('Forget…').click();
-    await button('Forget it').click();
-    await page.getByText('Forgotten for good').waitFor();
+    await button('Forget memory').click();
+    await page.getByText('Memory forgotten').waitFor();
     expect(writes).toEqual(['PUT ?user_id=anna', 'DELETE ?user_id=anna']);
   });
 
-  it('shows shared memories beside those of a user when told to, and changes none of them there', async () => {
+  it('shows shared memories together with those of a user on request, read-only', async () => {
     const { id } = await stage.memory.store({ content: 'The office shelf is closed on Fridays', tags: ['jelly'] });
     await goTo('explore?tag=jelly');
     await userInput().fill('anna');
-    await page.getByLabel('and shared').check();
+    await page.getByLabel('Include shared').check();
     await button('Show').click();
     await expect.poll(() => rows().count()).toBe(3);
     await expectNoneFrom('ben');
@@ -204,40 +204,40 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     expect(await page.locator('.row').getByRole('link', { name: 'user anna' }).count()).toBe(1);
   });
 
-  it('suggests the users, takes any other, and says that it has no memories of that one', async () => {
+  it('suggests users, accepts any other, and says that it has no memories', async () => {
     const suggested = () =>
       page.locator('#users option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
     await expect.poll(suggested).toEqual(['anna', 'ben']);
     await goTo('explore');
     await choose('nobody');
-    await page.getByText('No memory of this user or agent').waitFor();
+    await page.getByText('No memories of this user or agent').waitFor();
     await page.locator('main').getByRole('link', { name: 'show all' }).click();
     await rows().first().waitFor();
     expect(await userInput().inputValue()).toBe('');
   });
 
-  it('refuses an address with a user that no service can have, and leads back', async () => {
+  it('reports an invalid user in the address, and offers to show all', async () => {
     await goTo(`explore?user_id=${'x'.repeat(257)}`);
     await page.getByRole('alert').getByText('1 to 256 characters').waitFor();
     await button('Show all').click();
     await rows().first().waitFor();
-    expect(visit.troubles).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 
-  it('brings a reader to what is shown for the chosen user', async () => {
+  it('moves the focus to the content for the chosen user', async () => {
     await choose('anna');
     await page.locator('.figure').first().waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
   });
 
-  it('shows what would be distilled when all users are shown, and not within the scope of one', async () => {
+  it('previews distilled texts when all users are shown, but not in the scope of one user', async () => {
     const { plan } = await stage.memory.consolidate({ dry_run: true });
     const distilled = plan?.distil.memories[0]?.content ?? 'nothing is distilled';
     const openPlan = async (query: string) => {
-      await goTo(`sleep${query}`);
-      await button('See what sleep would do now').click();
+      await goTo(`consolidation${query}`);
+      await button('Preview consolidation').click();
       await page.getByText(/^Distil/).click();
-      await page.locator('.change-line', { hasText: 'a new semantic memory' }).first().waitFor();
+      await page.locator('.change-line', { hasText: 'New semantic memory' }).first().waitFor();
     };
     await openPlan('');
     await page.locator('.change-line .memory-text').getByText(distilled, { exact: true }).waitFor();
@@ -245,22 +245,22 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     expect(await page.getByText(distilled, { exact: true }).count()).toBe(0);
   });
 
-  it('says that consolidation is about all users, and shows no text of the others', async () => {
+  it('says that runs cover all users, and shows no text of other users', async () => {
     await stage.memory.consolidate();
     for (const [user_id, content] of Object.entries(TEXTS)) await stage.memory.store({ user_id, content });
-    await goTo('sleep?user_id=anna');
-    await page.getByText('Runs are about all users and agents.').waitFor();
-    await button('See what sleep would do now').click();
+    await goTo('consolidation?user_id=anna');
+    await page.getByText('Runs cover all users and agents.').waitFor();
+    await button('Preview consolidation').click();
     await page.locator('.plan-part').first().waitFor();
     for (const opened of await page.locator('details > summary').all()) await opened.click();
     await page.locator('.change-line', { hasText: TEXTS.anna }).first().waitFor();
-    await page.locator('.change-line', { hasText: 'of another user or agent' }).first().waitFor();
+    await page.locator('.change-line', { hasText: 'belongs to another user or agent' }).first().waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
-    await button('Sleep now').click();
-    await page.getByText('of all users and agents').waitFor();
+    await button('Run consolidation now').click();
+    await page.getByText('all users and agents').waitFor();
     await page.locator('.change-line', { hasText: TEXTS.anna }).first().waitFor();
-    await page.locator('.change-line', { hasText: 'of another user or agent' }).first().waitFor();
+    await page.locator('.change-line', { hasText: 'belongs to another user or agent' }).first().waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
-    expect(visit.troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
+    expect(visit.problems.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 });

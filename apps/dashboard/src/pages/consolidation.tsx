@@ -1,56 +1,56 @@
 import type { Consolidation } from '@memoryd/client';
-import { useMemo, useState } from 'react';
-import { distance, moment } from '../format.ts';
-import { type AskPage, usePages } from '../pages.ts';
-import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
+import { useMemo, useState } from 'preact/compat';
+import { formatDateTime, formatRelativeTime } from '../format.ts';
+import { type LoadPage, usePages } from '../paging.ts';
+import { Failure, Loading, Nothing } from '../parts/notice.tsx';
 import { PlanPanel } from '../parts/plan-panel.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { getAddress, goTo } from '../place.ts';
+import { getAddress, goTo } from '../route.ts';
 import { useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
 const PAGE_RUNS = 50;
 const RUN_PX = 84;
 
-/** What sleep did, and what it would do now. */
+/** Lists the consolidation runs and previews the next one. */
 export function ConsolidationPage() {
-  const { shownFor } = useService();
+  const { scopeKey } = useService();
   const { stats } = useWatch();
-  const ask = useMemo(
-    (): AskPage<Consolidation> => async (memory, cursor, signal) => {
+  const load = useMemo(
+    (): LoadPage<Consolidation> => async (memory, cursor, signal) => {
       const page = { limit: PAGE_RUNS, ...(cursor !== undefined && { cursor }) };
       const { consolidations, total, next_cursor } = await memory.consolidations(page, { signal });
       return { items: consolidations, total, next: next_cursor };
     },
     [],
   );
-  const { items, total, begun, error, loadMore, retry } = usePages(ask);
-  const [planning, setPlanning] = useState(false);
+  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
+  const [isPreviewing, setIsPreviewing] = useState(false);
   return (
     <>
       <header className="title">
-        <h1>Sleep</h1>
+        <h1>Consolidation</h1>
         <p className="soft">
-          Promotes what is new, merges exact duplicates, distils what belongs together. Nothing is lost by it.
-          {stats?.next_sleep_at && ` Next ${distance(stats.next_sleep_at)}.`}
-          {shownFor !== '' && ' Runs are about all users and agents.'}
+          Promotes new memories, merges exact duplicates and distills related memories. Every run can be undone.
+          {stats?.next_sleep_at && ` Next run ${formatRelativeTime(stats.next_sleep_at)}.`}
+          {scopeKey !== '' && ' Runs cover all users and agents.'}
         </p>
       </header>
-      {planning ? (
-        <PlanPanel onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setPlanning(false)} />
+      {isPreviewing ? (
+        <PlanPanel onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setIsPreviewing(false)} />
       ) : (
         <div className="actions">
-          <button type="button" className="primary" onClick={() => setPlanning(true)}>
-            See what sleep would do now
+          <button type="button" className="primary" onClick={() => setIsPreviewing(true)}>
+            Preview consolidation
           </button>
         </div>
       )}
       <h2>Runs</h2>
-      {!begun && error === undefined && <Waiting what="runs" />}
-      {begun && total === 0 && (
-        <Nothing title="No run yet">
-          <p>Each run leaves a record here, with all that it changed.</p>
+      {!isLoaded && error === undefined && <Loading what="runs" />}
+      {isLoaded && total === 0 && (
+        <Nothing title="No runs yet">
+          <p>Each run appears here with all its changes.</p>
         </Nothing>
       )}
       {items.length > 0 && (
@@ -59,12 +59,12 @@ export function ConsolidationPage() {
           items={items}
           total={total}
           getKey={({ id }) => id}
-          estimate={RUN_PX}
+          estimatePx={RUN_PX}
           onNearEnd={loadMore}
         >
           {(run) => (
             <div className="row row-line">
-              <a href={getAddress('run', { id: run.id })}>{moment(run.started_at)}</a>
+              <a href={getAddress('run', { id: run.id })}>{formatDateTime(run.started_at)}</a>
               <RunState run={run} />
               <span className="soft">{getSummary(run)}</span>
             </div>

@@ -1,72 +1,72 @@
 import type { Memory, SessionSummary } from '@memoryd/client';
-import { useMemo } from 'react';
+import { useMemo } from 'preact/compat';
 import { parseFilter } from '../filter.ts';
-import { count, counted, moment } from '../format.ts';
-import { type AskPage, usePages } from '../pages.ts';
+import { formatCount, formatDateTime } from '../format.ts';
+import { type LoadPage, usePages } from '../paging.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
-import { MemoryLink, OwnerLinks, Tags, TierLabel, When } from '../parts/labels.tsx';
-import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
+import { MemoryMeta, MemoryText, OwnerLinks, TierLabel } from '../parts/labels.tsx';
+import { Failure, Loading, Nothing } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressFor, getAddress, getScope, goTo, sessionAddress } from '../place.ts';
+import { getAddress, getAddressInScope, getScope, getSessionAddress, goTo } from '../route.ts';
 import type { Memories } from '../service.tsx';
 
 const PAGE_ITEMS = 200;
 const MEMORY_PX = 132;
 const SESSION_PX = 62;
 
-/** All memories, newest first, or the sessions that they are of, as far as the filters let them through. */
-export function ExplorePage({ asked }: { asked: URLSearchParams }) {
-  const bySession = asked.get('by') === 'session';
-  const by = (session: boolean) => {
-    const to = new URLSearchParams(asked);
-    if (session) to.set('by', 'session');
-    else to.delete('by');
-    return getAddress('explore', to);
+/** Lists the memories that match the filters, newest first, or their sessions. */
+export function ExplorePage({ params }: { params: URLSearchParams }) {
+  const showsSessions = params.get('by') === 'session';
+  const getTabAddress = (bySession: boolean) => {
+    const query = new URLSearchParams(params);
+    if (bySession) query.set('by', 'session');
+    else query.delete('by');
+    return getAddress('explore', query);
   };
   return (
     <>
       <header className="title">
         <h1>Explore</h1>
-        <nav className="tabs" aria-label="What to list">
-          <a href={by(false)} aria-current={bySession ? undefined : 'page'}>
+        <nav className="tabs" aria-label="Explore by">
+          <a href={getTabAddress(false)} aria-current={showsSessions ? undefined : 'page'}>
             Memories
           </a>
-          <a href={by(true)} aria-current={bySession ? 'page' : undefined}>
+          <a href={getTabAddress(true)} aria-current={showsSessions ? 'page' : undefined}>
             Sessions
           </a>
         </nav>
       </header>
-      <FilterChips asked={asked} onChange={(to) => goTo(getAddress('explore', to))} />
-      {bySession ? <Sessions asked={asked} /> : <MemoryList asked={asked} />}
+      <FilterChips params={params} onChange={(changed) => goTo(getAddress('explore', changed))} />
+      {showsSessions ? <SessionList params={params} /> : <MemoryList params={params} />}
     </>
   );
 }
 
-function MemoryList({ asked }: { asked: URLSearchParams }) {
-  const ask = useMemo((): AskPage<Memory> => {
-    const filter = parseFilter(asked);
+function MemoryList({ params }: { params: URLSearchParams }) {
+  const load = useMemo((): LoadPage<Memory> => {
+    const filter = parseFilter(params);
     return async (memory, cursor, signal) => {
-      const { memories, total, next_cursor } = await memory.memories(getPage(filter, cursor), { signal });
+      const { memories, total, next_cursor } = await memory.memories(getPageRequest(filter, cursor), { signal });
       return { items: memories, total, next: next_cursor };
     };
-  }, [asked]);
-  const { items, total, begun, error, loadMore, retry } = usePages(ask);
+  }, [params]);
+  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
   return (
     <>
-      {!begun && error === undefined && <Waiting what="memories" />}
-      {begun && (
+      {!isLoaded && error === undefined && <Loading what="memories" />}
+      {isLoaded && (
         <p role="status" className="soft results-count">
-          {counted(total, 'memory', 'memories')}, newest first
+          {formatCount(total, 'memory', 'memories')}, newest first
         </p>
       )}
-      {begun && total === 0 && <NothingHere asked={asked} />}
+      {isLoaded && total === 0 && <NoMatches params={params} />}
       {items.length > 0 && (
         <VirtualList
           label="Memories"
           items={items}
           total={total}
           getKey={({ id }) => id}
-          estimate={MEMORY_PX}
+          estimatePx={MEMORY_PX}
           onNearEnd={loadMore}
         >
           {(memory) => <MemoryRow memory={memory} />}
@@ -77,95 +77,94 @@ function MemoryList({ asked }: { asked: URLSearchParams }) {
   );
 }
 
-function getPage<F>(filter: F, cursor: string | undefined): F & { limit: number; cursor?: string } {
+function getPageRequest<F>(filter: F, cursor: string | undefined): F & { limit: number; cursor?: string } {
   return { ...filter, limit: PAGE_ITEMS, ...(cursor !== undefined && { cursor }) };
 }
 
-function NothingHere({ asked }: { asked: URLSearchParams }) {
-  if (Object.keys(parseFilter(asked)).length > 0) {
+function NoMatches({ params }: { params: URLSearchParams }) {
+  if (Object.keys(parseFilter(params)).length > 0) {
     return (
-      <Nothing title="Nothing passes these filters">
+      <Nothing title="No memories match these filters">
         <p>
-          Take one away, or <a href={getAddress('explore')}>see all there is</a>.
+          Remove a filter, or <a href={getAddress('explore')}>clear all filters</a>.
         </p>
       </Nothing>
     );
   }
-  return getScope(asked) ? (
-    <Nothing title="No memory of this user or agent">
+  return getScope(params) ? (
+    <Nothing title="No memories of this user or agent">
       <p>
-        Choose another, or <a href={addressFor(undefined, 'explore', asked)}>show all</a>.
+        Choose another, or <a href={getAddressInScope(undefined, 'explore', params)}>show all</a>.
       </p>
     </Nothing>
   ) : (
-    <Nothing title="No memory yet">
+    <Nothing title="No memories yet">
       <p>
-        What is stored with <code>POST /store</code> shows up here.
+        <a href={getAddress('')}>Add the first memory</a>
       </p>
     </Nothing>
   );
 }
 
 function MemoryRow({ memory }: { memory: Memory }) {
-  const { id, content, tier, session_id: session, source, tags, created_at: at } = memory;
   return (
     <article className="row">
-      <p className="memory-text clamped" dir="auto">
-        {content}
-      </p>
-      <div className="meta">
-        <TierLabel tier={tier} />
-        <MemoryLink id={id} />
-        <When at={at} />
-        <OwnerLinks of={memory} />
-        {session !== null && <a href={sessionAddress(session, memory.user_id)}>{session}</a>}
-        <a href={getAddress('explore', { source })}>from {source === '' ? 'nowhere' : source}</a>
-        <Tags tags={tags} />
-      </div>
+      <MemoryText id={memory.id} isClamped>
+        {memory.content}
+      </MemoryText>
+      <MemoryMeta memory={memory}>
+        <TierLabel tier={memory.tier} />
+      </MemoryMeta>
     </article>
   );
 }
 
-function Sessions({ asked }: { asked: URLSearchParams }) {
-  const ask = useMemo((): AskPage<SessionSummary> => {
-    const filter = parseFilter(asked);
+function SessionList({ params }: { params: URLSearchParams }) {
+  const load = useMemo((): LoadPage<SessionSummary> => {
+    const filter = parseFilter(params);
     return async (memory: Memories, cursor, signal) => {
-      const { sessions, total, next_cursor } = await memory.sessions(getPage(filter, cursor), { signal });
+      const { sessions, total, next_cursor } = await memory.sessions(getPageRequest(filter, cursor), { signal });
       return { items: sessions, total, next: next_cursor };
     };
-  }, [asked]);
-  const { items, total, begun, error, loadMore, retry } = usePages(ask);
+  }, [params]);
+  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
   return (
     <>
-      {!begun && error === undefined && <Waiting what="sessions" />}
-      {begun && (
+      {!isLoaded && error === undefined && <Loading what="sessions" />}
+      {isLoaded && (
         <p role="status" className="soft results-count">
-          {counted(total, 'session')}, by name
+          {formatCount(total, 'session')}, by name
         </p>
       )}
-      {begun && total === 0 && <NothingHere asked={asked} />}
+      {isLoaded && total === 0 && <NoMatches params={params} />}
       {items.length > 0 && (
         <VirtualList
           label="Sessions"
           items={items}
           total={total}
           getKey={({ session_id, user_id }) => JSON.stringify([session_id, user_id])}
-          estimate={SESSION_PX}
+          estimatePx={SESSION_PX}
           onNearEnd={loadMore}
         >
-          {({ session_id, user_id, total: held, first_at, last_at }) => (
-            <div className="row row-line">
-              <a href={sessionAddress(session_id, user_id)}>{session_id}</a>
-              <OwnerLinks of={user_id === undefined ? {} : { user_id }} />
-              <span className="soft">{count(held)}</span>
-              <span className="soft">
-                {moment(first_at)} to {moment(last_at)}
-              </span>
-            </div>
-          )}
+          {(session) => <SessionRow session={session} />}
         </VirtualList>
       )}
       {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
+  );
+}
+
+function SessionRow({ session: { session_id, user_id, total, first_at, last_at } }: { session: SessionSummary }) {
+  return (
+    <div className="row row-line">
+      <span className="meta">
+        <a href={getSessionAddress(session_id, user_id)}>{session_id}</a>
+        <OwnerLinks owner={user_id === undefined ? {} : { user_id }} />
+      </span>
+      <span className="soft">{formatCount(total, 'memory', 'memories')}</span>
+      <span className="soft">
+        {formatDateTime(first_at)} – {formatDateTime(last_at)}
+      </span>
+    </div>
   );
 }

@@ -1,52 +1,53 @@
 import type { HistoryResponse, Memory } from '@memoryd/client';
-import { type ReactNode, useCallback, useState } from 'react';
-import { counted, moment } from '../format.ts';
-import { useLoaded } from '../loading.ts';
+import { type ReactNode, useCallback, useRef, useState } from 'preact/compat';
+import { focusOnMount } from '../focus.ts';
+import { formatCount, formatDateTime } from '../format.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { ForgetDialog } from '../parts/forget-dialog.tsx';
 import { MemoryLink, Tags, TierLabel } from '../parts/labels.tsx';
 import { MemoryEditor } from '../parts/memory-editor.tsx';
-import { Failure, Notice, Waiting } from '../parts/notice.tsx';
+import { Failure, Loading, Notice } from '../parts/notice.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
-import { addressFor, getAddress, isOwn, sessionAddress } from '../place.ts';
+import { useResource } from '../resource.ts';
+import { getAddress, getAddressInScope, getSessionAddress, isOwn } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 
-/** Texts of a history that are shown. */
-const SHOWN_TEXTS = 100;
+/** Maximum texts of a history that are shown. */
+const MAX_SHOWN_TEXTS = 100;
 
-interface Whole {
+interface MemoryWithHistory {
   memory: Memory;
   history: HistoryResponse;
 }
 
-/** One memory whole: its text, what it was before, what it hangs together with. */
-export function MemoryPage({ asked }: { asked: URLSearchParams }) {
-  const id = asked.get('id') ?? '';
-  const ask = useCallback(
-    async (memory: Memories, signal: AbortSignal): Promise<Whole> => {
+/** Shows a memory with its details and history; edits and forgets it. */
+export function MemoryPage({ params }: { params: URLSearchParams }) {
+  const id = params.get('id') ?? '';
+  const load = useCallback(
+    async (memory: Memories, signal: AbortSignal): Promise<MemoryWithHistory> => {
       const [found, history] = await Promise.all([
         memory.memory(id, { signal }),
-        memory.history(id, { limit: SHOWN_TEXTS }, { signal }),
+        memory.history(id, { limit: MAX_SHOWN_TEXTS }, { signal }),
       ]);
       return { memory: found, history };
     },
     [id],
   );
-  const { value, error, loading, reload } = useLoaded(ask);
+  const { value, error, loading, reload } = useResource(load);
   const { unsaved } = useService();
-  const [doing, setDoing] = useState<'nothing' | 'editing' | 'forgetting'>(() =>
-    unsaved.has(id) ? 'editing' : 'nothing',
+  const [mode, setMode] = useState<'viewing' | 'editing' | 'forgetting'>(() =>
+    unsaved.has(id) ? 'editing' : 'viewing',
   );
-  const [saved, setSaved] = useState(false);
-  const [wasEdited, setWasEdited] = useState(false);
-  /** What was told when it was forgotten. */
+  const [isSaved, setIsSaved] = useState(false);
+  const [wasEditing, setWasEditing] = useState(false);
   const [forgotten, setForgotten] = useState<string>();
-  const finish = (isSaved: boolean) => {
-    setDoing('nothing');
-    setWasEdited(doing === 'editing');
-    setSaved(isSaved);
+  const finish = (saved: boolean) => {
+    setMode('viewing');
+    setWasEditing(mode === 'editing');
+    setIsSaved(saved);
     reload();
   };
-  const isThere = value !== undefined && value.memory.id === id && error === undefined && forgotten === undefined;
+  const exists = value !== undefined && value.memory.id === id && error === undefined && forgotten === undefined;
   return (
     <>
       <header className="title">
@@ -54,115 +55,117 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
           <a href={getAddress('explore')}>Explore</a>
         </p>
         <h1>Memory</h1>
-        <p className="soft long">
-          <code>{id}</code>
-        </p>
+        <MemoryIdentity id={id} />
       </header>
-      {(saved || forgotten !== undefined) && <Notice kind="good">{forgotten ?? 'Saved.'}</Notice>}
+      {(isSaved || forgotten !== undefined) && <Notice kind="good">{forgotten ?? 'Changes saved.'}</Notice>}
       {error !== undefined && forgotten === undefined && <Failure error={error} onRetry={reload} />}
-      {!isThere && loading && <Waiting what="the memory" />}
-      {isThere && doing === 'editing' && (
+      {!exists && loading && <Loading what="the memory" />}
+      {exists && mode === 'editing' && (
         <MemoryEditor memory={value.memory} onDone={() => finish(true)} onCancel={() => finish(false)} />
       )}
-      {isThere && doing !== 'editing' && (
-        <section className="panel memory" aria-label="The memory">
+      {exists && mode !== 'editing' && (
+        <section className="panel memory" aria-label="Memory">
           <TierLabel tier={value.memory.tier} />
           <p className="memory-text" dir="auto">
             {value.memory.content}
           </p>
           <Tags tags={value.memory.tags} />
-          {isOwn(value.memory, asked) ? (
+          {isOwn(value.memory, params) ? (
             <div className="actions">
-              <button
-                type="button"
-                // biome-ignore lint/a11y/noAutofocus: back from the form, whose buttons are gone
-                autoFocus={wasEdited}
-                onClick={() => setDoing('editing')}
-              >
+              <button type="button" ref={wasEditing ? focusOnMount : null} onClick={() => setMode('editing')}>
                 Edit
               </button>
-              <button type="button" className="danger" onClick={() => setDoing('forgetting')}>
+              <button type="button" className="danger" onClick={() => setMode('forgetting')}>
                 Forget…
               </button>
             </div>
           ) : (
             <p className="soft">
-              This memory is shared. <a href={addressFor(undefined, 'memory', asked)}>Show all</a> to change it.
+              This memory is shared. <a href={getAddressInScope(undefined, 'memory', params)}>Show all</a> to change it.
             </p>
           )}
         </section>
       )}
-      {isThere && (
+      {exists && (
         <div className="columns">
-          <Facts memory={value.memory} />
+          <Details memory={value.memory} />
           <History history={value.history} />
         </div>
       )}
-      {isThere && doing === 'forgetting' && (
+      {exists && mode === 'forgetting' && (
         <ForgetDialog memory={value.memory} onDone={setForgotten} onClose={() => finish(false)} />
       )}
     </>
   );
 }
 
-function Facts({ memory }: { memory: Memory }) {
-  const { session_id: session, source, metadata } = memory;
+function MemoryIdentity({ id }: { id: string }) {
+  const code = useRef<HTMLElement>(null);
   return (
-    <section className="panel" aria-labelledby="facts-title">
-      <h2 id="facts-title">What is known of it</h2>
-      <dl className="facts">
-        <Fact name="happened">{moment(memory.created_at)}</Fact>
-        <Fact name="changed">{moment(memory.updated_at)}</Fact>
-        <Fact name="session">
-          {session === null ? 'none' : <a href={sessionAddress(session, memory.user_id)}>{session}</a>}
-        </Fact>
-        {memory.user_id !== undefined && (
-          <Fact name="user">
-            <a href={getAddress('explore', { user_id: memory.user_id })}>{memory.user_id}</a>
-          </Fact>
+    <p className="soft long identity">
+      <code ref={code}>{id}</code> <CopyButton text={id} label="memory id" shownIn={code} />
+    </p>
+  );
+}
+
+function Details({ memory }: { memory: Memory }) {
+  const { session_id: session, user_id, agent_id, source, metadata } = memory;
+  return (
+    <section className="panel" aria-labelledby="details-title">
+      <h2 id="details-title">Details</h2>
+      <dl className="details">
+        <Detail name="Created">{formatDateTime(memory.created_at)}</Detail>
+        <Detail name="Updated">{formatDateTime(memory.updated_at)}</Detail>
+        <Detail name="Session">
+          {session === null ? 'None' : <a href={getSessionAddress(session, user_id)}>{session}</a>}
+        </Detail>
+        {user_id !== undefined && (
+          <Detail name="User">
+            <a href={getAddress('explore', { user_id })}>{user_id}</a>
+          </Detail>
         )}
-        {memory.agent_id !== undefined && (
-          <Fact name="agent">
-            <a href={getAddress('explore', { agent_id: memory.agent_id })}>{memory.agent_id}</a>
-          </Fact>
+        {agent_id !== undefined && (
+          <Detail name="Agent">
+            <a href={getAddress('explore', { agent_id })}>{agent_id}</a>
+          </Detail>
         )}
-        <Fact name="source">
-          <a href={getAddress('explore', { source })}>{source === '' ? 'none' : source}</a>
-        </Fact>
-        <Fact name="importance">{memory.importance}</Fact>
-        <Fact name="retained">
-          <meter min={0} max={1} value={memory.retention} aria-label="Retained" /> {Math.round(memory.retention * 100)}{' '}
+        <Detail name="Source">
+          <a href={getAddress('explore', { source })}>{source === '' ? 'None' : source}</a>
+        </Detail>
+        <Detail name="Importance">{memory.importance}</Detail>
+        <Detail name="Retention">
+          <meter min={0} max={1} value={memory.retention} aria-label="Retention" /> {Math.round(memory.retention * 100)}{' '}
           %
-        </Fact>
-        <Fact name="recalled">
-          {counted(memory.access_count, 'time')}
-          {memory.accessed_at !== null && `, last ${moment(memory.accessed_at)}`}
-        </Fact>
-        <Fact name="expires">{memory.expires_at === null ? 'never' : moment(memory.expires_at)}</Fact>
-        <Fact name="version">{memory.version}</Fact>
+        </Detail>
+        <Detail name="Recalled">
+          {formatCount(memory.access_count, 'time')}
+          {memory.accessed_at !== null && `, last ${formatDateTime(memory.accessed_at)}`}
+        </Detail>
+        <Detail name="Expires">{memory.expires_at === null ? 'Never' : formatDateTime(memory.expires_at)}</Detail>
+        <Detail name="Version">{memory.version}</Detail>
         {Object.entries(metadata).map(([key, value]) => (
-          <Fact key={key} name={key}>
+          <Detail key={key} name={key}>
             <code>{JSON.stringify(value)}</code>
-          </Fact>
+          </Detail>
         ))}
-        <Link name="corrects" id={memory.supersedes} />
-        <Link name="corrected by" id={memory.superseded_by} />
-        <Link name="merged into" id={memory.merged_into} />
+        <RelatedMemory name="Supersedes" id={memory.supersedes} />
+        <RelatedMemory name="Superseded by" id={memory.superseded_by} />
+        <RelatedMemory name="Merged into" id={memory.merged_into} />
         {memory.derived_from.length > 0 && (
-          <Fact name="distilled from">
+          <Detail name="Distilled from">
             <span className="ids">
               {memory.derived_from.map((id) => (
                 <MemoryLink key={id} id={id} />
               ))}
             </span>
-          </Fact>
+          </Detail>
         )}
       </dl>
     </section>
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+function Detail({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -171,12 +174,12 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Link({ name, id }: { name: string; id: string | null }) {
+function RelatedMemory({ name, id }: { name: string; id: string | null }) {
   if (id === null) return null;
   return (
-    <Fact name={name}>
+    <Detail name={name}>
       <MemoryLink id={id} />
-    </Fact>
+    </Detail>
   );
 }
 
@@ -191,7 +194,7 @@ function History({ history: { texts, total } }: { history: HistoryResponse }) {
           return (
             <li key={revision}>
               <p className="soft">
-                {earlier ? 'Changed' : 'Stored'} {moment(from)}
+                {earlier ? 'Changed' : 'Stored'} {formatDateTime(from)}
               </p>
               {earlier ? (
                 <TextDiff before={earlier.content} after={content} />
@@ -206,7 +209,7 @@ function History({ history: { texts, total } }: { history: HistoryResponse }) {
       </ol>
       {total > texts.length && (
         <p className="soft">
-          Its first {texts.length} texts of {total}.
+          First {texts.length} of {total} versions.
         </p>
       )}
     </section>

@@ -1,100 +1,135 @@
 import type { MemoryEvent, StatsResponse, Tier } from '@memoryd/client';
-import { useCallback, useState } from 'react';
+import { type ReactNode, useCallback, useState } from 'preact/compat';
 import { TIERS } from '../filter.ts';
-import { clockTime, count, counted, distance, milliseconds, moment, size } from '../format.ts';
-import { useLoaded } from '../loading.ts';
+import {
+  capitalize,
+  formatCount,
+  formatDateTime,
+  formatLatency,
+  formatNumber,
+  formatRelativeTime,
+  formatSize,
+  formatTime,
+} from '../format.ts';
+import { GettingStarted } from '../parts/getting-started.tsx';
 import { GrowthChart, type GrowthStep } from '../parts/growth-chart.tsx';
-import { MemoryLink, OwnerLinks, When } from '../parts/labels.tsx';
+import { MemoryLink, OwnerLinks, RelativeTime } from '../parts/labels.tsx';
 import { LineChart } from '../parts/line-chart.tsx';
-import { Failure, Nothing, Notice, Waiting } from '../parts/notice.tsx';
-import { getAddress } from '../place.ts';
+import { Failure, Loading, Nothing, Notice } from '../parts/notice.tsx';
+import { useResource } from '../resource.ts';
+import { getAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
-/** How the service is, and what happens in it, as it happens. */
+/** Shows the state and the activity of the service; if the store is empty, how to store a first memory. */
 export function OverviewPage() {
-  const { stats, health, error, awaySince, reload } = useWatch();
-  const isStale = awaySince !== undefined;
+  const { scopeKey } = useService();
+  const { stats, health, error, unreachableSince, reload } = useWatch();
+  const [storedId, setStoredId] = useState<string>();
+  const isStale = unreachableSince !== undefined;
+  const isEmpty = stats !== undefined && scopeKey === '' && TIERS.every((tier) => getTierCount(stats, tier) === 0);
+  const finishStore = (id: string) => {
+    setStoredId(id);
+    reload();
+  };
   return (
     <>
       <header className="title">
-        <h1>Overview</h1>
+        <h1>{isEmpty ? 'Store your first memory' : 'Overview'}</h1>
         <p className="soft">
-          {health ? `memoryd ${health.version}, up for ${uptime(health.uptime_seconds)}` : 'memoryd'}
-          <Light />
+          {health ? `memoryd ${health.version}, up for ${formatUptime(health.uptime_seconds)}` : 'memoryd'}
+          <LiveStatus />
         </p>
       </header>
       {error !== undefined && !(isStale && stats) && <Failure error={error} onRetry={reload} />}
       {health?.embedder_problem !== undefined && (
-        <Notice kind="warning">Recall goes by words alone: {health.embedder_problem}</Notice>
+        <Notice kind="warning">Recall matches words only: {health.embedder_problem}</Notice>
       )}
-      {stats ? <Figures stats={stats} /> : error === undefined && <Waiting what="counts" />}
-      <div className={`columns ${isStale ? 'stale' : ''}`}>
-        <Growth />
-        <Recalls />
-      </div>
-      <Happening />
+      {storedId !== undefined && (
+        <Notice kind="good">
+          <p>
+            Memory stored. <a href={getAddress('memory', { id: storedId })}>Open it</a> or{' '}
+            <a href={getAddress('recall')}>try to recall it</a>.
+          </p>
+        </Notice>
+      )}
+      {stats === undefined && error === undefined && <Loading what="counts" />}
+      {isEmpty && <GettingStarted onStored={finishStore} />}
+      {stats !== undefined && !isEmpty && <Dashboard stats={stats} />}
     </>
   );
 }
 
-/** Whether what is shown is what is now. */
-function Light() {
-  const { awaySince, hearing } = useWatch();
-  if (awaySince !== undefined) {
+function Dashboard({ stats }: { stats: StatsResponse }) {
+  const { unreachableSince } = useWatch();
+  return (
+    <>
+      <Figures stats={stats} />
+      <div className={`columns ${unreachableSince === undefined ? '' : 'stale'}`}>
+        <Growth />
+        <Recalls />
+      </div>
+      <Activity />
+    </>
+  );
+}
+
+/** Says whether the page shows current data. */
+function LiveStatus() {
+  const { unreachableSince, streamState } = useWatch();
+  if (unreachableSince !== undefined) {
     return (
-      <span className="live live-away" role="status">
-        not reachable since {clockTime(awaySince)}, retrying
+      <span className="live live-unreachable" role="status">
+        Not reachable since {formatTime(unreachableSince)}, retrying
       </span>
     );
   }
-  return <span className={`live live-${hearing}`}>{hearing === 'listening' ? 'live' : 'events have stopped'}</span>;
+  const label = streamState === 'live' ? 'Live' : 'Live updates stopped';
+  return <span className={`live live-${streamState}`}>{label}</span>;
 }
 
 const TIER_MEANINGS: Readonly<Record<Tier, string>> = {
-  working: 'just stored',
-  episodic: 'promoted, word for word',
-  semantic: 'distilled from several',
+  working: 'Newly stored',
+  episodic: 'Promoted, unchanged text',
+  semantic: 'Distilled from several memories',
 };
 
-const countIn = (stats: StatsResponse, tier: Tier): number => stats[`${tier}_count`];
+const getTierCount = (stats: StatsResponse, tier: Tier): number => stats[`${tier}_count`];
 
 function Figures({ stats }: { stats: StatsResponse }) {
-  const { shownFor } = useService();
-  const { first, health, awaySince } = useWatch();
+  const { scopeKey } = useService();
+  const { firstStats, health, unreachableSince } = useWatch();
+  const lastRunAt = stats.last_sleep_at;
   return (
-    <dl className={`figures ${awaySince === undefined ? '' : 'stale'}`}>
+    <dl className={`figures ${unreachableSince === undefined ? '' : 'stale'}`}>
       {TIERS.map((tier) => (
-        <Figure key={tier} name={tier} tier={tier} value={count(countIn(stats, tier))}>
+        <Figure key={tier} name={capitalize(tier)} tier={tier} value={formatNumber(getTierCount(stats, tier))}>
           {TIER_MEANINGS[tier]}
-          {first && <Change by={countIn(stats, tier) - countIn(first, tier)} />}
+          {firstStats && <Change by={getTierCount(stats, tier) - getTierCount(firstStats, tier)} />}
         </Figure>
       ))}
-      <Figure name="database" value={size(stats.db_size_mb)}>
-        {describeEmbedding(stats)}
+      <Figure name="Database size" value={formatSize(stats.db_size_mb)}>
+        {describeEmbeddings(stats)}
       </Figure>
-      <Figure name="embedder" value={health?.embedder ?? '–'}>
-        {stats.embedding?.model ?? 'recall goes by words'}
+      <Figure name="Embedder" value={health ? capitalize(health.embedder) : '–'}>
+        {stats.embedding?.model ?? 'Recall matches words only'}
       </Figure>
-      <Figure name="last sleep" value={stats.last_sleep_at === null ? 'not yet' : <When at={stats.last_sleep_at} />}>
-        <NextConsolidation at={stats.next_sleep_at} />
-        {shownFor !== '' && ', for all users'}
+      <Figure name="Last consolidation" value={lastRunAt === null ? 'Never' : <RelativeTime at={lastRunAt} />}>
+        {describeNextRun(stats.next_sleep_at)}
+        {scopeKey !== '' && ', all users'}
       </Figure>
     </dl>
   );
 }
 
-function Figure({
-  name,
-  value,
-  tier,
-  children,
-}: {
+interface FigureProps {
   name: string;
-  value: React.ReactNode;
+  value: ReactNode;
   tier?: Tier;
-  children: React.ReactNode;
-}) {
+  children: ReactNode;
+}
+
+function Figure({ name, value, tier, children }: FigureProps) {
   return (
     <div className="figure">
       <dt className={tier && `tier tier-${tier}`}>{name}</dt>
@@ -109,48 +144,50 @@ function Change({ by }: { by: number }) {
   return (
     <span className="change">
       {by > 0 ? '+' : '−'}
-      {count(Math.abs(by))} since you came
+      {formatNumber(Math.abs(by))} this visit
     </span>
   );
 }
 
-function NextConsolidation({ at }: { at: string | null | undefined }) {
-  if (at === null || at === undefined) return 'sleeps only when it is told to';
-  return new Date(at).getTime() <= Date.now() ? 'next within a minute' : `next ${distance(at)}`;
+function describeNextRun(at: string | null | undefined): string {
+  if (at === null || at === undefined) return 'Runs only on request';
+  return new Date(at).getTime() <= Date.now() ? 'Next within a minute' : `Next ${formatRelativeTime(at)}`;
 }
 
-function describeEmbedding({ embedding, pending_embeddings: pending }: StatsResponse): string {
-  if (pending > 0) return `${counted(pending, 'memory waits', 'memories wait')} for vectors`;
-  if (!embedding) return 'no vectors';
-  return 'every memory has its vectors';
+function describeEmbeddings({ embedding, pending_embeddings: pending }: StatsResponse): string {
+  if (pending > 0) return `${formatCount(pending, 'memory', 'memories')} waiting for embedding`;
+  return embedding ? 'All memories are embedded' : 'No embeddings';
 }
 
-function uptime(seconds: number): string {
+function formatUptime(seconds: number): string {
   if (seconds < 60) return 'less than a minute';
-  if (seconds < 3600) return counted(Math.floor(seconds / 60), 'minute');
-  if (seconds < 86_400) return counted(Math.floor(seconds / 3600), 'hour');
-  return counted(Math.floor(seconds / 86_400), 'day');
+  if (seconds < 3600) return formatCount(Math.floor(seconds / 60), 'minute');
+  if (seconds < 86_400) return formatCount(Math.floor(seconds / 3600), 'hour');
+  return formatCount(Math.floor(seconds / 86_400), 'day');
 }
 
 const STEPS = 12;
 const HOUR_MS = 3_600_000;
 const SPANS = [
-  { name: 'day', lengthMs: 24 * HOUR_MS },
-  { name: 'month', lengthMs: 30 * 24 * HOUR_MS },
-  { name: 'year', lengthMs: 365 * 24 * HOUR_MS },
+  { name: 'Day', lengthMs: 24 * HOUR_MS },
+  { name: 'Month', lengthMs: 30 * 24 * HOUR_MS },
+  { name: 'Year', lengthMs: 365 * 24 * HOUR_MS },
 ] as const;
 type Span = (typeof SPANS)[number];
 
 function Growth() {
   const [span, setSpan] = useState<Span>(SPANS[1]);
-  const ask = useCallback((memory: Memories, signal: AbortSignal) => growthOver(memory, span.lengthMs, signal), [span]);
-  const { value, error, loading, reload } = useLoaded(ask);
+  const load = useCallback(
+    (memory: Memories, signal: AbortSignal) => fetchGrowth(memory, span.lengthMs, signal),
+    [span],
+  );
+  const { value, error, loading, reload } = useResource(load);
   return (
     <section className="panel" aria-labelledby="growth-title">
       <div className="panel-head">
         <h2 id="growth-title">Growth</h2>
         <fieldset className="switch">
-          <legend className="hidden">Time shown</legend>
+          <legend className="hidden">Time span</legend>
           {SPANS.map((one) => (
             <label key={one.name}>
               <input type="radio" name="span" checked={one === span} onChange={() => setSpan(one)} />
@@ -160,14 +197,14 @@ function Growth() {
         </fieldset>
       </div>
       {error !== undefined && <Failure error={error} onRetry={reload} />}
-      {value ? <GrowthChart steps={value} busy={loading} /> : loading && <Waiting what="growth" />}
-      <p className="soft note">What each tier holds now, by when it happened (its created_at).</p>
+      {value ? <GrowthChart steps={value} isBusy={loading} /> : loading && <Loading what="growth" />}
+      <p className="soft note">Current memories by creation time (created_at).</p>
     </section>
   );
 }
 
-/** Counts by tier of the memories that are here now and had happened by each of some moments. */
-async function growthOver(memory: Memories, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
+/** Fetches the number of current memories per tier that were created by each of `STEPS` moments. */
+async function fetchGrowth(memory: Memories, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
   const now = Date.now();
   const moments = Array.from({ length: STEPS }, (_, i) => now - (lengthMs * (STEPS - 1 - i)) / (STEPS - 1));
   const growth_at = moments.map((at) => new Date(at).toISOString());
@@ -176,65 +213,62 @@ async function growthOver(memory: Memories, lengthMs: number, signal: AbortSigna
 }
 
 function Recalls() {
-  const { samples, maySeeLatency } = useWatch();
-  const since = samples[0]?.at;
-  const span = since === undefined ? '' : `since ${moment(since)}`;
+  const { samples, canReadLatency } = useWatch();
+  const startAt = samples[0]?.at;
+  const start = startAt === undefined ? '' : formatDateTime(startAt);
   return (
     <section className="panel" aria-labelledby="recalls-title">
       <h2 id="recalls-title">Recalls</h2>
-      {maySeeLatency ? (
+      {canReadLatency ? (
         <LineChart
           title="Latency"
-          format={milliseconds}
-          span={span}
-          empty={
-            samples.at(-1)?.p50Ms === null
-              ? 'Nothing was recalled in the last five minutes.'
-              : 'Counting; a line comes with the next figure.'
-          }
+          format={formatLatency}
+          start={start}
+          empty={samples.at(-1)?.p50Ms === null ? 'No recalls in the last 5 minutes' : 'Collecting data…'}
           lines={[
-            { name: 'p50', colour: '--episodic', values: samples.map(({ p50Ms }) => p50Ms) },
-            { name: 'p99', colour: '--working', values: samples.map(({ p99Ms }) => p99Ms) },
+            { name: 'p50', color: '--episodic', values: samples.map(({ p50Ms }) => p50Ms) },
+            { name: 'p99', color: '--working', values: samples.map(({ p99Ms }) => p99Ms) },
           ]}
         />
       ) : (
-        <p className="plot-empty">Latency is told to keys that may operate.</p>
+        <p className="plot-empty">Latency requires an API key with the operate scope.</p>
       )}
       <LineChart
         title="Rate"
         format={(value) => `${value.toFixed(1)} /s`}
-        span={span}
-        empty="Counting; a first figure comes in a few seconds."
-        lines={[{ name: 'recalls', colour: '--semantic', values: samples.map((one) => one.recallsPerSecond) }]}
+        start={start}
+        empty="Collecting data…"
+        lines={[{ name: 'recalls', color: '--semantic', values: samples.map((one) => one.recallsPerSecond) }]}
       />
       <p className="soft note">
-        Gathered while this page is open, ten minutes of it. Latency is of all namespaces over the five minutes before,
-        the rate of the memories shown. A recall that returns memories of several users counts once for each.
+        Latency covers the last 5 minutes and all namespaces. The rate counts recalls of the memories shown, once per
+        user. Both start when you open this page and go back at most 10 minutes.
       </p>
     </section>
   );
 }
 
-/** Events that are shown. */
-const SHOWN = 12;
+const MAX_SHOWN_EVENTS = 12;
 
-function Happening() {
+function Activity() {
   const { events } = useWatch();
   return (
-    <section className="panel" aria-labelledby="happening-title">
-      <h2 id="happening-title">Happening</h2>
+    <section className="panel" aria-labelledby="activity-title">
+      <h2 id="activity-title">Activity</h2>
       {events.length === 0 ? (
-        <Nothing title="Quiet">
-          <p>What is stored, recalled, changed and forgotten shows up here at once.</p>
+        <Nothing title="No activity since you opened this page">
+          <p>Stored, recalled, updated and forgotten memories appear here as it happens.</p>
         </Nothing>
       ) : (
-        <ol className="happening">
-          {events.slice(0, SHOWN).map((event) => (
+        <ol className="activity">
+          {events.slice(0, MAX_SHOWN_EVENTS).map((event) => (
             <li key={event.id + event.at}>
-              <span className="happening-what">{getTold(event)}</span>
-              {'memory_ids' in event && <OwnerLinks of={event} />}
-              <Named event={event} />
-              <When at={event.at} />
+              <span>{describeEvent(event)}</span>
+              <span className="meta">
+                {'memory_ids' in event && <OwnerLinks owner={event} />}
+                <EventLinks event={event} />
+              </span>
+              <RelativeTime at={event.at} />
             </li>
           ))}
         </ol>
@@ -243,23 +277,31 @@ function Happening() {
   );
 }
 
-function getTold(event: MemoryEvent): string {
-  if (event.type === 'gap') return 'some events were missed';
-  if (event.type === 'consolidation') return `sleep ${event.state}`;
-  return `${event.type} ${counted(event.count, 'memory', 'memories')}`;
+const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' }>['state'], string>> = {
+  started: 'started',
+  progress: 'in progress',
+  completed: 'completed',
+  failed: 'failed',
+  undone: 'undone',
+  reverted: 'rolled back',
+};
+
+function describeEvent(event: MemoryEvent): string {
+  if (event.type === 'gap') return 'Some events were missed';
+  if (event.type === 'consolidation') return `Consolidation ${RUN_STATES[event.state]}`;
+  return `${capitalize(event.type)} ${formatCount(event.count, 'memory', 'memories')}`;
 }
 
-/** Memories of an event that are named. */
-const NAMED = 3;
+const MAX_SHOWN_IDS = 3;
 
-function Named({ event }: { event: MemoryEvent }) {
+function EventLinks({ event }: { event: MemoryEvent }) {
   if (event.type === 'consolidation' && event.run_id !== undefined) {
-    return <a href={getAddress('run', { id: event.run_id })}>the run</a>;
+    return <a href={getAddress('run', { id: event.run_id })}>Show run</a>;
   }
   if (!('memory_ids' in event) || event.type === 'forgotten') return null;
   return (
     <span className="ids">
-      {event.memory_ids.slice(0, NAMED).map((id) => (
+      {event.memory_ids.slice(0, MAX_SHOWN_IDS).map((id) => (
         <MemoryLink key={id} id={id} />
       ))}
     </span>

@@ -1,34 +1,41 @@
 import type { RecallRequest, RecallResult } from '@memoryd/client';
-import { useMemo } from 'react';
+import { getScoreWord } from '@memoryd/contract/score-words';
+import { useMemo } from 'preact/compat';
+import { useDebouncedInput } from '../debounced-input.ts';
 import { parseFilter } from '../filter.ts';
-import { counted } from '../format.ts';
-import { useLoaded, useTyped } from '../loading.ts';
+import { focusOnMount } from '../focus.ts';
+import { formatCount } from '../format.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
-import { MemoryLink, OwnerLinks, Tags } from '../parts/labels.tsx';
+import { MemoryMeta, MemoryText } from '../parts/labels.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
-import { askedNow, getAddress, goTo, requestScope } from '../place.ts';
-import { getParts, sumOfPositive } from '../score.ts';
+import { useResource } from '../resource.ts';
+import { getAddress, getCurrentParams, getScopeRequest, goTo } from '../route.ts';
+import { getParts, sumPositive } from '../score.ts';
 import type { Memories } from '../service.tsx';
 
-/** Milliseconds without a key struck after which is asked: longer than between the keys of somebody who types slowly. */
-const STILL_MS = 400;
+/** Pause in typing after which the query is sent; longer than the pause between two keys of a slow typist. */
+const TYPING_PAUSE_MS = 400;
 
 const SIZES = [5, 10, 20, 50];
-const USUAL_SIZE = 10;
+const DEFAULT_SIZE = 10;
 
-/** Finds memories while one types, and says why each was found. */
-export function RecallPage({ asked }: { asked: URLSearchParams }) {
-  const [query, setQuery] = useTyped(asked.get('query') ?? '', (text) => goWith('query', text), STILL_MS);
-  const request = useMemo(() => getRequest(asked), [asked]);
-  const ask = useMemo(
+/** Recalls memories as the user types, and explains each score. */
+export function RecallPage({ params }: { params: URLSearchParams }) {
+  const [query, setQuery] = useDebouncedInput(
+    params.get('query') ?? '',
+    (text) => setParam('query', text),
+    TYPING_PAUSE_MS,
+  );
+  const request = useMemo(() => getRequest(params), [params]);
+  const load = useMemo(
     () =>
       request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
     [request],
   );
-  const { value, error, loading, reload } = useLoaded(ask);
+  const { value, error, loading, reload } = useResource(load);
   return (
     <>
       <header className="title">
@@ -37,16 +44,18 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
       <div className="recall-bar">
         <input
           type="search"
-          aria-label="What to recall"
-          placeholder="Ask in your own words"
-          // biome-ignore lint/a11y/noAutofocus: typing is what the page is for
-          autoFocus
+          aria-label="Query"
+          placeholder="Ask a question or type a few words"
+          ref={focusOnMount}
           value={query}
-          onChange={(event) => setQuery(event.target.value)}
+          onChange={(event) => setQuery(event.currentTarget.value)}
         />
         <label className="inline">
-          up to
-          <select value={request?.top_k ?? USUAL_SIZE} onChange={(event) => goWith('top_k', event.target.value)}>
+          Results
+          <select
+            value={request?.top_k ?? DEFAULT_SIZE}
+            onChange={(event) => setParam('top_k', event.currentTarget.value)}
+          >
             {SIZES.map((size) => (
               <option key={size}>{size}</option>
             ))}
@@ -55,76 +64,76 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
         <label className="inline">
           <input
             type="checkbox"
-            checked={asked.get('only_relevant') === 'true'}
-            onChange={(event) => goWith('only_relevant', event.target.checked ? 'true' : '')}
+            checked={params.get('only_relevant') === 'true'}
+            onChange={(event) => setParam('only_relevant', event.currentTarget.checked ? 'true' : '')}
           />
-          Only likely answers
+          Hide weak results
         </label>
       </div>
-      <FilterChips asked={asked} onChange={go} />
+      <FilterChips params={params} onChange={showParams} />
       {error !== undefined && <Failure error={error} onRetry={reload} />}
       {request ? (
         <Results
           results={value?.results}
-          truncated={value?.truncated}
+          isTruncated={value?.truncated === true}
           loading={loading}
-          onlyRelevant={request.only_relevant === true}
+          hidesWeak={request.only_relevant === true}
         />
       ) : (
-        <Nothing title="Type a question, a name, a few words">
-          <p>Results come as you type, best first, each with what speaks for it.</p>
+        <Nothing title="Search your memories">
+          <p>Results appear as you type, best first, with an explanation of each score.</p>
         </Nothing>
       )}
-      {request && <RecallCode request={{ ...request, ...requestScope(asked) }} />}
+      {request && <RecallCode request={{ ...request, ...getScopeRequest(params) }} />}
     </>
   );
 }
 
-function go(asked: URLSearchParams): void {
-  goTo(getAddress('recall', asked), { replace: true });
+function showParams(params: URLSearchParams): void {
+  goTo(getAddress('recall', params), { replace: true });
 }
 
-function goWith(name: string, value: string): void {
-  const asked = askedNow();
-  if (value === '') asked.delete(name);
-  else asked.set(name, value);
-  go(asked);
+function setParam(name: string, value: string): void {
+  const params = getCurrentParams();
+  if (value === '') params.delete(name);
+  else params.set(name, value);
+  showParams(params);
 }
 
-function getRequest(asked: URLSearchParams): RecallRequest | undefined {
-  const query = asked.get('query') ?? '';
+function getRequest(params: URLSearchParams): RecallRequest | undefined {
+  const query = params.get('query') ?? '';
   if (query === '') return undefined;
-  const size = Number(asked.get('top_k'));
+  const size = Number(params.get('top_k'));
   return {
     query,
-    top_k: SIZES.includes(size) ? size : USUAL_SIZE,
-    ...parseFilter(asked),
-    ...(asked.get('only_relevant') === 'true' && { only_relevant: true }),
+    top_k: SIZES.includes(size) ? size : DEFAULT_SIZE,
+    ...parseFilter(params),
+    ...(params.get('only_relevant') === 'true' && { only_relevant: true }),
     explain: true,
   };
 }
 
 interface ResultsProps {
   results: readonly RecallResult[] | undefined;
-  truncated: true | undefined;
+  isTruncated: boolean;
   loading: boolean;
-  onlyRelevant: boolean;
+  hidesWeak: boolean;
 }
 
-function Results({ results, truncated, loading, onlyRelevant }: ResultsProps) {
-  const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumOfPositive(getParts(explanation))));
+function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
+  const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumPositive(getParts(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
       <p role="status" className="soft results-count">
-        {results ? counted(results.length, 'result') : loading ? 'Recalling…' : ''}
-        {truncated && ', cut short by the largest answer size'}
+        {results ? formatCount(results.length, 'result') : loading ? 'Searching…' : ''}
+        {isTruncated && ', cut off at the maximum response size'}
       </p>
       {results?.length === 0 && (
-        <Nothing title="Nothing comes to mind">
+        <Nothing title="No results">
           <p>
-            {onlyRelevant
-              ? 'No memory is likely to answer this. Clear “Only likely answers” to see less likely results.'
-              : 'No memory shares a word or a meaning with this, or a filter leaves it out.'}
+            {hidesWeak
+              ? 'All results are weak. Clear “Hide weak results” to see them.'
+              : 'No memory matches the words or the meaning of this query, or a filter excludes it.'}
           </p>
         </Nothing>
       )}
@@ -140,25 +149,19 @@ function Results({ results, truncated, loading, onlyRelevant }: ResultsProps) {
 }
 
 function Result({ result, widest }: { result: RecallResult; widest: number }) {
-  const { id, content, score, tags, superseded_by: newer, explanation } = result;
+  const { id, content, score, explanation } = result;
+  const word = getScoreWord(score);
   return (
     <article className="result">
-      <p className="score" title={`score ${score}`}>
+      <p className={`score score-${word}`} title={`Score ${score}`}>
         <span className="hidden">Score </span>
-        {score.toFixed(2)}
+        {score.toFixed(2)} <span className="score-word">{word}</span>
       </p>
       <div>
-        <MarkedText text={content} words={explanation?.matched ?? []} />
-        <div className="meta">
-          <MemoryLink id={id} />
-          <OwnerLinks of={result} />
-          <Tags tags={tags} />
-          {newer !== undefined && (
-            <span>
-              corrected by <MemoryLink id={newer} />
-            </span>
-          )}
-        </div>
+        <MemoryText id={id}>
+          <MarkedText text={content} words={explanation?.matched ?? []} />
+        </MemoryText>
+        <MemoryMeta memory={result} />
         {explanation && <ScoreParts explanation={explanation} score={score} widest={widest} />}
       </div>
     </article>

@@ -1,83 +1,85 @@
 import type { ConsolidationChange } from '@memoryd/client';
-import { useCallback, useMemo, useState } from 'react';
-import { count, counted, moment } from '../format.ts';
-import { useLoaded } from '../loading.ts';
-import { type AskPage, usePages } from '../pages.ts';
+import { useCallback, useMemo, useState } from 'preact/compat';
+import { formatCount, formatDateTime, formatNumber } from '../format.ts';
+import { type LoadPage, usePages } from '../paging.ts';
 import { ChangeRow } from '../parts/change-row.tsx';
-import { Failure, Nothing, Notice, Waiting } from '../parts/notice.tsx';
+import { Failure, Loading, Nothing, Notice } from '../parts/notice.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
 import { UndoDialog } from '../parts/undo-dialog.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { getAddress } from '../place.ts';
+import { useResource } from '../resource.ts';
+import { getAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 
 const CHANGE_PX = 96;
 
-/** One run of consolidation with what it changed, and the way back. */
-export function RunPage({ asked }: { asked: URLSearchParams }) {
-  const { shownFor } = useService();
-  const id = asked.get('id') ?? '';
-  const ask = useCallback(
+/** Shows a consolidation run with its changes, and undoes it. */
+export function RunPage({ params }: { params: URLSearchParams }) {
+  const { scopeKey } = useService();
+  const id = params.get('id') ?? '';
+  const load = useCallback(
     (memory: Memories, signal: AbortSignal) => memory.consolidation({ id, limit: 1 }, { signal }),
     [id],
   );
-  const { value: run, error, loading, reload } = useLoaded(ask);
-  const [asking, setAsking] = useState(false);
+  const { value: run, error, loading, reload } = useResource(load);
+  const [isConfirming, setIsConfirming] = useState(false);
   return (
     <>
       <header className="title">
         <p className="soft">
-          <a href={getAddress('sleep')}>Sleep</a>
+          <a href={getAddress('consolidation')}>Consolidation</a>
         </p>
-        <h1>{run ? moment(run.started_at) : 'A run'}</h1>
+        <h1>{run ? `Run of ${formatDateTime(run.started_at)}` : 'Consolidation run'}</h1>
         {run && (
           <p className="soft">
-            <RunState run={run} /> {getSummary(run)}
-            {shownFor !== '' && ', of all users and agents'}
+            <RunState run={run} /> · {getSummary(run)}
+            {scopeKey !== '' && ', all users and agents'}
           </p>
         )}
       </header>
       {error !== undefined && <Failure error={error} onRetry={reload} />}
-      {!run && loading && <Waiting what="the run" />}
+      {!run && loading && <Loading what="the run" />}
       {run?.status === 'completed' && (
         <div className="actions">
-          <button type="button" onClick={() => setAsking(true)}>
-            Take it back…
+          <button type="button" onClick={() => setIsConfirming(true)}>
+            Undo…
           </button>
         </div>
       )}
       {run?.status === 'undone' && (
-        <Notice kind="plain">This run was taken back: what it changed is as it was before.</Notice>
+        <Notice kind="plain">This run was undone. All memories are as they were before it.</Notice>
       )}
       {run && <Changes runId={id} />}
-      {asking && <UndoDialog runId={id} onClose={() => setAsking(false)} onDone={reload} />}
+      {isConfirming && <UndoDialog runId={id} onClose={() => setIsConfirming(false)} onDone={reload} />}
     </>
   );
 }
 
 type Kind = ConsolidationChange['kind'];
 
+/** Changes per page: the largest page, because a change holds ids and no texts. */
+const PAGE_CHANGES = 10_000;
+
 function Changes({ runId }: { runId: string }) {
-  const ask = useMemo(
-    (): AskPage<ConsolidationChange> => async (memory, cursor, signal) => {
-      // As many as a page may hold: they name memories, whose texts come when they are looked at.
-      const page = { id: runId, limit: 10_000, ...(cursor !== undefined && { cursor }) };
+  const load = useMemo(
+    (): LoadPage<ConsolidationChange> => async (memory, cursor, signal) => {
+      const page = { id: runId, limit: PAGE_CHANGES, ...(cursor !== undefined && { cursor }) };
       const { changes, total, next_cursor } = await memory.consolidation(page, { signal });
       return { items: changes, total, next: next_cursor };
     },
     [runId],
   );
-  const { items, total, begun, error, loadMore, retry } = usePages(ask);
+  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
   const [kind, setKind] = useState<Kind>();
   const shown = useMemo(
-    () => (kind === undefined ? tellingFirst(items) : items.filter((change) => change.kind === kind)),
+    () => (kind === undefined ? sortByKind(items) : items.filter((change) => change.kind === kind)),
     [items, kind],
   );
   return (
     <>
-      {!begun && error === undefined && <Waiting what="what it changed" />}
-      {begun && total === 0 && <Nothing title="It changed nothing" />}
-      {begun && total > 0 && <Kinds changes={items} total={total} kind={kind} onChoose={setKind} />}
+      {!isLoaded && error === undefined && <Loading what="changes" />}
+      {isLoaded && total === 0 && <Nothing title="No changes" />}
+      {isLoaded && total > 0 && <Kinds changes={items} total={total} kind={kind} onChoose={setKind} />}
       {shown.length > 0 && (
         <VirtualList
           key={kind ?? 'all'}
@@ -85,7 +87,7 @@ function Changes({ runId }: { runId: string }) {
           items={shown}
           total={kind === undefined ? total : shown.length}
           getKey={({ kind, memory_id, merged_into }) => `${kind} ${memory_id} ${merged_into}`}
-          estimate={CHANGE_PX}
+          estimatePx={CHANGE_PX}
           onNearEnd={loadMore}
         >
           {(change) => <ChangeRow change={change} />}
@@ -96,46 +98,47 @@ function Changes({ runId }: { runId: string }) {
   );
 }
 
-/** What promoted, as most memories of a run did, stands last; what is told of first is new or gone. */
-const TELLING: readonly Kind[] = [
-  'distilled',
-  'refreshed',
-  'merged',
-  'evicted',
-  'corrected',
-  'gained',
-  'moved',
-  'promoted',
-];
+/** Labels of the kinds in the order of the list. Promotions come last: most changes of a run are promotions. */
+const KIND_LABELS: Readonly<Record<Kind, string>> = {
+  distilled: 'Distilled',
+  refreshed: 'Updated',
+  merged: 'Merged',
+  evicted: 'Evicted',
+  corrected: 'Superseded',
+  gained: 'Updated from duplicates',
+  moved: 'Moved',
+  promoted: 'Promoted',
+};
+const KINDS = Object.keys(KIND_LABELS) as Kind[];
 
-function tellingFirst(changes: readonly ConsolidationChange[]): ConsolidationChange[] {
-  return changes.toSorted((a, b) => TELLING.indexOf(a.kind) - TELLING.indexOf(b.kind));
+function sortByKind(changes: readonly ConsolidationChange[]): ConsolidationChange[] {
+  return changes.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
 }
 
 interface KindsProps {
-  /** Those that are loaded. */
+  /** Loaded changes. */
   changes: readonly ConsolidationChange[];
   total: number;
   kind: Kind | undefined;
   onChoose: (kind: Kind | undefined) => void;
 }
 
-/** How many changes there are of each kind, to look at one kind alone. */
+/** Filters the changes by kind and shows the number of each. */
 function Kinds({ changes, total, kind, onChoose }: KindsProps) {
   const counts = new Map<Kind, number>();
   for (const change of changes) counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
   return (
     <fieldset className="kinds">
-      <legend className="hidden">Which changes</legend>
+      <legend className="hidden">Kind of change</legend>
       <button type="button" aria-pressed={kind === undefined} onClick={() => onChoose(undefined)}>
-        {counted(total, 'change')}
+        {formatCount(total, 'change')}
       </button>
-      {TELLING.filter((one) => counts.has(one)).map((one) => (
+      {KINDS.filter((one) => counts.has(one)).map((one) => (
         <button key={one} type="button" aria-pressed={kind === one} onClick={() => onChoose(one)}>
-          {one} {count(counts.get(one) ?? 0)}
+          {KIND_LABELS[one]} {formatNumber(counts.get(one) ?? 0)}
         </button>
       ))}
-      {changes.length < total && <span className="soft">of the first {count(changes.length)}</span>}
+      {changes.length < total && <span className="soft">of the first {formatNumber(changes.length)}</span>}
     </fieldset>
   );
 }

@@ -1,27 +1,27 @@
 import type { SessionMemory } from '@memoryd/client';
-import { useMemo } from 'react';
-import { clockTime, counted, day } from '../format.ts';
-import { type AskPage, usePages } from '../pages.ts';
-import { OwnerLinks, Tags } from '../parts/labels.tsx';
-import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
+import { useMemo } from 'preact/compat';
+import { capitalize, formatCount, formatDate, formatTime } from '../format.ts';
+import { type LoadPage, usePages } from '../paging.ts';
+import { MemoryText, OwnerLinks, Tags } from '../parts/labels.tsx';
+import { Failure, Loading, Nothing } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { getAddress } from '../place.ts';
+import { getAddress } from '../route.ts';
 
 const PAGE_ITEMS = 500;
 const TURN_PX = 96;
 
-/** One session as it went, oldest first. */
-export function SessionPage({ asked }: { asked: URLSearchParams }) {
-  const id = asked.get('id') ?? '';
-  const ask = useMemo(
-    (): AskPage<SessionMemory> => async (memory, cursor, signal) => {
+/** Shows the memories of a session as a transcript, oldest first. */
+export function SessionPage({ params }: { params: URLSearchParams }) {
+  const id = params.get('id') ?? '';
+  const load = useMemo(
+    (): LoadPage<SessionMemory> => async (memory, cursor, signal) => {
       const page = { session_id: id, limit: PAGE_ITEMS, ...(cursor !== undefined && { cursor }) };
       const { memories, total, next_cursor } = await memory.session(page, { signal });
       return { items: memories, total, next: next_cursor };
     },
     [id],
   );
-  const { items, total, begun, error, loadMore, retry } = usePages(ask);
+  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
   return (
     <>
       <header className="title">
@@ -29,23 +29,23 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
           <a href={getAddress('explore', { by: 'session' })}>Sessions</a>
         </p>
         <h1 className="long">{id}</h1>
-        {begun && (
+        {isLoaded && (
           <p className="soft" role="status">
-            {counted(total, 'memory', 'memories')}, oldest first ·{' '}
-            <a href={getAddress('explore', { session_id: id })}>as a list</a> ·{' '}
-            <a href={getAddress('recall', { session_id: id })}>recall in it</a>
+            {formatCount(total, 'memory', 'memories')}, oldest first ·{' '}
+            <a href={getAddress('explore', { session_id: id })}>Show as list</a> ·{' '}
+            <a href={getAddress('recall', { session_id: id })}>Recall in this session</a>
           </p>
         )}
       </header>
-      {!begun && error === undefined && <Waiting what="the transcript" />}
-      {begun && total === 0 && <Nothing title="Nobody stored anything into this session" />}
+      {!isLoaded && error === undefined && <Loading what="the transcript" />}
+      {isLoaded && total === 0 && <Nothing title="No memories in this session" />}
       {items.length > 0 && (
         <VirtualList
           label="Transcript"
           items={items}
           total={total}
           getKey={(turn) => turn.id}
-          estimate={TURN_PX}
+          estimatePx={TURN_PX}
           onNearEnd={loadMore}
         >
           {(turn, index) => <Turn turn={turn} before={items[index - 1]} />}
@@ -58,24 +58,22 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
 
 const ROLE = 'role:';
 
-/** One turn; its role is a tag (`role:user`). A new day is named. */
+/** A turn of the transcript. A tag such as `role:user` names the speaker; the first turn of a day has the date. */
 function Turn({ turn, before }: { turn: SessionMemory; before: SessionMemory | undefined }) {
   const { id, content, tags, created_at: at } = turn;
   const role = tags.find((tag) => tag.startsWith(ROLE))?.slice(ROLE.length);
-  const today = day(at);
+  const date = formatDate(at);
   return (
     <article className="turn">
-      {(!before || day(before.created_at) !== today) && <h2 className="turn-day">{today}</h2>}
+      {(!before || formatDate(before.created_at) !== date) && <h2 className="turn-day">{date}</h2>}
       <p className="turn-head">
-        {role !== undefined && <b>{role}</b>} <a href={getAddress('memory', { id })}>{clockTime(at)}</a>
+        {role !== undefined && <b>{capitalize(role)}</b>} <a href={getAddress('memory', { id })}>{formatTime(at)}</a>
       </p>
-      <p className="memory-text" dir="auto">
-        {content}
-      </p>
-      <p className="meta">
-        <OwnerLinks of={turn} />
-      </p>
-      <Tags tags={tags.filter((tag) => !tag.startsWith(ROLE))} />
+      <MemoryText id={id}>{content}</MemoryText>
+      <div className="meta">
+        <OwnerLinks owner={turn} />
+        <Tags tags={tags.filter((tag) => !tag.startsWith(ROLE))} />
+      </div>
     </article>
   );
 }

@@ -1,28 +1,16 @@
-import { useRef, useState } from 'react';
+import { useRef } from 'preact/compat';
+import { CopyButton } from './copy-button.tsx';
 
-/** Code to copy. Where a page may not write to the clipboard, it is selected instead. */
+/** Code with a button that copies it. */
 export function CodeSample({ label, code }: { label: string; code: string }) {
   const block = useRef<HTMLElement>(null);
-  const [told, setTold] = useState('');
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(code);
-      setTold('Copied');
-    } catch {
-      if (block.current) getSelection()?.selectAllChildren(block.current);
-      setTold('Selected; copy it with your keyboard');
-    }
-  };
   return (
     <figure className="sample">
       <figcaption>
         <span>{label}</span>
-        <span role="status">{told}</span>
-        <button type="button" onClick={copy} onBlur={() => setTold('')}>
-          Copy<span className="hidden"> {label}</span>
-        </button>
+        <CopyButton text={code} label={label} shownIn={block} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll the code */}
       <section ref={block} tabIndex={0} aria-label={`${label} code`}>
         <pre>{code}</pre>
       </section>

@@ -1,10 +1,10 @@
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'preact/compat';
 
-/** A question that has to be answered first; escape and the way back answer no. Open as long as it is shown. */
+/** A modal dialog, open while it is rendered. Escape and the browser's close gesture call `onClose`. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Closed while it is still in the page: the browser then gives the focus back to what opened it.
+  // A dialog that closes before it leaves the document returns the focus to the button that opened it.
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();

@@ -1,14 +1,15 @@
 import type { Draft } from '../draft.ts';
+import { capitalize } from '../format.ts';
 import { TextDiff } from './text-diff.tsx';
 
 interface DraftDiffProps {
   before: Draft;
   after: Draft;
-  /** Said where both are the same. */
+  /** Shown if the drafts are equal. */
   none: string;
 }
 
-/** What is different between two drafts of one memory, and nothing else of them. */
+/** The differences between two drafts of a memory. */
 export function DraftDiff({ before, after, none }: DraftDiffProps) {
   const fields = (['tags', 'importance'] as const).filter((name) => before[name] !== after[name]);
   const sameText = before.content === after.content;
@@ -18,7 +19,7 @@ export function DraftDiff({ before, after, none }: DraftDiffProps) {
       {!sameText && <TextDiff before={before.content} after={after.content} />}
       {fields.map((name) => (
         <p key={name}>
-          {name} <del>{before[name] || 'none'}</del> <ins>{after[name] || 'none'}</ins>
+          {capitalize(name)} <del>{before[name] || 'none'}</del> <ins>{after[name] || 'none'}</ins>
         </p>
       ))}
     </>

@@ -1,46 +1,46 @@
-import { type FormEvent, useState } from 'react';
+import { type TargetedEvent, useState } from 'preact/compat';
 import {
   type Condition,
   FIELDS,
   type Field,
-  getRefusal,
+  getInputError,
   parseCondition,
   parseConditions,
   TIERS,
   withCondition,
   withoutCondition,
 } from '../filter.ts';
-import { moment } from '../format.ts';
+import { capitalize, formatDateTime } from '../format.ts';
 
 interface FilterChipsProps {
-  asked: URLSearchParams;
-  onChange: (asked: URLSearchParams) => void;
+  params: URLSearchParams;
+  onChange: (params: URLSearchParams) => void;
 }
 
-/** The conditions that hold, each to be taken away, and a way to add one. */
-export function FilterChips({ asked, onChange }: FilterChipsProps) {
-  const conditions = parseConditions(asked);
+/** The active filters with buttons to remove them, and a form that adds a filter. */
+export function FilterChips({ params, onChange }: FilterChipsProps) {
+  const conditions = parseConditions(params);
   return (
     <div className="filters">
       {conditions.length > 0 && (
         <ul className="chips" aria-label="Filters">
           {conditions.map((condition) => (
             <li key={`${condition.name}=${condition.value}`}>
-              <Chip condition={condition} onRemove={() => onChange(withoutCondition(asked, condition))} />
+              <Chip condition={condition} onRemove={() => onChange(withoutCondition(params, condition))} />
             </li>
           ))}
         </ul>
       )}
-      <AddFilter onAdd={(condition) => onChange(withCondition(asked, condition))} />
+      <AddFilter onAdd={(condition) => onChange(withCondition(params, condition))} />
     </div>
   );
 }
 
 function Chip({ condition: { name, value }, onRemove }: { condition: Condition; onRemove: () => void }) {
   const label = FIELDS.find((field) => field.name === name)?.label ?? name.replace('metadata.', '');
-  // What an address says may be no time at all.
-  const isTime = (name === 'since' || name === 'until') && !Number.isNaN(Date.parse(value));
-  const shown = isTime ? moment(value) : value;
+  // Anyone can type an invalid time into the address.
+  const isTime = isTimeField(name) && !Number.isNaN(Date.parse(value));
+  const shown = isTime ? formatDateTime(value) : value;
   return (
     <span className="chip">
       <span className="chip-name">{label}</span> {shown}
@@ -51,40 +51,48 @@ function Chip({ condition: { name, value }, onRemove }: { condition: Condition; 
   );
 }
 
+function isTimeField(name: string): boolean {
+  return name === 'since' || name === 'until';
+}
+
 function AddFilter({ onAdd }: { onAdd: (condition: Condition) => void }) {
   const [field, setField] = useState<Field['name']>('tag');
-  const [typed, setTyped] = useState('');
-  const [refusal, setRefusal] = useState<string>();
-  const add = (event: FormEvent) => {
+  const [text, setText] = useState('');
+  const [inputError, setInputError] = useState<string>();
+  const add = (event: Event) => {
     event.preventDefault();
-    const condition = parseCondition(field, field === 'tier' ? typed || TIERS[0] : typed);
-    setRefusal(getRefusal(field, typed));
+    const condition = parseCondition(field, field === 'tier' ? text || TIERS[0] : text);
+    setInputError(getInputError(field, text));
     if (!condition) return;
     onAdd(condition);
-    setTyped('');
+    setText('');
   };
-  const type = (text: string) => {
-    setTyped(text);
-    setRefusal(undefined);
+  const type = (typed: string) => {
+    setText(typed);
+    setInputError(undefined);
   };
-  const choose = (chosen: Field['name']) => {
-    setField(chosen);
+  const selectField = (name: Field['name']) => {
+    setField(name);
     type('');
   };
   return (
     <form className="add-filter" onSubmit={add}>
-      <select aria-label="Filter by" value={field} onChange={(event) => choose(event.target.value as Field['name'])}>
+      <select
+        aria-label="Filter by"
+        value={field}
+        onChange={(event) => selectField(event.currentTarget.value as Field['name'])}
+      >
         {FIELDS.map(({ name, label }) => (
           <option key={name} value={name}>
             {label}
           </option>
         ))}
       </select>
-      <ConditionInput field={field} value={typed} onChange={type} />
+      <ConditionInput field={field} value={text} onChange={type} />
       <button type="submit">Add filter</button>
-      {refusal !== undefined && (
-        <p className="refusal" role="alert">
-          {refusal}
+      {inputError !== undefined && (
+        <p className="input-error" role="alert">
+          {inputError}
         </p>
       )}
     </form>
@@ -100,23 +108,25 @@ interface ConditionInputProps {
 function ConditionInput({ field, value, onChange }: ConditionInputProps) {
   if (field === 'tier') {
     return (
-      <select aria-label="Tier" value={value || TIERS[0]} onChange={(event) => onChange(event.target.value)}>
+      <select aria-label="Tier" value={value || TIERS[0]} onChange={(event) => onChange(event.currentTarget.value)}>
         {TIERS.map((tier) => (
-          <option key={tier}>{tier}</option>
+          <option key={tier} value={tier}>
+            {capitalize(tier)}
+          </option>
         ))}
       </select>
     );
   }
-  const { label, hint } = FIELDS.find(({ name }) => name === field) as Field;
-  const isTime = field === 'since' || field === 'until';
-  return (
-    <input
-      aria-label={label}
-      type={isTime ? 'datetime-local' : 'text'}
-      placeholder={hint}
-      required
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    />
+  const { label, placeholder } = FIELDS.find(({ name }) => name === field) as Field;
+  const props = {
+    'aria-label': label,
+    required: true,
+    value,
+    onChange: (event: TargetedEvent<HTMLInputElement>) => onChange(event.currentTarget.value),
+  };
+  return isTimeField(field) ? (
+    <input key={field} type="datetime-local" {...props} />
+  ) : (
+    <input key={field} type="text" placeholder={placeholder} {...props} />
   );
 }

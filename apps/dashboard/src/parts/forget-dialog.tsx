@@ -1,44 +1,34 @@
-import type { Memory } from '@memoryd/client';
-import { useState } from 'react';
-import { counted } from '../format.ts';
+import type { ForgetResponse, Memory } from '@memoryd/client';
+import { useState } from 'preact/compat';
+import { formatCount } from '../format.ts';
 import { useService } from '../service.tsx';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notice.tsx';
 
 interface ForgetDialogProps {
   memory: Memory;
-  /** Told what was done. */
-  onDone: (what: string) => void;
+  /** Receives a message for the user. */
+  onDone: (message: string) => void;
   onClose: () => void;
 }
 
-/** Asks whether a memory is to be forgotten, and forgets it as long as nobody has changed it meanwhile. */
+/** Asks for confirmation and forgets a memory, unless it has changed since it was shown. */
 export function ForgetDialog({
   memory: { id, content, version, merged_into: mergedInto },
   onDone,
   onClose,
 }: ForgetDialogProps) {
-  const { memory, noteRefusal } = useService();
-  const [busy, setBusy] = useState(false);
+  const { memory, handleAuthError } = useService();
+  const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const forget = async () => {
-    setBusy(true);
+    setIsBusy(true);
     try {
-      const forgotten = await memory.forget(id, { ifVersions: [version] });
-      const { also_forgotten: others = [], remaining_duplicates: remaining = [] } = forgotten;
-      const more =
-        others.length === 0
-          ? ''
-          : `, and with it ${counted(others.length, 'duplicate or summary', 'duplicates and summaries')}`;
-      const left =
-        remaining.length === 0
-          ? ''
-          : ` ${counted(remaining.length, 'duplicate still has', 'duplicates still have')} this text.`;
-      onDone(`Forgotten for good${more}.${left}`);
-    } catch (refused) {
-      noteRefusal(refused);
-      setError(refused);
-      setBusy(false);
+      onDone(describeOutcome(await memory.forget(id, { ifVersions: [version] })));
+    } catch (failure) {
+      handleAuthError(failure);
+      setError(failure);
+      setIsBusy(false);
     }
   };
   return (
@@ -48,19 +38,31 @@ export function ForgetDialog({
       </blockquote>
       <p>
         {mergedInto === null
-          ? 'Deletes this memory for good, with its history, its hidden duplicates and what was distilled from it.'
-          : 'Deletes this hidden duplicate for good. The memory that it was merged into still has the text.'}{' '}
+          ? 'This deletes the memory, its history, its merged duplicates and the summaries distilled from it.'
+          : 'This deletes the duplicate only. The memory that it was merged into keeps the text.'}{' '}
         This cannot be undone.
       </p>
       {error !== undefined && <Failure error={error} />}
       <div className="actions">
         <button type="button" onClick={onClose}>
-          {busy ? 'Close' : 'Keep it'}
+          {isBusy ? 'Close' : 'Cancel'}
         </button>
-        <button type="button" className="danger" disabled={busy} onClick={forget}>
-          Forget it
+        <button type="button" className="danger" disabled={isBusy} onClick={forget}>
+          Forget memory
         </button>
       </div>
     </Dialog>
   );
+}
+
+function describeOutcome({
+  also_forgotten: others = [],
+  remaining_duplicates: remaining = [],
+}: ForgetResponse): string {
+  const also = formatCount(others.length, 'duplicate or summary', 'duplicates and summaries');
+  const left = formatCount(remaining.length, 'duplicate still has', 'duplicates still have');
+  return [
+    others.length === 0 ? 'Memory forgotten.' : `Memory forgotten, together with ${also}.`,
+    ...(remaining.length === 0 ? [] : [`${left} this text.`]),
+  ].join(' ');
 }

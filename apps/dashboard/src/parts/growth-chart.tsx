@@ -1,7 +1,7 @@
 import { TIERS } from '../filter.ts';
-import { count, moment } from '../format.ts';
+import { capitalize, formatDateTime, formatNumber } from '../format.ts';
 
-/** Counts by tier, in the order of the tiers, at one moment. */
+/** Number of memories per tier at one moment, in the order of `TIERS`. */
 export interface GrowthStep {
   at: number;
   counts: readonly number[];
@@ -11,23 +11,23 @@ const HEIGHT = 60;
 const COLUMN = 8;
 const GAP = 2;
 
-/** Columns of the three tiers upon each other; the same as a table for who does not see them. */
-export function GrowthChart({ steps, busy }: { steps: readonly GrowthStep[]; busy: boolean }) {
+/** A stacked column chart of the tiers, with a table for screen readers. */
+export function GrowthChart({ steps, isBusy }: { steps: readonly GrowthStep[]; isBusy: boolean }) {
   const highest = Math.max(1, ...steps.map(({ counts }) => sum(counts)));
   const first = steps[0];
   return (
-    <figure className="chart growth" aria-busy={busy}>
+    <figure className="chart growth" aria-busy={isBusy}>
       <figcaption>
         {TIERS.map((tier) => (
           <span className="key" key={tier}>
             <i style={{ background: `var(--${tier})` }} />
-            {tier}
+            {capitalize(tier)}
           </span>
         ))}
       </figcaption>
       <div className="plot">
         <span className="plot-top" aria-hidden="true">
-          {count(highest)}
+          {formatNumber(highest)}
         </span>
         <svg viewBox={`0 0 ${steps.length * COLUMN - GAP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
           {steps.map((step, i) => (
@@ -35,19 +35,19 @@ export function GrowthChart({ steps, busy }: { steps: readonly GrowthStep[]; bus
           ))}
         </svg>
         <p className="plot-span">
-          <span>{first && `since ${moment(first.at)}`}</span>
-          <span>now</span>
+          <span>{first && formatDateTime(first.at)}</span>
+          <span>Now</span>
         </p>
       </div>
       <div className="hidden">
         <table>
-          <caption>Memories by tier over time</caption>
+          <caption>Memories per tier over time</caption>
           <thead>
             <tr>
               <th scope="col">Time</th>
               {TIERS.map((tier) => (
                 <th scope="col" key={tier}>
-                  {tier}
+                  {capitalize(tier)}
                 </th>
               ))}
             </tr>
@@ -55,9 +55,9 @@ export function GrowthChart({ steps, busy }: { steps: readonly GrowthStep[]; bus
           <tbody>
             {steps.map(({ at, counts }) => (
               <tr key={at}>
-                <th scope="row">{moment(at)}</th>
+                <th scope="row">{formatDateTime(at)}</th>
                 {TIERS.map((tier, i) => (
-                  <td key={tier}>{count(counts[i] ?? 0)}</td>
+                  <td key={tier}>{formatNumber(counts[i] ?? 0)}</td>
                 ))}
               </tr>
             ))}
@@ -69,7 +69,7 @@ export function GrowthChart({ steps, busy }: { steps: readonly GrowthStep[]; bus
 }
 
 function Column({ step, x, highest }: { step: GrowthStep; x: number; highest: number }) {
-  // The tiers stand upon each other in the order in which memories come to them, the latest below.
+  // The semantic tier is at the bottom, the working tier on top.
   const order = TIERS.map((tier, i) => ({ tier, value: step.counts[i] ?? 0 })).toReversed();
   let y = HEIGHT;
   return order.map(({ tier, value }) => {

@@ -1,39 +1,38 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'preact/compat';
 import { useService } from '../service.tsx';
 import { Notice } from './notice.tsx';
 
-/** Asks for an API key, and says where it goes. */
-export function KeyForm({ why }: { why: string }) {
-  const { showKey, hasKey } = useService();
-  const [typed, setTyped] = useState('');
-  const submit = (event: FormEvent) => {
+/** Asks for an API key. */
+export function KeyForm({ reason }: { reason: string }) {
+  const { setApiKey, hasKey } = useService();
+  const [text, setText] = useState('');
+  const submit = (event: Event) => {
     event.preventDefault();
-    if (typed.trim() !== '') showKey(typed.trim());
+    if (text.trim() !== '') setApiKey(text.trim());
   };
   return (
     <section className="narrow" aria-labelledby="key-title">
-      <h1 id="key-title">This service asks for a key</h1>
-      {hasKey && <Notice kind="error">That key was not accepted.</Notice>}
-      <p className="soft">{why}</p>
+      <h1 id="key-title">Sign in</h1>
+      {hasKey && <Notice kind="error">The service did not accept this key.</Notice>}
+      <p className="soft">{reason}</p>
       <form onSubmit={submit} className="stack">
         <label htmlFor="key">API key</label>
         <input
           id="key"
           type="password"
           autoComplete="off"
-          spellCheck={false}
           aria-describedby="key-note"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
         />
         <p id="key-note" className="soft">
-          It is kept in this tab alone, until the tab is closed, and shown to this service and nobody else. A key that
-          may
-          <code> operate</code> sees everything here; one that may <code>read</code> can look, and change nothing.
+          The key stays in this tab until you close it, and is sent only to this service. A key with the scope
+          <code> operate</code> can do everything here, <code>write</code> can change memories, <code>read</code> can
+          only look.
         </p>
         <div className="actions">
           <button type="submit" className="primary">
-            Use this key
+            Sign in
           </button>
         </div>
       </form>

@@ -1,21 +1,31 @@
-import type { Tier } from '@memoryd/client';
-import { distance, moment } from '../format.ts';
-import { getAddress } from '../place.ts';
+import type { Memory, RecallResult, Tier } from '@memoryd/client';
+import type { ReactNode } from 'preact/compat';
+import { capitalize, formatDateTime, formatRelativeTime } from '../format.ts';
+import { getAddress, getSessionAddress } from '../route.ts';
 
 export function TierLabel({ tier }: { tier: Tier }) {
-  return <span className={`tier tier-${tier}`}>{tier}</span>;
+  return <span className={`tier tier-${tier}`}>{capitalize(tier)}</span>;
 }
 
-/** A time as its distance from now, and whole when it is pointed at. */
-export function When({ at }: { at: string }) {
+/** A time relative to now; the date is its tooltip. */
+export function RelativeTime({ at }: { at: string }) {
   return (
-    <time dateTime={at} title={moment(at)}>
-      {distance(at)}
+    <time dateTime={at} title={formatDateTime(at)}>
+      {formatRelativeTime(at)}
     </time>
   );
 }
 
-/** The tags of a memory, each a way to all that carry it. */
+/** A date and time; its distance from now is its tooltip. */
+function DateTime({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={formatRelativeTime(at)}>
+      {formatDateTime(at)}
+    </time>
+  );
+}
+
+/** Tags that link to the memories with the same tag. */
 export function Tags({ tags }: { tags: readonly string[] }) {
   if (tags.length === 0) return null;
   return (
@@ -29,8 +39,8 @@ export function Tags({ tags }: { tags: readonly string[] }) {
   );
 }
 
-/** The user and agent of a memory, each a way to all that are theirs. */
-export function OwnerLinks({ of: { user_id, agent_id } }: { of: { user_id?: string; agent_id?: string } }) {
+/** A user and an agent that link to their memories. */
+export function OwnerLinks({ owner: { user_id, agent_id } }: { owner: { user_id?: string; agent_id?: string } }) {
   return (
     <>
       {user_id !== undefined && <a href={getAddress('explore', { user_id })}>user {user_id}</a>}
@@ -39,11 +49,49 @@ export function OwnerLinks({ of: { user_id, agent_id } }: { of: { user_id?: stri
   );
 }
 
-/** A link to one memory, by a short form of its id. */
+/** A link to a memory, shown as the shortened id. */
 export function MemoryLink({ id }: { id: string }) {
   return (
     <a className="id" href={getAddress('memory', { id })} title={id}>
       {id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id}
     </a>
+  );
+}
+
+interface MemoryTextProps {
+  id: string;
+  isClamped?: boolean;
+  children: ReactNode;
+}
+
+/** The text of a memory as a link to its page. */
+export function MemoryText({ id, isClamped = false, children }: MemoryTextProps) {
+  return (
+    <p className={isClamped ? 'memory-text clamped' : 'memory-text'} dir="auto">
+      <a href={getAddress('memory', { id })}>{children}</a>
+    </p>
+  );
+}
+
+/** A row with the time, session, owner, tags and id of a memory. */
+export function MemoryMeta({ memory, children }: { memory: Memory | RecallResult; children?: ReactNode }) {
+  const { id, created_at: at, session_id: session, user_id, tags, superseded_by: newer } = memory;
+  return (
+    <div className="meta">
+      {children}
+      <DateTime at={at} />
+      {session !== null && <a href={getSessionAddress(session, user_id)}>session {session}</a>}
+      <OwnerLinks owner={memory} />
+      {'source' in memory && (
+        <a href={getAddress('explore', { source: memory.source })}>source {memory.source || 'none'}</a>
+      )}
+      <Tags tags={tags} />
+      {typeof newer === 'string' && (
+        <span>
+          superseded by <MemoryLink id={newer} />
+        </span>
+      )}
+      <MemoryLink id={id} />
+    </div>
   );
 }

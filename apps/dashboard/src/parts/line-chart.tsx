@@ -1,36 +1,37 @@
-/** One line: a value for each moment, or null where none was known. */
+/** One line of a chart. A null value interrupts the line. */
 interface Line {
   name: string;
-  colour: string;
+  /** Name of a CSS custom property. */
+  color: string;
   values: readonly (number | null)[];
 }
 
 interface LineChartProps {
   title: string;
   lines: readonly Line[];
-  /** Writes a value with its unit. */
+  /** Formats a value with its unit. */
   format: (value: number) => string;
-  /** What the whole width stands for. */
-  span: string;
-  /** Said while no line has two values. */
+  /** The start of the time axis. */
+  start: string;
+  /** Shown while no line has two values. */
   empty: string;
 }
 
 const WIDTH = 100;
 const HEIGHT = 40;
 
-/** Lines over time, with their latest values in words, which are what is read aloud. */
-export function LineChart({ title, lines, format, span, empty }: LineChartProps) {
+/** A line chart over time. Screen readers get the latest values in the caption. */
+export function LineChart({ title, lines, format, start, empty }: LineChartProps) {
   const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
-  const top = niceTop(Math.max(0, ...known));
+  const top = roundUp(Math.max(0, ...known));
   const drawn = lines.some(({ values }) => values.filter((value) => value !== null).length > 1);
   return (
     <figure className="chart">
       <figcaption>
         <span className="chart-title">{title}</span>
-        {lines.map(({ name, colour, values }) => (
+        {lines.map(({ name, color, values }) => (
           <span className="key" key={name}>
-            <i style={{ background: `var(${colour})` }} />
+            <i style={{ background: `var(${color})` }} />
             {name} <b>{getLatest(values, format)}</b>
           </span>
         ))}
@@ -41,13 +42,13 @@ export function LineChart({ title, lines, format, span, empty }: LineChartProps)
             {format(top)}
           </span>
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-            {lines.map(({ name, colour, values }) => (
-              <path key={name} d={getPath(values, top)} style={{ stroke: `var(${colour})` }} />
+            {lines.map(({ name, color, values }) => (
+              <path key={name} d={getPath(values, top)} style={{ stroke: `var(${color})` }} />
             ))}
           </svg>
           <p className="plot-span">
-            <span>{span}</span>
-            <span>now</span>
+            <span>{start}</span>
+            <span>Now</span>
           </p>
         </div>
       ) : (
@@ -62,8 +63,8 @@ function getLatest(values: readonly (number | null)[], format: LineChartProps['f
   return latest === undefined || latest === null ? '–' : format(latest);
 }
 
-/** The next 1, 2 or 5 times a power of ten, so that the line above tells something. */
-function niceTop(highest: number): number {
+/** Rounds up to 1, 2 or 5 times a power of ten, so that the top of the axis is a round number. */
+function roundUp(highest: number): number {
   if (highest === 0) return 1;
   const power = 10 ** Math.floor(Math.log10(highest));
   const step = [1, 2, 5].find((factor) => factor * power >= highest) ?? 10;

@@ -7,18 +7,18 @@ const marked = (text: string, words: string[]) =>
     .filter(({ isMarked }) => isMarked)
     .map(({ piece }) => piece);
 
-describe('the words of a text that are marked', () => {
+describe('words marked in a text', () => {
   it.each([
-    ['every time that they stand there', 'a key, my key', ['key'], ['key', 'key']],
-    ['whole, and not as parts of others', 'keys and monkeys', ['key'], []],
-    ['as they are written', 'Key or key', ['key'], ['key']],
-    ['with the longer one first', 'note and notebook', ['note', 'notebook'], ['note', 'notebook']],
-    ['with signs that a pattern would take for its own', 'C++ (not C)', ['C++', '(not'], ['C++', '(not']],
-    ['as pairs of letters where no spaces are', '来月の読書会です', ['読書', '書会'], ['読書']],
-    ['as whole words of other scripts', 'мир и миры', ['мир'], ['мир']],
+    ['at every occurrence', 'a key, my key', ['key'], ['key', 'key']],
+    ['only as whole words', 'keys and monkeys', ['key'], []],
+    ['only in the same case', 'Key or key', ['key'], ['key']],
+    ['with longer words first', 'note and notebook', ['note', 'notebook'], ['note', 'notebook']],
+    ['with special characters of regular expressions', 'C++ (not C)', ['C++', '(not'], ['C++', '(not']],
+    ['as pairs of letters in scripts without spaces', '来月の読書会です', ['読書', '書会'], ['読書']],
+    ['as whole words in other scripts', 'мир и миры', ['мир'], ['мир']],
   ])('are marked %s', (_, text, words, expected) => expect(marked(text, words)).toEqual(expected));
 
-  it('leave the text what it is, whatever they are', () => {
+  it('leave the text unchanged, with any characters', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

@@ -1,32 +1,30 @@
-/** A stored text with some of its words marked. It is text to the browser too, whatever it looks like. */
+/** A text with some of its words marked. */
 export function MarkedText({ text, words }: { text: string; words: readonly string[] }) {
   return (
-    <p className="memory-text" dir="auto">
-      {getPieces(text, words).map(({ piece, isMarked, at }) => (isMarked ? <mark key={at}>{piece}</mark> : piece))}
-    </p>
+    <>{getPieces(text, words).map(({ piece, isMarked, at }) => (isMarked ? <mark key={at}>{piece}</mark> : piece))}</>
   );
 }
 
 interface Piece {
   piece: string;
   isMarked: boolean;
-  /** Where it begins in the text. */
+  /** Start of the piece in the text. */
   at: number;
 }
 
-/** Scripts that set no spaces between words. */
+/** Scripts without spaces between words. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
-/** A text cut where words of it, written as they are there, begin and end. */
+/** Splits a text at the exact occurrences of words; joined, the pieces are the text again. */
 export function getPieces(text: string, words: readonly string[]): Piece[] {
   if (words.length === 0) return [{ piece: text, isMarked: false, at: 0 }];
-  // Longer ones first, so that none is taken for one that it begins with.
+  // Longer words first: a word may be the beginning of another.
   const patterns = words.toSorted((a, b) => b.length - a.length).map(toPattern);
   let at = 0;
   return text.split(new RegExp(`(${patterns.join('|')})`, 'u')).map((piece, i) => {
-    const found = { piece, isMarked: i % 2 === 1, at };
+    const result = { piece, isMarked: i % 2 === 1, at };
     at += piece.length;
-    return found;
+    return result;
   });
 }
 

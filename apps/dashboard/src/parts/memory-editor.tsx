@@ -1,6 +1,7 @@
 import { type Memory, MemoryError } from '@memoryd/client';
-import { type FormEvent, useId, useState } from 'react';
-import { type Draft, getChange, rebased, toDraft, type Unsaved } from '../draft.ts';
+import { useId, useState } from 'preact/compat';
+import { type Draft, getChange, rebaseDraft, toDraft, type UnsavedDraft } from '../draft.ts';
+import { focusOnMount } from '../focus.ts';
 import { useService } from '../service.tsx';
 import { DraftDiff } from './draft-diff.tsx';
 import { Failure, Notice } from './notice.tsx';
@@ -11,56 +12,56 @@ interface MemoryEditorProps {
   onCancel: () => void;
 }
 
-/** Changes a memory, unless somebody else has changed it meanwhile: then both changes are shown, and nothing is lost. */
-export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorProps) {
-  const { memory, noteRefusal, unsaved } = useService();
-  const [{ draft, base }, setWritten] = useState(
-    () => unsaved.get(opened.id) ?? { draft: toDraft(opened), base: opened },
+/** A form that edits a memory. If someone else changed the memory meanwhile, the user chooses between both versions. */
+export function MemoryEditor({ memory: original, onDone, onCancel }: MemoryEditorProps) {
+  const { memory, handleAuthError, unsaved } = useService();
+  const [{ draft, base }, setState] = useState(
+    () => unsaved.get(original.id) ?? { draft: toDraft(original), base: original },
   );
   const [theirs, setTheirs] = useState<Memory>();
   const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
 
-  const write = (written: Unsaved) => {
-    unsaved.set(opened.id, written);
-    setWritten(written);
+  const edit = (edited: UnsavedDraft) => {
+    unsaved.set(original.id, edited);
+    setState(edited);
   };
   const cancel = () => {
-    unsaved.delete(opened.id);
+    unsaved.delete(original.id);
     onCancel();
   };
-  const save = async (event: FormEvent) => {
+  const save = async (event: Event) => {
     event.preventDefault();
     const change = getChange(base, draft);
     if (!change) return cancel();
-    setBusy(true);
+    setIsBusy(true);
     setError(undefined);
     try {
       await memory.update(base.id, change, { ifVersions: [base.version] });
-      unsaved.delete(opened.id);
+      unsaved.delete(original.id);
       onDone();
-    } catch (refused) {
-      noteRefusal(refused);
-      setBusy(false);
-      if (refused instanceof MemoryError && refused.code === 'PRECONDITION_FAILED') {
+    } catch (failure) {
+      handleAuthError(failure);
+      setIsBusy(false);
+      if (failure instanceof MemoryError && failure.code === 'PRECONDITION_FAILED') {
         setTheirs(await memory.memory(base.id).catch(() => undefined));
       }
-      setError(refused);
+      setError(failure);
     }
   };
-  const settle = (mine: boolean) => {
+  const resolve = (keepMine: boolean) => {
     if (!theirs) return;
-    write({ draft: mine ? rebased(draft, base, theirs) : toDraft(theirs), base: theirs });
+    edit({ draft: keepMine ? rebaseDraft(draft, base, theirs) : toDraft(theirs), base: theirs });
     setTheirs(undefined);
     setError(undefined);
   };
   return (
-    <form className="panel stack" onSubmit={save} aria-label="Edit the memory">
-      {theirs && <Conflict base={base} theirs={theirs} draft={draft} onSettle={settle} />}
+    <form className="panel stack" onSubmit={save} aria-label="Edit memory">
+      {theirs && <Conflict base={base} theirs={theirs} draft={draft} onResolve={resolve} />}
       {error !== undefined && !theirs && <Failure error={error} />}
-      <DraftFields draft={draft} onChange={(changed) => write({ draft: changed, base })} />
+      <DraftFields draft={draft} onChange={(changed) => edit({ draft: changed, base })} />
       <div className="actions">
-        <button type="submit" className="primary" disabled={busy || theirs !== undefined}>
+        <button type="submit" className="primary" disabled={isBusy || theirs !== undefined}>
           Save
         </button>
         <button type="button" onClick={cancel}>
@@ -75,22 +76,21 @@ function DraftFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draf
   const id = useId();
   return (
     <>
-      <label htmlFor={`${id}-content`}>Text</label>
+      <label htmlFor={`${id}-content`}>Content</label>
       <textarea
         id={`${id}-content`}
         dir="auto"
-        // biome-ignore lint/a11y/noAutofocus: what was pressed to come here is gone, and the focus would be with it
-        autoFocus
+        ref={focusOnMount}
         rows={6}
         required
         value={draft.content}
-        onChange={(event) => onChange({ ...draft, content: event.target.value })}
+        onChange={(event) => onChange({ ...draft, content: event.currentTarget.value })}
       />
-      <label htmlFor={`${id}-tags`}>Tags, with commas between them</label>
+      <label htmlFor={`${id}-tags`}>Tags, separated by commas</label>
       <input
         id={`${id}-tags`}
         value={draft.tags}
-        onChange={(event) => onChange({ ...draft, tags: event.target.value })}
+        onChange={(event) => onChange({ ...draft, tags: event.currentTarget.value })}
       />
       <label htmlFor={`${id}-importance`}>Importance, from 0 to 1</label>
       <input
@@ -101,7 +101,7 @@ function DraftFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draf
         step="any"
         required
         value={draft.importance}
-        onChange={(event) => onChange({ ...draft, importance: event.target.value })}
+        onChange={(event) => onChange({ ...draft, importance: event.currentTarget.value })}
       />
     </>
   );
@@ -111,26 +111,30 @@ interface ConflictProps {
   base: Memory;
   theirs: Memory;
   draft: Draft;
-  onSettle: (mine: boolean) => void;
+  onResolve: (keepMine: boolean) => void;
 }
 
-function Conflict({ base, theirs, draft, onSettle }: ConflictProps) {
+function Conflict({ base, theirs, draft, onResolve }: ConflictProps) {
   const theirDraft = toDraft(theirs);
   return (
     <Notice kind="warning">
       <p>
-        <b>Somebody else was first.</b> The memory changed while you were writing; nothing of yours was saved.
+        <b>Someone else changed this memory.</b> Your changes are not saved yet.
       </p>
-      <h2>What they changed</h2>
-      <DraftDiff before={toDraft(base)} after={theirDraft} none="Something that cannot be changed here." />
-      <h2>What yours would change of theirs</h2>
-      <DraftDiff before={theirDraft} after={rebased(draft, base, theirs)} none="Nothing: they wrote the same." />
+      <h2>Their changes</h2>
+      <DraftDiff before={toDraft(base)} after={theirDraft} none="No changes to content, tags or importance." />
+      <h2>Your changes to their version</h2>
+      <DraftDiff
+        before={theirDraft}
+        after={rebaseDraft(draft, base, theirs)}
+        none="None: both of you made the same changes."
+      />
       <div className="actions">
-        <button type="button" onClick={() => onSettle(true)}>
-          Go on with mine
+        <button type="button" onClick={() => onResolve(true)}>
+          Keep my changes
         </button>
-        <button type="button" onClick={() => onSettle(false)}>
-          Take theirs
+        <button type="button" onClick={() => onResolve(false)}>
+          Discard my changes
         </button>
       </div>
     </Notice>

@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/client';
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 
-/** Something to be told of, beside what is shown. */
+/** A message that screen readers announce. */
 export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' | 'error'; children: ReactNode }) {
   return (
     <div className={`notice notice-${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
@@ -10,10 +10,10 @@ export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' 
   );
 }
 
-/** What went wrong in the words of the service, and a way to try again. */
+/** An error message of the service with an optional retry button. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const known = error instanceof MemoryError ? error : undefined;
-  // One that stands alone is the message itself.
+  // A single detail repeats the message.
   const details = known?.details?.filter(({ message }) => message !== known.message);
   return (
     <Notice kind="error">
@@ -35,7 +35,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
   );
 }
 
-/** Said where there is nothing to show. */
+/** Shown in place of an empty list. */
 export function Nothing({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="nothing">
@@ -45,10 +45,10 @@ export function Nothing({ title, children }: { title: string; children?: ReactNo
   );
 }
 
-/** Stands where something will be. */
-export function Waiting({ what }: { what: string }) {
+/** Shown in place of content that is loading. */
+export function Loading({ what }: { what: string }) {
   return (
-    <p className="waiting" role="status">
+    <p className="loading" role="status">
       Loading {what}…
     </p>
   );

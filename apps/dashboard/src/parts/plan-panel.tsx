@@ -1,94 +1,96 @@
 import type { ConsolidateResponse, ConsolidationPlan } from '@memoryd/client';
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { count } from '../format.ts';
-import { useLoaded } from '../loading.ts';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'preact/compat';
+import { formatNumber } from '../format.ts';
+import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
 import { ChangeLine, Sources } from './change-row.tsx';
 import { MemoryLink } from './labels.tsx';
-import { Failure, Nothing, Notice, Waiting } from './notice.tsx';
+import { Failure, Loading, Nothing, Notice } from './notice.tsx';
 
 interface PlanPanelProps {
-  /** Told the run that was made, by whoever still waits for it. */
+  /** Receives the id of the run, unless the user has left the panel. */
   onDone: (runId: string) => void;
   onCancel: () => void;
 }
 
-/** What a run would do now, and the button that lets it. */
+/** Previews a consolidation run and starts it. */
 export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
-  const { memory, noteRefusal } = useService();
-  const ask = useCallback(
+  const { memory, handleAuthError } = useService();
+  const load = useCallback(
     (service: Memories, signal: AbortSignal) => service.consolidate({ dry_run: true }, { signal }),
     [],
   );
-  const { value, error, loading, reload } = useLoaded(ask);
-  const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<unknown>();
-  const [told, setTold] = useState<string>();
-  const isShown = useRef(false);
+  const { value, error, loading, reload } = useResource(load);
+  const [isBusy, setIsBusy] = useState(false);
+  const [runError, setRunError] = useState<unknown>();
+  const [outcome, setOutcome] = useState<string>();
+  const isMounted = useRef(false);
   useEffect(() => {
-    isShown.current = true;
+    isMounted.current = true;
     return () => {
-      isShown.current = false;
+      isMounted.current = false;
     };
   }, []);
   const run = async () => {
-    setBusy(true);
-    setFailed(undefined);
+    setIsBusy(true);
+    setRunError(undefined);
     try {
-      const answer = await memory.consolidate();
-      // Who went on to something else is not brought back.
-      if (!isShown.current) return;
-      if (answer.id !== undefined) return onDone(answer.id);
-      setTold(getTold(answer));
+      const response = await memory.consolidate();
+      // Do not navigate away from the view that the user opened meanwhile.
+      if (!isMounted.current) return;
+      if (response.id !== undefined) return onDone(response.id);
+      setOutcome(describeOutcome(response));
       reload();
-    } catch (refused) {
-      noteRefusal(refused);
-      setFailed(refused);
+    } catch (failure) {
+      handleAuthError(failure);
+      setRunError(failure);
     }
-    setBusy(false);
+    setIsBusy(false);
   };
   return (
     <section className="panel" aria-labelledby="plan-title" aria-busy={loading}>
-      <h2 id="plan-title">What sleep would do now</h2>
+      <h2 id="plan-title">Preview</h2>
       {error !== undefined && <Failure error={error} onRetry={reload} />}
-      {failed !== undefined && <Failure error={failed} />}
-      {told !== undefined && <Notice kind="plain">{told}</Notice>}
-      {!value && loading && <Waiting what="the plan" />}
+      {runError !== undefined && <Failure error={runError} />}
+      {outcome !== undefined && <Notice kind="plain">{outcome}</Notice>}
+      {!value && loading && <Loading what="the preview" />}
       {value?.plan && <Plan plan={value.plan} />}
       <div className="actions">
-        <button type="button" className="primary" disabled={busy || !value} onClick={run}>
-          {busy ? 'Sleeping…' : 'Sleep now'}
+        <button type="button" className="primary" disabled={isBusy || !value} onClick={run}>
+          {isBusy ? 'Consolidation running…' : 'Run consolidation now'}
         </button>
         <button type="button" onClick={onCancel}>
-          Not now
+          Cancel
         </button>
       </div>
     </section>
   );
 }
 
-function getTold({ self_check: check }: ConsolidateResponse): string {
-  return check === 'failed' ? 'The run took itself back.' : 'There was nothing to do.';
+function describeOutcome({ self_check: check }: ConsolidateResponse): string {
+  return check === 'failed'
+    ? 'The run failed its self-check and was rolled back.'
+    : 'There was nothing to consolidate.';
 }
 
-/** Memories of each kind that are shown. */
-const SHOWN = 20;
+/** Maximum memories shown per kind of change. */
+const MAX_SHOWN = 20;
 
 function Plan({ plan: { promote, merge, distil, evict } }: { plan: ConsolidationPlan }) {
-  const { shownFor } = useService();
+  const { scopeKey } = useService();
   if (promote.total + merge.total + distil.total + evict.total === 0) {
-    return <Nothing title="Nothing: all is promoted" />;
+    return <Nothing title="Nothing to consolidate" />;
   }
   return (
     <>
-      <Part title="Distil" total={distil.total}>
-        {distil.memories.slice(0, SHOWN).map(({ content, derived_from, refreshes }) => (
+      <Part title="Distill" total={distil.total}>
+        {distil.memories.slice(0, MAX_SHOWN).map(({ content, derived_from, refreshes }) => (
           <li key={derived_from.join()}>
             <ChangeLine
               sign="+"
-              says={refreshes === undefined ? 'a new semantic memory' : 'a semantic memory made anew'}
-              // A plan does not say whose text it is.
-              {...(shownFor === '' && { text: content })}
+              label={refreshes === undefined ? 'New semantic memory' : 'Semantic memory updated'}
+              // A plan does not name the user of a text, which may be outside the scope.
+              {...(scopeKey === '' && { text: content })}
             >
               <Sources ids={derived_from} />
             </ChangeLine>
@@ -96,27 +98,27 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
         ))}
       </Part>
       <Part title="Merge" total={merge.total}>
-        {merge.memories.slice(0, SHOWN).map(({ id, merged_into }) => (
+        {merge.memories.slice(0, MAX_SHOWN).map(({ id, merged_into }) => (
           <li key={id}>
-            <ChangeLine sign="−" says="leaves recall for its duplicate" id={id}>
+            <ChangeLine sign="−" label="Merged into a duplicate" id={id}>
               <span>
-                duplicate <MemoryLink id={merged_into} />
+                Duplicate <MemoryLink id={merged_into} />
               </span>
             </ChangeLine>
           </li>
         ))}
       </Part>
       <Part title="Evict" total={evict.total}>
-        {evict.memories.slice(0, SHOWN).map(({ id, reason }) => (
+        {evict.memories.slice(0, MAX_SHOWN).map(({ id, reason }) => (
           <li key={id}>
-            <ChangeLine sign="−" says={reason === 'expired' ? 'it has expired' : 'its tier is full'} id={id} />
+            <ChangeLine sign="−" label={reason === 'expired' ? 'Expired' : 'Evicted (tier full)'} id={id} />
           </li>
         ))}
       </Part>
       <Part title="Promote" total={promote.total}>
-        {promote.memories.slice(0, SHOWN).map(({ id }) => (
+        {promote.memories.slice(0, MAX_SHOWN).map(({ id }) => (
           <li key={id}>
-            <ChangeLine sign="~" says="working → episodic" id={id} />
+            <ChangeLine sign="~" label="From working to episodic" id={id} />
           </li>
         ))}
       </Part>
@@ -129,10 +131,10 @@ function Part({ title, total, children }: { title: string; total: number; childr
   return (
     <details className="plan-part">
       <summary>
-        {title} <b>{count(total)}</b>
+        {title} <b>{formatNumber(total)}</b>
       </summary>
       <ul className="plain">{children}</ul>
-      {total > SHOWN && <p className="soft">and {count(total - SHOWN)} more</p>}
+      {total > MAX_SHOWN && <p className="soft">and {formatNumber(total - MAX_SHOWN)} more</p>}
     </details>
   );
 }

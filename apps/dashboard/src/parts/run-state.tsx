@@ -1,10 +1,19 @@
 import type { Consolidation } from '@memoryd/client';
+import { formatNumber } from '../format.ts';
+
+const STATES: Readonly<Record<Consolidation['status'], string>> = {
+  running: 'Running',
+  completed: 'Completed',
+  undoing: 'Being undone',
+  undone: 'Undone',
+  reverted: 'Rolled back',
+};
 
 export function RunState({ run: { status } }: { run: Pick<Consolidation, 'status'> }) {
-  return <span className={`state state-${status}`}>{status === 'reverted' ? 'took itself back' : status}</span>;
+  return <span className={`state state-${status}`}>{STATES[status]}</span>;
 }
 
-/** What a run came to, in a line. */
-export function getSummary({ consolidated_count: promoted, evicted_count: left }: Consolidation): string {
-  return `${promoted} promoted or distilled, ${left} left recall`;
+/** Returns a one-line summary of a run. */
+export function getSummary({ consolidated_count: consolidated, evicted_count: removed }: Consolidation): string {
+  return `${formatNumber(consolidated)} promoted or distilled, ${formatNumber(removed)} merged or evicted`;
 }

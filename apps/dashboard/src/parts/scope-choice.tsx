@@ -1,36 +1,36 @@
-import { type FormEvent, useState } from 'react';
-import { useLoaded } from '../loading.ts';
-import { addressFor, getScope, goTo, usePlace } from '../place.ts';
+import { useState } from 'preact/compat';
+import { useResource } from '../resource.ts';
+import { getAddressInScope, getScope, goTo, useRoute } from '../route.ts';
 import type { Memories } from '../service.tsx';
 
-/** Users that are suggested; any other may be typed. */
-const SUGGESTED = 50;
+/** Maximum suggested users; any other can be typed. */
+const MAX_SUGGESTIONS = 50;
 
-const askUsers = (memory: Memories, signal: AbortSignal) => memory.users({ limit: SUGGESTED }, { signal });
+const loadUsers = (memory: Memories, signal: AbortSignal) => memory.users({ limit: MAX_SUGGESTIONS }, { signal });
 
-/** Chooses whose memories the page shows. The address keeps the choice. */
+/** Selects the user and agent whose memories the page shows. The address stores the selection. */
 export function ScopeChoice() {
-  const { view, asked } = usePlace();
-  const scope = getScope(asked);
+  const { view, params } = useRoute();
+  const scope = getScope(params);
   const [user, setUser] = useState(scope?.userId ?? '');
   const [agent, setAgent] = useState(scope?.agentId ?? '');
   const [shared, setShared] = useState(scope?.shared ?? false);
-  const { value, error } = useLoaded(askUsers);
-  // A key that is bound to a user or agent may not list users, and does not see all.
+  const { value, error } = useResource(loadUsers);
+  // A key that is bound to a user or agent may not list users, and does not see all memories.
   const seesAll = error === undefined;
-  const show = (event: FormEvent) => {
+  const show = (event: Event) => {
     event.preventDefault();
     const chosen = { ...(user && { userId: user }), ...(agent && { agentId: agent }), ...(shared && { shared }) };
-    goTo(addressFor(user || agent ? chosen : undefined, view, asked));
+    goTo(getAddressInScope(user || agent ? chosen : undefined, view, params));
   };
   return (
-    <form className="scope-choice" aria-label="Whose memories are shown" onSubmit={show}>
+    <form className="scope-choice" aria-label="User and agent" onSubmit={show}>
       <input
         aria-label="User"
         placeholder={seesAll ? 'All users' : 'User'}
         list="users"
         value={user}
-        onChange={(event) => setUser(event.target.value)}
+        onChange={(event) => setUser(event.currentTarget.value)}
       />
       <datalist id="users">
         {value?.users.map(({ user_id }) => (
@@ -41,15 +41,15 @@ export function ScopeChoice() {
         aria-label="Agent"
         placeholder={seesAll ? 'All agents' : 'Agent'}
         value={agent}
-        onChange={(event) => setAgent(event.target.value)}
+        onChange={(event) => setAgent(event.currentTarget.value)}
       />
       <label className="inline">
-        <input type="checkbox" checked={shared} onChange={(event) => setShared(event.target.checked)} />
-        and shared
+        <input type="checkbox" checked={shared} onChange={(event) => setShared(event.currentTarget.checked)} />
+        Include shared
       </label>
       <button type="submit">Show</button>
       {scope && (
-        <button type="button" className="quiet" onClick={() => goTo(addressFor(undefined, view, asked))}>
+        <button type="button" className="quiet" onClick={() => goTo(getAddressInScope(undefined, view, params))}>
           Show all
         </button>
       )}

@@ -4,31 +4,31 @@ import { getParts, type ScorePart } from '../score.ts';
 interface ScorePartsProps {
   explanation: Explanation;
   score: number;
-  /** The sum that the whole width stands for, so that results can be compared. */
+  /** The sum that fills the bar, the same for all results so that their bars can be compared. */
   widest: number;
 }
 
-/** Why a result came: its evidence as a bar, the same in words, and on demand the whole sum. */
+/** Explains a score: the signals as a bar and in words, and the calculation on demand. */
 export function ScoreParts({ explanation, score, widest }: ScorePartsProps) {
   const parts = getParts(explanation);
   return (
     <div className="why">
       <div className="bar" aria-hidden="true">
-        {parts.map(({ name, colour, adds }) => (
+        {parts.map(({ name, color, contribution }) => (
           <i
             key={name}
-            className={adds < 0 ? 'against' : undefined}
-            style={{ width: `${(Math.abs(adds) / widest) * 100}%`, background: `var(${colour})` }}
+            className={contribution < 0 ? 'against' : undefined}
+            style={{ width: `${(Math.abs(contribution) / widest) * 100}%`, background: `var(${color})` }}
           />
         ))}
       </div>
       <details>
         <summary>
-          <span className="hidden">Why: </span>
-          {parts.map(({ name, label, colour, adds }) => (
+          <span className="hidden">Signals: </span>
+          {parts.map(({ name, label, color, contribution }) => (
             <span className="key" key={name}>
-              <i style={{ background: `var(${colour})` }} />
-              {label} <b>{signed(adds)}</b>
+              <i style={{ background: `var(${color})` }} />
+              {label} <b>{formatSigned(contribution)}</b>
             </span>
           ))}
         </summary>
@@ -44,42 +44,42 @@ interface SumTableProps {
   score: number;
 }
 
-function SumTable({ parts, explanation: { even, slope, evidence_of_another: isOfAnother }, score }: SumTableProps) {
-  const sum = parts.reduce((total, { adds }) => total + adds, 0);
+function SumTable({ parts, explanation: { even, slope, evidence_of_another: isInherited }, score }: SumTableProps) {
+  const sum = parts.reduce((total, { contribution }) => total + contribution, 0);
   return (
     <table className="sum">
       <caption>
-        The score is 1 / (1 + e
+        Score = 1 / (1 + e
         <sup>
           {slope} × ({even} − sum)
         </sup>
-        ){isOfAnother && ', and that of what it corrects, is corrected by or was distilled from'}
+        ){isInherited && '. Inherited from a memory that it supersedes, is superseded by or was distilled from'}
       </caption>
       <thead>
         <tr>
           <th scope="col">Signal</th>
           <th scope="col">Evidence</th>
           <th scope="col">Weight</th>
-          <th scope="col">Adds</th>
+          <th scope="col">Contribution</th>
         </tr>
       </thead>
       <tbody>
-        {parts.map(({ name, label, evidence, weight, adds }) => (
+        {parts.map(({ name, label, evidence, weight, contribution }) => (
           <tr key={name}>
             <th scope="row">{label}</th>
             <td>{evidence.toFixed(3)}</td>
             <td>{weight}</td>
-            <td>{signed(adds)}</td>
+            <td>{formatSigned(contribution)}</td>
           </tr>
         ))}
       </tbody>
       <tfoot>
         <tr>
           <th scope="row" colSpan={3}>
-            Sum, and the score that comes of it
+            Sum → score
           </th>
           <td>
-            {signed(sum)} → {score.toFixed(3)}
+            {formatSigned(sum)} → {score.toFixed(3)}
           </td>
         </tr>
       </tfoot>
@@ -87,4 +87,4 @@ function SumTable({ parts, explanation: { even, slope, evidence_of_another: isOf
   );
 }
 
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
+const formatSigned = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;

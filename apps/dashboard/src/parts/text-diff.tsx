@@ -1,10 +1,10 @@
 import { diffWordsWithSpace } from 'diff';
-import { useMemo } from 'react';
+import { useMemo } from 'preact/compat';
 
-/** Longest texts that are compared word by word; the time grows with the product of their differences. */
-const MAX_COMPARED = 20_000;
+/** Maximum characters of both texts that are compared word by word; the time grows quadratically. */
+const MAX_COMPARED_CHARS = 20_000;
 
-/** What became of a text: what left it struck out, what came underlined. */
+/** The changes of a text: removed words struck out, added words underlined. */
 export function TextDiff({ before, after }: { before: string; after: string }) {
   const pieces = useMemo(() => getChanges(before, after), [before, after]);
   return (
@@ -26,7 +26,7 @@ interface Piece {
 }
 
 function getChanges(before: string, after: string): Piece[] {
-  if (before.length + after.length > MAX_COMPARED) {
+  if (before.length + after.length > MAX_COMPARED_CHARS) {
     return [
       { value: before, removed: true, added: false, at: 0 },
       { value: after, removed: false, added: true, at: 1 },

@@ -1,23 +1,24 @@
-import { useState } from 'react';
-import { chooseTheme, chosenTheme, THEMES } from '../theme.ts';
+import { useState } from 'preact/compat';
+import { capitalize } from '../format.ts';
+import { getTheme, setTheme, THEMES } from '../theme.ts';
 
 export function ThemeSwitch() {
-  const [theme, setTheme] = useState(chosenTheme);
+  const [current, setCurrent] = useState(getTheme);
   return (
     <fieldset className="switch">
       <legend className="hidden">Theme</legend>
-      {THEMES.map((one) => (
-        <label key={one}>
+      {THEMES.map((theme) => (
+        <label key={theme}>
           <input
             type="radio"
             name="theme"
-            checked={theme === one}
+            checked={current === theme}
             onChange={() => {
-              chooseTheme(one);
-              setTheme(one);
+              setTheme(theme);
+              setCurrent(theme);
             }}
           />
-          <span>{one}</span>
+          <span>{capitalize(theme)}</span>
         </label>
       ))}
     </fieldset>

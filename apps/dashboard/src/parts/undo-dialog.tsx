@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { useService } from '../service.tsx';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notice.tsx';
@@ -9,33 +9,33 @@ interface UndoDialogProps {
   onClose: () => void;
 }
 
-/** Asks whether a run is to be taken back, and does it. */
+/** Asks for confirmation and undoes a consolidation run. */
 export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
-  const { memory, noteRefusal } = useService();
-  const [busy, setBusy] = useState(false);
+  const { memory, handleAuthError } = useService();
+  const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const undo = async () => {
-    setBusy(true);
+    setIsBusy(true);
     try {
       await memory.undo(runId);
       onDone();
       onClose();
-    } catch (refused) {
-      noteRefusal(refused);
-      setError(refused);
-      setBusy(false);
+    } catch (failure) {
+      handleAuthError(failure);
+      setError(failure);
+      setIsBusy(false);
     }
   };
   return (
-    <Dialog title="Take this run back?" onClose={onClose}>
-      <p>What it promoted, merged, distilled and evicted is as it was before. The next run may do the same again.</p>
+    <Dialog title="Undo this run?" onClose={onClose}>
+      <p>This restores every memory that the run changed. The next run may make the same changes again.</p>
       {error !== undefined && <Failure error={error} />}
       <div className="actions">
         <button type="button" onClick={onClose}>
-          Leave it
+          Cancel
         </button>
-        <button type="button" className="danger" disabled={busy} onClick={undo}>
-          Take it back
+        <button type="button" className="danger" disabled={isBusy} onClick={undo}>
+          Undo run
         </button>
       </div>
     </Dialog>

@@ -1,78 +1,79 @@
 import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react';
-import { keepPosition, keptPosition, type ListPosition, nameEntry } from '../list-position.ts';
+import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'preact/compat';
+import { getHistoryEntryId, loadScrollPosition, type ScrollPosition, saveScrollPosition } from '../scroll-position.ts';
 
 interface VirtualListProps<Item> {
   label: string;
   items: readonly Item[];
-  /** How many there are in all, loaded or not. */
+  /** Number of items, including those that are not loaded. */
   total: number;
   getKey: (item: Item) => string;
-  /** Pixels that an item takes before it was measured. */
-  estimate: number;
-  /** Called when what is shown comes near the end of what is loaded. */
+  /** Height of an item in pixels until it is measured. */
+  estimatePx: number;
+  /** Called when the visible items are near the end of the loaded items. */
   onNearEnd?: () => void;
   children: (item: Item, index: number) => ReactNode;
 }
 
-/** Items from the end at which more is asked for. */
-const NEAR_END = 20;
+/** Distance from the last loaded item at which more are loaded. */
+const NEAR_END_ITEMS = 20;
 
 /**
- * A list of any length, of which only the items in sight are in the page. It scrolls with the page. Back, Forward and a
- * reload return to where it was scrolled to.
+ * A list of any length that renders only visible items and scrolls with the page. Back, Forward and a reload restore the
+ * scroll position.
  */
 export function VirtualList<Item>({
   label,
   items,
   total,
   getKey,
-  estimate,
+  estimatePx,
   onNearEnd,
   children,
 }: VirtualListProps<Item>) {
   const list = useRef<HTMLUListElement>(null);
-  const [entry] = useState(nameEntry);
-  /** Where to scroll to once the item is loaded. */
-  const returning = useRef(useState(() => keptPosition(entry))[0]);
+  const [entry] = useState(getHistoryEntryId);
+  /** The position to restore once its item is loaded. */
+  const restoring = useRef(useState(() => loadScrollPosition(entry))[0]);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => setScrollMargin(list.current ? list.current.getBoundingClientRect().top + scrollY : 0), []);
   const virtual = useWindowVirtualizer({
     count: items.length,
-    estimateSize: () => estimate,
+    estimateSize: () => estimatePx,
     getItemKey: (index) => getKey(items[index] as Item),
     overscan: 8,
     scrollMargin,
     onChange: (list) => {
-      const position = returning.current ? undefined : positionIn(list);
-      if (position) keepPosition(entry, position);
+      const position = restoring.current ? undefined : getPosition(list);
+      if (position) saveScrollPosition(entry, position);
     },
   });
   const shown = virtual.getVirtualItems();
   useLayoutEffect(() => {
-    // The browser would scroll as soon as it is back, when nothing is loaded.
+    // The browser would restore the position before the items are loaded.
     history.scrollRestoration = 'manual';
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only more items can bring the one that is wanted
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the position can only be restored when more items are loaded
   useLayoutEffect(() => {
-    const to = returning.current;
-    if (!to || !list.current) return;
-    const found = items.findIndex((item) => getKey(item) === to.key);
-    if (found < 0 && items.length < Math.min(to.loaded, total)) return;
-    returning.current = undefined;
-    // Somebody scrolled while items were loaded.
+    const position = restoring.current;
+    if (!position || !list.current) return;
+    const found = items.findIndex((item) => getKey(item) === position.key);
+    if (found < 0 && items.length < Math.min(position.loaded, total)) return;
+    restoring.current = undefined;
+    // The user scrolled while items were loading.
     if (scrollY > 0) return;
-    // Takes in the rows that have just been measured.
+    // Updates the measurements of the rows that were just rendered.
     virtual.getTotalSize();
-    const start = virtual.measurementsCache[found < 0 ? Math.min(to.index, items.length - 1) : found]?.start ?? 0;
+    const index = found < 0 ? Math.min(position.index, items.length - 1) : found;
+    const start = virtual.measurementsCache[index]?.start ?? 0;
     const listTop = list.current.getBoundingClientRect().top + scrollY;
-    scrollTo(0, listTop + start - virtual.options.scrollMargin - to.top);
+    scrollTo(0, listTop + start - virtual.options.scrollMargin - position.top);
   }, [items.length]);
   const lastShown = shown.at(-1)?.index ?? -1;
   const nearEnd = useEffectEvent(() => onNearEnd?.());
   useEffect(() => {
-    const isNearEnd = lastShown >= items.length - NEAR_END;
-    if ((isNearEnd || returning.current) && items.length < total) nearEnd();
+    const isNearEnd = lastShown >= items.length - NEAR_END_ITEMS;
+    if ((isNearEnd || restoring.current) && items.length < total) nearEnd();
   }, [lastShown, items.length, total]);
   return (
     <ul ref={list} className="list" aria-label={label} style={{ height: virtual.getTotalSize() }}>
@@ -92,10 +93,10 @@ export function VirtualList<Item>({
   );
 }
 
-function positionIn(list: Virtualizer<Window, Element>): ListPosition | undefined {
+function getPosition(list: Virtualizer<Window, Element>): ScrollPosition | undefined {
   const offset = list.scrollOffset ?? 0;
   const shown = list.getVirtualItems();
-  // An item above the top of the window would move it once measured; this one stays where it is put.
+  // The first item below the top of the window: measuring an item above it would move the list.
   const item = shown.find(({ start }) => start >= offset) ?? shown.at(-1);
   if (!item) return undefined;
   return { key: String(item.key), index: item.index, top: item.start - offset, loaded: list.options.count };

@@ -1,12 +1,9 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { builtFolder } from '../built-folder.ts';
+import { getBuildFolder } from '../built-folder.ts';
 import { openToAnyone } from './docs-pages.ts';
 
-/**
- * The page loads from this server alone, styles by its sheet alone, and can make no markup of a text: nothing may become
- * trusted HTML.
- */
+/** Allows scripts, styles and requests from this server only, and no HTML from strings (trusted types without a policy). */
 const DASHBOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,26 +17,28 @@ const DASHBOARD_POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Names of built files hold a digest of what is in them. */
-const NEVER_CHANGES = 'public, max-age=31536000, immutable';
+/** For files whose name contains a hash of their content. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Serves the dashboard at `/ui/`, to anyone: what it shows it asks of the interface, with a key where one is needed. */
+/** Serves the dashboard at `/ui/` without authentication. The page itself calls the API with the user's API key. */
 export async function registerDashboardPage(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
     openToAnyone(scope);
     scope.addHook('onSend', async ({ url }, reply) => {
       if (reply.statusCode >= 400) return;
       reply.header('Content-Security-Policy', DASHBOARD_POLICY);
-      reply.header('Cache-Control', url.startsWith('/ui/assets/') ? NEVER_CHANGES : 'no-cache');
+      reply.header('Cache-Control', url.startsWith('/ui/assets/') ? IMMUTABLE : 'no-cache');
     });
-    // Relative, so that it stays where it is behind a proxy with a path.
+    // Relative, because a proxy may serve the page under another path.
     scope.get('/ui', { schema: { hide: true } }, (_request, reply) => reply.redirect('ui/'));
     await scope.register(fastifyStatic, {
-      root: builtFolder('ui'),
+      root: getBuildFolder('ui'),
       prefix: '/ui/',
       decorateReply: false,
       cacheControl: false,
-      // Files this small are sent whole: a range that cannot be had would be answered 400, which it is not.
+      // The build writes a Brotli and a gzip file beside each file.
+      preCompressed: true,
+      // The files are small. With ranges, an unsatisfiable one would be answered with 400 instead of the file.
       acceptRanges: false,
     });
   });

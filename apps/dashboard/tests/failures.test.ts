@@ -7,7 +7,7 @@ import { eventually, freePort, launch, untilHealthy } from '../../../packages/se
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
-describe.runIf(hasBrowser())('the dashboard in trouble', () => {
+describe.runIf(hasBrowser())('dashboard with failures', () => {
   const stage = useStage();
   let visit: Visit;
   let page: Page;
@@ -18,112 +18,114 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     return () => visit.close();
   });
 
-  const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
+  const goTo = (address: string) => page.goto(`${stage.url}/ui/#/${address}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
 
-  it('says of a memory that could not be read that it could not, rather than that it is gone', async () => {
+  it('distinguishes a memory that failed to load from a missing one', async () => {
     const { id } = await stage.memory.consolidate();
     await page.route('**/memories/*', (route) => route.abort());
     await goTo(`run?id=${id}`);
-    await page.getByText('could not be read just now').first().waitFor({ timeout: 20_000 });
+    await page.getByText('Text not loaded').first().waitFor({ timeout: 20_000 });
     expect(await page.getByText('forgotten, expired or archived').count()).toBe(0);
   });
 
-  it('says that a memory cannot be shown, though a change of it was saved', async () => {
+  it('reports that a memory failed to load after its change was saved', async () => {
     const { id } = await stage.memory.store({ content: 'The well is deep' });
     await goTo(`memory?id=${id}`);
     await button('Edit').click();
-    await page.getByLabel('Text').fill('The well is shallow');
+    await page.getByLabel('Content').fill('The well is shallow');
     await page.route('**/memories/*', (route) => route.abort());
     await button('Save').click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Changes saved.').waitFor();
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     await page.unroute('**/memories/*');
     await button('Try again').click();
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
-  it('says below a list that more of it could not be had, and goes on from there', async () => {
+  it('reports below a list that the next page failed to load, and retries', async () => {
     await page.route('**/memories?*cursor=*', (route) => route.abort());
     await goTo('explore');
     await page.locator('.row').first().waitFor();
-    await eventually('the end of what is there', 20_000, async () => {
+    await eventually('the end of the first page', 20_000, async () => {
       await page.keyboard.press('End');
       return (await page.locator('.list > li').last().getAttribute('aria-posinset')) === '200' || undefined;
     });
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
-    // The rows above are measured as they are shown, which moves the end.
-    const isEndInSight = async () => {
+    // Rows above move the end when they are rendered and measured.
+    const isEndVisible = async () => {
       await page.keyboard.press('End');
-      return page.getByRole('alert').evaluate(isInSight);
+      return page.getByRole('alert').evaluate(isVisible);
     };
-    await expect.poll(isEndInSight).toBe(true);
+    await expect.poll(isEndVisible).toBe(true);
     await page.unroute('**/memories?*cursor=*');
     await button('Try again').click();
     await page.locator('.list > li[aria-posinset="201"]').waitFor({ state: 'attached' });
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('asks how the service is once at a time, however long an answer takes', async () => {
+  it('polls the service one request at a time, even if it is slow', async () => {
     await page.locator('.figure').first().waitFor();
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    const letGo = await hold(page, '**/stats');
+    const paths: string[] = [];
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname));
+    const release = await hold(page, '**/stats');
     await page.clock.install();
     await page.goto('about:blank');
     await page.goto(`${stage.url}/ui/`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.clock.runFor(25_000);
     await page.evaluate(() => fetch('/openapi.json'));
-    expect(asked.filter((path) => path === '/stats')).toHaveLength(1);
-    letGo();
+    expect(paths.filter((path) => path === '/stats')).toHaveLength(1);
+    release();
   });
 
-  it('does not offer to keep what is being forgotten', async () => {
+  it('does not offer to cancel while a memory is being forgotten', async () => {
     const { id } = await stage.memory.store({ content: 'The lodger moved out' });
     await goTo(`memory?id=${id}`);
     await button('Forget…').click();
-    const letGo = await hold(page, `**/forget/${id}`);
-    await button('Forget it').click();
+    const release = await hold(page, `**/forget/${id}`);
+    await button('Forget memory').click();
     await button('Close').waitFor();
-    expect(await button('Keep it').count()).toBe(0);
-    letGo();
-    await page.getByText('Forgotten for good.').waitFor();
+    expect(await button('Cancel').count()).toBe(0);
+    release();
+    await page.getByText('Memory forgotten.').waitFor();
   });
 
-  it('says since when the service is not reachable, and recovers when it is back', async () => {
+  it('shows since when the service is unreachable, and recovers', async () => {
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
     const first = launch(args, WORDS_ONLY);
     await untilHealthy(port, first);
+    const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });
+    await memory.store({ content: 'stored before the outage' });
     await page.goto('about:blank');
     await page.goto(`http://127.0.0.1:${port}/ui/`);
     await page.locator('.figure').first().waitFor();
-    expect(await page.locator('.live-listening').textContent()).toBe('live');
+    expect(await page.locator('.live-live').textContent()).toBe('Live');
     await first.end('SIGKILL');
-    await page.getByText(/not reachable since \d\d:\d\d, retrying/).waitFor();
+    await page.getByText(/Not reachable since \d\d:\d\d, retrying/).waitFor();
     expect(await page.locator('.figures.stale, .columns.stale').count()).toBe(2);
     const second = launch(args, WORDS_ONLY);
     await untilHealthy(port, second);
-    await page.locator('.live-listening', { hasText: 'live' }).waitFor();
+    await page.locator('.live-live', { hasText: 'Live' }).waitFor();
     expect(await page.locator('.stale').count()).toBe(0);
-    await new MemoryClient({ url: `http://127.0.0.1:${port}` }).store({ content: 'stored after the return' });
-    await page.getByText('stored 1 memory').first().waitFor();
+    await memory.store({ content: 'stored after the outage' });
+    await page.getByText('Stored 1 memory').first().waitFor();
     await page.goto('about:blank');
     await second.end('SIGTERM');
   });
 
-  it('brings nobody back who went on while sleep was under way', async () => {
+  it('does not return to a consolidation run that ends after the user left the view', async () => {
     await stage.memory.store({ content: 'The gutter is full of leaves' });
-    await goTo('sleep');
-    await button('See what sleep would do now').click();
-    const letGo = await hold(page, '**/consolidate');
-    await button('Sleep now').click();
+    await goTo('consolidation');
+    await button('Preview consolidation').click();
+    const release = await hold(page, '**/consolidate');
+    await button('Run consolidation now').click();
     await goTo('recall?query=gutter');
     await page.locator('.result').first().waitFor();
-    const answered = page.waitForResponse((response) => response.url().endsWith('/consolidate'));
-    letGo();
-    const { id } = (await (await answered).json()) as { id: string };
+    const responded = page.waitForResponse((response) => response.url().endsWith('/consolidate'));
+    release();
+    const { id } = (await (await responded).json()) as { id: string };
     await eventually('the run', 20_000, async () => {
       const { consolidations } = await stage.memory.consolidations({ limit: 1 });
       return consolidations[0]?.id === id || undefined;
@@ -133,30 +135,30 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     expect(page.url()).toContain('#/recall');
   });
 
-  it('listens only while it is in sight, and then hears what it missed', async () => {
-    const setSight = (one: Page, hidden: boolean) =>
+  it('follows events only while visible, and then receives missed events', async () => {
+    const setHidden = (one: Page, hidden: boolean) =>
       one.evaluate((value) => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
         document.dispatchEvent(new Event('visibilitychange'));
       }, hidden);
     await page.locator('.figure').first().waitFor();
     await stage.memory.store({ content: 'The first of the swallows' });
-    await page.getByText('stored 1 memory').first().waitFor();
+    await page.getByText('Stored 1 memory').first().waitFor();
     const others: Page[] = [page];
-    // One more than a browser has connections for.
+    // One more tab than a browser has connections.
     for (let i = 0; i < 7; i++) {
-      await setSight(others.at(-1) as Page, true);
+      await setHidden(others.at(-1) as Page, true);
       const other = await page.context().newPage();
       others.push(other);
       await other.goto(`${stage.url}/ui/`, { timeout: 20_000 });
       await other.locator('.figure').first().waitFor();
     }
     const { id } = await stage.memory.store({ content: 'The last of the swallows' });
-    await setSight(page, false);
-    await page.locator(`.happening a[title="${id}"]`).first().waitFor();
+    await setHidden(page, false);
+    await page.locator(`.activity a[title="${id}"]`).first().waitFor();
   });
 
-  it('is shown to who came with a name and password for a proxy, and names neither', async () => {
+  it('works at a URL with credentials for a proxy, and does not show them', async () => {
     await page.goto('about:blank');
     await page.goto(`${stage.url.replace('//', '//ada:pass@')}/ui/#/recall?query=piano`);
     await page.locator('.result').first().waitFor();
@@ -164,7 +166,7 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     expect((await page.locator('.sample').allInnerTexts()).join()).not.toContain('pass');
   });
 
-  it('is shown by a browser that may keep nothing', async () => {
+  it('works in a browser that blocks storage', async () => {
     await page.addInitScript(() => {
       for (const name of ['localStorage', 'sessionStorage']) {
         Object.defineProperty(window, name, {
@@ -176,21 +178,21 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     });
     await page.reload();
     await page.locator('.figure').first().waitFor();
-    await page.getByRole('radio', { name: 'dark' }).check();
+    await page.getByRole('radio', { name: 'Dark' }).check();
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark');
   });
 
-  it('shows the overview at an address that names no view', async () => {
-    for (const place of ['nowhere', 'constructor', '__proto__']) {
-      await goTo(place);
+  it('shows the overview at an unknown address', async () => {
+    for (const address of ['nowhere', 'constructor', '__proto__']) {
+      await goTo(address);
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
       expect(await page.title()).toBe('Overview · memoryd');
     }
   });
 });
 
-/** Whether all of an element is within the window. */
-function isInSight(element: Element): boolean {
+/** Returns whether an element is completely visible. */
+function isVisible(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   return top >= 0 && bottom <= innerHeight;
 }

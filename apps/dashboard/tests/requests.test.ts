@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hasBrowser, useStage } from './browser.ts';
 
-describe.runIf(hasBrowser())('the dashboard', () => {
+describe.runIf(hasBrowser())('requests of the dashboard', () => {
   const stage = useStage();
   let page: Page;
 
@@ -12,14 +12,14 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     return () => visit.close();
   });
 
-  it('recalls once for a question that is typed, which is no use of what it finds', async () => {
+  it('recalls once per typed query, without counting as a use of the results', async () => {
     const { id } = await stage.memory.store({ content: 'The quince jelly stands in the cellar' });
     await page.goto(`${stage.url}/ui/#/recall`);
-    const asked: URL[] = [];
+    const requests: URL[] = [];
     page.on('request', (request) => {
-      if (request.url().includes('/recall?')) asked.push(new URL(request.url()));
+      if (request.url().includes('/recall?')) requests.push(new URL(request.url()));
     });
-    // The clock stands still except in runFor, however slowly this machine types.
+    // The clock runs only in runFor, so that a slow machine types at the same pace.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     for (const key of 'where is the quince jelly') {
@@ -28,14 +28,14 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     }
     await page.clock.runFor(200);
     await page.locator('.result', { hasText: 'quince' }).first().waitFor();
-    expect(asked.map(({ searchParams }) => [searchParams.get('query'), searchParams.get('track')])).toEqual([
+    expect(requests.map(({ searchParams }) => [searchParams.get('query'), searchParams.get('track')])).toEqual([
       ['where is the quince jelly', 'false'],
     ]);
     await stage.memory.consolidate();
     expect((await stage.memory.memory(id)).access_count).toBe(0);
   });
 
-  it('says what is wrong with a metadata filter that has no value', async () => {
+  it('explains how to write a metadata filter that has no value', async () => {
     await page.goto(`${stage.url}/ui/#/explore`);
     await page.getByLabel('Filter by').selectOption('metadata');
     await page.getByLabel('Metadata', { exact: true }).fill('room');
@@ -43,10 +43,10 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     await page.getByRole('alert').getByText('such as room=kitchen').waitFor();
   });
 
-  it('does not say that nothing was recalled above a latency', async () => {
-    await page.locator('.chart', { hasText: 'Latency' }).getByText('Nothing was recalled').waitFor();
+  it('shows “No recalls” only while there is no latency', async () => {
+    await page.locator('.chart', { hasText: 'Latency' }).getByText('No recalls in the last 5 minutes').waitFor();
     await stage.memory.recall({ query: 'quince' });
     await page.locator('.chart', { hasText: 'Latency' }).getByText(/\d ms/).first().waitFor();
-    expect(await page.getByText('Nothing was recalled').count()).toBe(0);
+    expect(await page.getByText('No recalls in the last 5 minutes').count()).toBe(0);
   });
 });

@@ -1,0 +1,30 @@
+import { type RefObject, useState } from 'preact/compat';
+
+interface CopyButtonProps {
+  text: string;
+  /** Names the text for screen readers: "Copy curl". */
+  label: string;
+  /** The element that shows the text. It is selected if the page may not write to the clipboard. */
+  shownIn: RefObject<HTMLElement | null>;
+}
+
+export function CopyButton({ text, label, shownIn }: CopyButtonProps) {
+  const [status, setStatus] = useState('');
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setStatus('Copied');
+    } catch {
+      if (shownIn.current) getSelection()?.selectAllChildren(shownIn.current);
+      setStatus('Selected; copy it with your keyboard');
+    }
+  };
+  return (
+    <span className="copy">
+      <span role="status">{status}</span>
+      <button type="button" onClick={copy} onBlur={() => setStatus('')}>
+        Copy<span className="hidden"> {label}</span>
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,27 @@
+import { SERVICE_URL, useService } from '../service.tsx';
+import { getMcpConfig, getStoreCode, getStoreCurl } from '../snippets.ts';
+import { AddMemoryForm } from './add-memory-form.tsx';
+import { CodeSample } from './code-sample.tsx';
+
+const EXAMPLE = { content: 'Ada is allergic to peanuts', session_id: 'kitchen' };
+const EXAMPLE_QUERY = 'what should Ada not eat';
+
+/** The ways to store a first memory, with the address of this service. */
+export function GettingStarted({ onStored }: { onStored: (id: string) => void }) {
+  const { hasKey } = useService();
+  const target = { url: SERVICE_URL, hasKey };
+  return (
+    <>
+      <p>This store is empty. Add a memory here, or from your own code. The overview then replaces this page.</p>
+      <div className="first-run">
+        <AddMemoryForm onStored={onStored} />
+        <section aria-labelledby="code-title">
+          <h2 id="code-title">Store from your code</h2>
+          <CodeSample label="curl" code={getStoreCurl(target, EXAMPLE)} />
+          <CodeSample label="TypeScript" code={getStoreCode(target, EXAMPLE, EXAMPLE_QUERY)} />
+          <CodeSample label="MCP (.mcp.json)" code={getMcpConfig(target)} />
+        </section>
+      </div>
+    </>
+  );
+}

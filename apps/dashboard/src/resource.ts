@@ -1,0 +1,54 @@
+import { useCallback, useEffect, useState } from 'preact/compat';
+import { type Memories, useService } from './service.tsx';
+
+/** Data from the service with its loading state. */
+export interface Resource<T> {
+  /** The last value. It stays while a reload or another load runs, and if a reload fails. */
+  value: T | undefined;
+  error: unknown;
+  loading: boolean;
+  reload(): void;
+}
+
+/** Loads a value; the signal aborts when the value is no longer needed. */
+export type Load<T> = (memory: Memories, signal: AbortSignal) => Promise<T>;
+
+interface State<T> extends Omit<Resource<T>, 'reload'> {
+  /** The function that loaded `value`. */
+  loadedBy: Load<T> | undefined;
+}
+
+const EMPTY = { value: undefined, loadedBy: undefined, error: undefined };
+
+/**
+ * Loads data when the component mounts and whenever `load` changes; a new load aborts the one before. Wrap `load` in
+ * `useCallback`. Undefined loads nothing.
+ */
+export function useResource<T>(load: Load<T> | undefined): Resource<T> {
+  const { memory, handleAuthError } = useService();
+  const [{ loadedBy: _, ...state }, setState] = useState<State<T>>({ ...EMPTY, loading: true });
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
+  useEffect(() => {
+    if (!load) {
+      setState({ ...EMPTY, loading: false });
+      return;
+    }
+    const controller = new AbortController();
+    setState((before) => ({ ...before, loading: true }));
+    load(memory, controller.signal).then(
+      (value) => {
+        if (!controller.signal.aborted) setState({ value, loadedBy: load, error: undefined, loading: false });
+      },
+      (error) => {
+        if (controller.signal.aborted) return;
+        handleAuthError(error);
+        // A value of another load must not appear beside this error.
+        setState((before) => ({ ...(before.loadedBy === load ? before : EMPTY), error, loading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [load, memory, round]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  return { ...state, reload };
+}

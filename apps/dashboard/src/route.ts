@@ -1,0 +1,87 @@
+import type { MemoryScope, ScopeRequest } from '@memoryd/client';
+import { useMemo, useSyncExternalStore } from 'preact/compat';
+
+/** A view and its parameters. They are stored after the `#`, which browsers do not send to servers. */
+export interface Route {
+  view: string;
+  params: URLSearchParams;
+}
+
+const SCOPE_PARAMS = ['user_id', 'agent_id', 'shared'] as const;
+
+/** Returns the scope in a route's parameters, or undefined if all memories are shown. */
+export function getScope(params: URLSearchParams): MemoryScope | undefined {
+  const [userId, agentId] = [params.get('user_id'), params.get('agent_id')];
+  if (!userId && !agentId) return undefined;
+  const shared = params.get('shared') === 'true';
+  return { ...(userId && { userId }), ...(agentId && { agentId }), ...(shared && { shared }) };
+}
+
+/** Returns the address of a view. It keeps the current scope unless `params` names another. */
+export function getAddress(view: string, params: Record<string, string> | URLSearchParams = {}): string {
+  const query = new URLSearchParams(params);
+  const current = getCurrentParams();
+  for (const name of SCOPE_PARAMS) if (!query.has(name) && current.has(name)) query.set(name, current.get(name) ?? '');
+  return formatAddress(view, query);
+}
+
+/** Returns the address of a view in another scope; undefined is the scope of all memories. */
+export function getAddressInScope(scope: MemoryScope | undefined, view: string, params: URLSearchParams): string {
+  const query = new URLSearchParams(params);
+  for (const name of SCOPE_PARAMS) query.delete(name);
+  if (scope?.userId) query.set('user_id', scope.userId);
+  if (scope?.agentId) query.set('agent_id', scope.agentId);
+  if (scope?.shared) query.set('shared', 'true');
+  return formatAddress(view, query);
+}
+
+/** Returns the scope in a route's parameters as fields of a request. */
+export function getScopeRequest(params: URLSearchParams): ScopeRequest {
+  const { userId, agentId, shared } = getScope(params) ?? {};
+  return {
+    ...(userId !== undefined && { user_id: userId }),
+    ...(agentId !== undefined && { agent_id: agentId }),
+    ...(shared && { shared }),
+  };
+}
+
+/** Returns whether a memory belongs to the scope itself; shared memories are read-only in a scope. */
+export function isOwn(memory: { user_id?: string; agent_id?: string }, params: URLSearchParams): boolean {
+  const { userId = memory.user_id, agentId = memory.agent_id } = getScope(params) ?? {};
+  return memory.user_id === userId && memory.agent_id === agentId;
+}
+
+/** Returns the address of a session. Sessions of different users may share an id. */
+export function getSessionAddress(id: string, user_id: string | undefined): string {
+  return getAddress('session', { id, ...(user_id !== undefined && { user_id }) });
+}
+
+function formatAddress(view: string, query: URLSearchParams): string {
+  return query.size === 0 ? `#/${view}` : `#/${view}?${query}`;
+}
+
+/** Navigates to an address; `replace` replaces the current history entry. */
+export function goTo(address: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, '', address);
+  else history.pushState(null, '', address);
+  dispatchEvent(new Event('hashchange'));
+}
+
+/** Returns the current route and follows links and the browser's Back and Forward. */
+export function useRoute(): Route {
+  const hash = useSyncExternalStore(subscribe, () => location.hash);
+  return useMemo(() => parseHash(hash), [hash]);
+}
+
+/** Returns the parameters of the current address, for callbacks that run after rendering. */
+export const getCurrentParams = (): URLSearchParams => parseHash(location.hash).params;
+
+function subscribe(onChange: () => void): () => void {
+  addEventListener('hashchange', onChange);
+  return () => removeEventListener('hashchange', onChange);
+}
+
+function parseHash(hash: string): Route {
+  const [view = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  return { view, params: new URLSearchParams(query) };
+}

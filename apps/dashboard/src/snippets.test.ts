@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { getMcpConfig, getRecallCurl, getStoreCode, getStoreCurl } from './snippets.ts';
+
+const open = { url: 'http://10.0.0.7:8090/memory', hasKey: false };
+const locked = { ...open, hasKey: true };
+
+describe('snippets', () => {
+  it('store with curl, and quote the text for a shell', () => {
+    expect(getStoreCurl(open, { content: "Ada's tea" })).toBe(
+      `curl -s 'http://10.0.0.7:8090/memory/store' \\
+  -H 'Content-Type: application/json' \\
+  -d '{
+  "content": "Ada'\\''s tea"
+}'`,
+    );
+  });
+
+  it('name the variable of the API key if the service needs one', () => {
+    const header = '-H "Authorization: Bearer $MEMORYD_API_KEY"';
+    expect(getStoreCurl(locked, { content: 'x' })).toContain(`\\\n  ${header} \\\n  -d`);
+    expect(getRecallCurl(locked, { query: 'x' })).toMatch(/\/recall\?query=x' \\\n {2}-H "[^"]+"$/);
+    expect(getRecallCurl(open, { query: 'x' })).toBe("curl -s 'http://10.0.0.7:8090/memory/recall?query=x'");
+    expect(getStoreCode(locked, { content: 'x' }, 'y')).toContain('apiKey: process.env.MEMORYD_API_KEY');
+    expect(getStoreCode(open, { content: 'x' }, 'y')).not.toContain('apiKey');
+  });
+
+  it('configure an agent for MCP at the address of the service', () => {
+    const memoryd = { type: 'http', url: 'http://10.0.0.7:8090/memory/mcp' };
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the agent replaces the variable
+    const headers = { Authorization: 'Bearer ${MEMORYD_API_KEY}' };
+    expect(JSON.parse(getMcpConfig(open))).toEqual({ mcpServers: { memoryd } });
+    expect(JSON.parse(getMcpConfig(locked))).toEqual({ mcpServers: { memoryd: { ...memoryd, headers } } });
+  });
+});
