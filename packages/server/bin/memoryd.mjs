@@ -14,7 +14,7 @@ if (problem !== undefined) {
 const workspace = new URL('../../../', import.meta.url);
 const isBuilt = existsSync(new URL('../dist/memoryd.js', import.meta.url));
 if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
-  process.stderr.write('memoryd: building first, once\n');
+  process.stderr.write('Building memoryd …\n');
   const build = spawnSync('npm', ['run', '--silent', 'build'], {
     cwd: fileURLToPath(workspace),
     stdio: ['ignore', 2, 2],

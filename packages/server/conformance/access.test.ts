@@ -24,35 +24,36 @@ async function command(dbPath: string, ...args: string[]): Promise<Exit> {
   return ended;
 }
 
-function getRefusal(work: () => unknown): Error {
+/** Returns the error that a function throws. */
+function getError(work: () => unknown): Error {
   try {
     work();
   } catch (error) {
     return error as Error;
   }
-  throw new Error('nothing was refused');
+  throw new Error('the function threw no error');
 }
 
 const getId = (key: string) => key.split('_')[1] as string;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** Returns an answer, unless it refuses the key. */
-async function known(asked: Promise<Answer>): Promise<Answer | undefined> {
-  const answer = await asked;
-  return answer.status === 401 ? undefined : answer;
+/** Returns the response, or undefined if its status is 401. */
+async function unlessUnauthorized(pending: Promise<Answer>): Promise<Answer | undefined> {
+  const response = await pending;
+  return response.status === 401 ? undefined : response;
 }
 
-/** Asks until the answer has a status: a server learns of another process's keys within a second. */
+/** Repeats a request until it returns this status. A server notices the keys of other processes within a second. */
 async function untilStatus(client: Client, request: Request, status: number): Promise<void> {
   await eventually(`status ${status}`, 20_000, async () =>
     (await client.send(request)).status === status ? true : undefined,
   );
 }
 
-describe('making keys', () => {
+describe('memoryd keys', () => {
   const dbPath = join(temporaryFolder(), 'deep', 'memory.db');
 
-  it('can be done before the first start, and prints the key alone', async () => {
+  it('adds a key before the first start of the server, and prints only the key to stdout', async () => {
     const args = ['keys', 'add', '--namespace', 'kitchen', '--scope', 'read', '--db-path', dbPath];
     const { code, stdout, stderr } = await runServer(args);
     expect(code, stderr).toBe(0);
@@ -64,7 +65,7 @@ describe('making keys', () => {
     expect((await command(dbPath, 'keys', 'list')).stdout).toContain('kitchen');
   });
 
-  it('prints JSON where that is asked for', async () => {
+  it('prints added and listed keys as JSON with --json', async () => {
     const made = JSON.parse((await command(dbPath, 'keys', 'add', '--json')).stdout);
     expect(made).toEqual({
       id: getId(made.key),
@@ -79,8 +80,8 @@ describe('making keys', () => {
     });
     expect((await command(dbPath, 'keys', 'revoke', made.id)).stdout).toContain(made.id);
     const listed = JSON.parse((await command(dbPath, 'keys', 'list', '--namespace', 'default', '--json')).stdout);
-    const { key: _key, ...known } = made;
-    expect(listed).toEqual([{ ...known, revoked_at: expect.stringMatching(/Z$/) }]);
+    const { key: _key, ...summary } = made;
+    expect(listed).toEqual([{ ...summary, revoked_at: expect.stringMatching(/Z$/) }]);
   });
 
   const refused: [string[], RegExp][] = [
@@ -88,26 +89,26 @@ describe('making keys', () => {
     [['keys', 'make'], /needs one of/],
     [['keys', 'add', '--scope', 'all'], /metrics, read, write, operate/],
     [['keys', 'add', '--expires-at', 'soon'], /expires_at must be an ISO 8601/],
-    [['keys', 'open'], /without a key; --yes does it/],
+    [['keys', 'open'], /without a key; add --yes to do it/],
     [['keys', 'add', '--namespace', 'a b'], /namespace must be/],
     [['keys', 'revoke', 'nobody'], /no key with this id/],
     [['keys', 'revoke'], /missing/],
     [['namespaces'], /needs one of list, delete, quota/],
-    [['namespaces', 'delete', 'nobody', '--yes'], /no such namespace/],
+    [['namespaces', 'delete', 'nobody', '--yes'], /namespace not found/],
     [['namespaces', 'quota', 'a', '--memories', '-1'], /whole number/],
     [['namespaces', 'quota', 'a', '--bytes', '1.5'], /whole number/],
   ];
-  it('refuses what it cannot use in one line', async () => {
-    for (const [args, says] of refused) {
+  it('rejects invalid arguments with an error message of one line', async () => {
+    for (const [args, message] of refused) {
       const { code, stdout, stderr } = await runHere([...args, '--db-path', dbPath]);
       expect(code, args.join(' ')).toBeGreaterThan(0);
       expect(stdout).toBe('');
-      expect(stderr).toMatch(says);
+      expect(stderr).toMatch(message);
       expect(stderr.trim()).not.toContain('\n');
     }
   });
 
-  it('makes no database where one should be', async () => {
+  it('fails and creates no file if the database does not exist', async () => {
     const missing = join(temporaryFolder(), 'nothing.db');
     for (const args of [
       ['keys', 'list'],
@@ -121,23 +122,23 @@ describe('making keys', () => {
     }
   });
 
-  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])('takes no SERVICE_API_KEY like "%s"', (key) => {
-    const refusal = getRefusal(() => readSettings({}, { SERVICE_API_KEY: key }));
+  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])('rejects the SERVICE_API_KEY "%s"', (key) => {
+    const refusal = getError(() => readSettings({}, { SERVICE_API_KEY: key }));
     expect(refusal).toBeInstanceOf(UsageError);
-    expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*guesses/);
+    expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*openssl rand/);
     if (key !== '') expect(refusal.message).not.toContain(key);
   });
 
-  it('does not start with a SERVICE_API_KEY that is too short, and does not repeat it', async () => {
+  it('does not start with a SERVICE_API_KEY that is too short, and does not print the key', async () => {
     const { code, stdout, stderr } = await runServer(['--port', '0'], { ...WORDS_ONLY, SERVICE_API_KEY: 'short' });
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^SERVICE_API_KEY must be 32 to 512 .*guesses.*\n$/);
+    expect(stderr).toMatch(/^SERVICE_API_KEY must be 32 to 512 .*openssl rand.*\n$/);
     expect(stderr).not.toContain('"short"');
   });
 });
 
-describe('a server whose database gets its first key while it runs', () => {
-  it('asks everybody for a key from then on, and lets go of a caller and a reader whose key is revoked', async () => {
+describe('a server whose database gets its first key while the server runs', () => {
+  it('requires a key from then on, and disconnects callers and event streams whose key is revoked', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     await client.store({ content: 'before there were keys' });
@@ -153,7 +154,7 @@ describe('a server whose database gets its first key while it runs', () => {
     await (await getAdministration(dbPath)).keys.revoke(getId(key));
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     expect(await holder.ended).toBe(true);
-    // Revoking the last key opens nothing.
+    // Revoking the last key does not make access without a key possible again.
     expectRefusal(await client.send({ path: '/stats' }), { code: 'UNAUTHORIZED' });
     await expectCleanEnd(client.server);
   });
@@ -171,8 +172,8 @@ describe('a server with keys', () => {
     await untilStatus(memoryd, { path: '/stats', headers: bearer(keys.kitchen) }, 200);
   });
 
-  const store = { method: 'POST', path: '/store', json: { content: 'who may' } };
-  const asked: { request: Request; needs: 'read' | 'write' | 'operate' }[] = [
+  const store = { method: 'POST', path: '/store', json: { content: 'access' } };
+  const accesses: { request: Request; needs: 'read' | 'write' | 'operate' }[] = [
     { request: { path: '/' }, needs: 'read' },
     { request: { path: '/recall?query=a' }, needs: 'read' },
     { request: { path: '/session/a' }, needs: 'read' },
@@ -195,36 +196,35 @@ describe('a server with keys', () => {
     { request: { path: '/metrics' }, needs: 'operate' },
   ];
   const scopes = ['read', 'write', 'operate'] as const;
-  it.each(asked.map(({ request, needs }) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request, needs })))(
-    '$row needs a key that may $needs',
-    async ({ request, needs }) => {
-      const before = await memoryd.get<StatsResponse>('/health');
-      const none = await memoryd.send(request);
-      expectRefusal(none, { code: 'UNAUTHORIZED' });
-      expect(none.headers['www-authenticate']).toBe('Bearer');
-      for (const scope of scopes.slice(0, scopes.indexOf(needs))) {
-        expectRefusal(await memoryd.send({ ...request, headers: bearer(keys[scope]) }), { code: 'FORBIDDEN' });
-      }
-      expect((await memoryd.get<StatsResponse>('/health')).working_count).toBe(before.working_count);
-      for (const scope of scopes.slice(scopes.indexOf(needs))) {
-        expect([200, 404]).toContain((await memoryd.send({ ...request, headers: bearer(keys[scope]) })).status);
-      }
-    },
-  );
+  it.each(
+    accesses.map(({ request, needs }) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request, needs })),
+  )('$row requires a key with the $needs scope', async ({ request, needs }) => {
+    const before = await memoryd.get<StatsResponse>('/health');
+    const none = await memoryd.send(request);
+    expectRefusal(none, { code: 'UNAUTHORIZED' });
+    expect(none.headers['www-authenticate']).toBe('Bearer');
+    for (const scope of scopes.slice(0, scopes.indexOf(needs))) {
+      expectRefusal(await memoryd.send({ ...request, headers: bearer(keys[scope]) }), { code: 'FORBIDDEN' });
+    }
+    expect((await memoryd.get<StatsResponse>('/health')).working_count).toBe(before.working_count);
+    for (const scope of scopes.slice(scopes.indexOf(needs))) {
+      expect([200, 404]).toContain((await memoryd.send({ ...request, headers: bearer(keys[scope]) })).status);
+    }
+  });
 
-  it('takes a key from elsewhere as well', async () => {
+  it('accepts a key from another address and host', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', host: 'memory.example', 'x-api-key': keys.read };
     expect((await memoryd.send({ path: '/stats', headers })).status).toBe(200);
   });
 
-  it('refuses two keys that differ, and one header twice', async () => {
+  it('rejects two different keys, and a repeated key header', async () => {
     const both = { ...bearer(keys.read), 'x-api-key': keys.write };
     expectRefusal(await memoryd.send({ path: '/stats', headers: both }));
     const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${keys.read}\r\nX-API-Key: ${keys.read}\r\nConnection: close\r\n\r\n`;
     expect(parseRaw(await sendRaw(memoryd.server.port, bytes)).status).toBe(400);
   });
 
-  it('tells the size of the file to who operates, and that of their own texts to others', async () => {
+  it('reports the file size only to keys with the operate scope, and to others the size of their texts', async () => {
     const content = 'äöü'.repeat(1000);
     await memoryd.ok({ ...store, json: { content }, headers: bearer(keys.kitchen) });
     const sizeFor = async (path: string, headers = {}) =>
@@ -237,7 +237,7 @@ describe('a server with keys', () => {
     expect(await sizeFor('/health')).toBeLessThan(0.006);
   });
 
-  it('shows in /health the counts of the key, and of default without one', async () => {
+  it('reports in /health the counts of the key’s namespace, or of the default namespace without a key', async () => {
     const counts = async (headers = {}) =>
       (await memoryd.ok<StatsResponse>({ path: '/health', headers })).working_count;
     expect(await counts(bearer(keys.kitchen))).toBe(1);
@@ -245,7 +245,7 @@ describe('a server with keys', () => {
     expectRefusal(await memoryd.send({ path: '/health', headers: bearer('mmd_none') }), { code: 'UNAUTHORIZED' });
   });
 
-  it('counts all namespaces together in /metrics', async () => {
+  it('reports the total over all namespaces in /metrics', async () => {
     const { text } = await memoryd.send({ path: '/metrics', headers: bearer(keys.operate) });
     const own = await memoryd.ok<StatsResponse>({ path: '/stats', headers: bearer(keys.operate) });
     const working = Number(/^service_working_memory_entries (\d+)$/m.exec(text)?.[1]);
@@ -255,19 +255,19 @@ describe('a server with keys', () => {
   });
 
   it.each(['/docs', '/docs/static/swagger-ui.css', '/redoc', '/redoc/redoc.standalone.js', '/openapi.json'])(
-    'shows %s to anyone',
+    'serves %s without a key',
     async (path) => {
       expect([200, 302]).toContain((await memoryd.send({ path })).status);
     },
   );
 
-  it('answers the preflight of a page without a key', async () => {
+  it('accepts a preflight request without a key', async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
     const answer = await memoryd.send({ method: 'OPTIONS', path: '/store', headers });
     expect(answer.status).toBe(204);
   });
 
-  it('describes in OpenAPI what each operation needs', async () => {
+  it('documents the required scope of each operation in OpenAPI', async () => {
     interface Operation {
       security: object[];
       description?: string;
@@ -286,7 +286,7 @@ describe('a server with keys', () => {
         expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429']));
         expect(security).toEqual(expect.arrayContaining([{ bearer: [] }, { apiKey: [] }]));
         if (['/health', '/readyz', '/livez'].includes(path)) expect(security).toContainEqual({});
-        else expect(description).toMatch(/Needs a key of the scope `(metrics|read|write|operate)`/);
+        else expect(description).toMatch(/Requires an API key with the scope `(metrics|read|write|operate)`/);
       }
     }
   });
@@ -302,8 +302,8 @@ describe('a server with keys', () => {
 describe('the rate limit', () => {
   const limited = useServer({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '4' } });
 
-  it('lets a key make so many requests a minute, and tells how many are left', async () => {
-    // Without keys nothing is limited.
+  it('limits the requests of a key per minute, and reports the remaining requests in headers', async () => {
+    // The rate limit applies to keys. Without keys there is no limit.
     for (let i = 0; i < 6; i++) {
       const answer = await limited.send({ path: '/stats' });
       expect(answer.status).toBe(200);
@@ -330,7 +330,7 @@ describe('the rate limit', () => {
     expect((await limited.send({ path: '/health' })).status).toBe(200);
   });
 
-  it('counts every message of a batch of the Model Context Protocol', async () => {
+  it('counts every message of an MCP batch', async () => {
     const key = await addKey(limited.server.dbPath, 'c', 'read');
     const headers = { ...bearer(key), accept: 'application/json, text/event-stream' };
     const post = (messages: number) =>
@@ -338,11 +338,11 @@ describe('the rate limit', () => {
         ...{ method: 'POST', path: '/mcp', headers },
         json: Array.from({ length: messages }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
       });
-    expect((await eventually('the key to be known', 20_000, () => known(post(3)))).status).toBe(200);
+    expect((await eventually('the key to be accepted', 20_000, () => unlessUnauthorized(post(3)))).status).toBe(200);
     expectRefusal(await post(2), { code: 'RATE_LIMITED' });
   });
 
-  it('makes who shows many wrong keys wait, and nobody with a good one', async () => {
+  it('limits an address that sends many wrong keys, but not requests with a valid key', async () => {
     const key = 'k'.repeat(32);
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_API_KEY: key } });
     const wrong = { path: '/stats', headers: bearer('wrong') };
@@ -358,7 +358,7 @@ describe('the rate limit', () => {
 });
 
 describe('quotas', () => {
-  it('of all namespaces hold for stores, batches and updates, and one of its own for a namespace', async () => {
+  it('apply to stores, batches and updates, and a namespace’s own quota overrides the default', async () => {
     const env = { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '3', SERVICE_NAMESPACE_MAX_BYTES: '100' };
     const client = await startClient({ env });
     const id = await client.store({ content: 'x'.repeat(60) });
@@ -385,13 +385,13 @@ describe('quotas', () => {
       quota: { memories: null, bytes: 0 },
     });
     expect(await quota('--bytes', 'default')).toEqual({ name: 'default', quota: { memories: null, bytes: null } });
-    // Of three memories at most and four that are there, two have to go.
+    // The quota is three memories again and four exist, so two must be forgotten before the next store.
     for (const gone of [id, (batch.results[0] as { id: string }).id]) await client.forget(gone);
     await client.store({ content: 'y'.repeat(41) });
     await expectCleanEnd(client.server);
   });
 
-  it('hold to the last memory over several processes', async () => {
+  it('are never exceeded by several processes that store concurrently', async () => {
     const one = await startClient({ env: WORDS_ONLY });
     const { dbPath } = one.server;
     await (await getAdministration(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });
@@ -411,7 +411,7 @@ describe('quotas', () => {
 });
 
 describe('memoryd namespaces', () => {
-  it('lists what each holds, and deletes one with all that is its own, down to the bytes', async () => {
+  it('lists the counts of each namespace, and deletes a namespace without a trace in the database file', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     const [key, other] = [await addKey(dbPath, 'kitchen', 'write'), await addKey(dbPath, 'garden', 'write')];
@@ -443,7 +443,7 @@ describe('memoryd namespaces', () => {
   });
 });
 
-describe('starting', () => {
+describe('the log of a server that starts', () => {
   let engine: Engine;
   beforeAll(async () => {
     const settings = engineSettings(readSettings({}, WORDS_ONLY));
@@ -455,7 +455,7 @@ describe('starting', () => {
   });
   afterAll(() => engine.close());
 
-  /** Returns the reports of a service with these settings as it starts. */
+  /** Returns the telemetry events that a service with these settings reports at startup. */
   const getReports = async (host: string, env: Record<string, string>) => {
     const events: TelemetryEvent[] = [];
     const telemetry = { report: (event: TelemetryEvent) => void events.push(event) };
@@ -468,12 +468,12 @@ describe('starting', () => {
   const key = { SERVICE_API_KEY: 'k'.repeat(32) };
   const production = { NODE_ENV: 'production' };
 
-  it('warns of web pages in development only while there is no key', async () => {
+  it('warns in development that any origin is allowed, unless a key is set', async () => {
     expect(await getNames('127.0.0.1', {})).toContain('any_origin_allowed');
     expect(await getNames('127.0.0.1', key)).toEqual(['server_started']);
   });
 
-  it('says how to make a key where others than this machine are to call and there is none', async () => {
+  it('explains how to add a key if the server listens on all interfaces without one', async () => {
     const advice = (await getReports('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
     expect(advice?.facts?.message).toContain('memoryd keys add');
     expect(await getNames('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);

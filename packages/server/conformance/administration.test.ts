@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ApiKey, MadeKey, NamespaceSummary, Scope } from '@memoryd/contract';
+import type { ApiKey, ApiKeyWithSecret, NamespaceSummary, Scope } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { runHere } from './command-here.ts';
 import { temporaryFolder } from './folders.ts';
@@ -12,19 +12,19 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 describe('keys over HTTP', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('are made, listed with their last use, and revoked', async () => {
+  it('can be created, listed with their last use, and revoked', async () => {
     const operator = bearer(await addKey(memoryd.server.dbPath, 'default', 'operate'));
     const json = { namespace: 'kitchen', scope: 'write', name: 'the cook', expires_at: '2999-01-01' };
-    const made = await memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers: operator });
+    const made = await memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers: operator });
     expect(made).toMatchObject({ ...json, expires_at: '2999-01-01T00:00:00.000Z', last_used_at: null });
     const stored = { method: 'POST', path: '/store', json: { content: 'salt' }, headers: bearer(made.key) };
     expect((await memoryd.send(stored)).status).toBe(200);
-    const listed = async () =>
+    const getListed = async () =>
       (await memoryd.ok<{ keys: ApiKey[] }>({ path: '/keys', headers: operator })).keys.find(
         ({ id }) => id === made.id,
       );
-    await expect.poll(async () => (await listed())?.last_used_at).toMatch(/Z$/);
-    expect(await listed()).not.toHaveProperty('key');
+    await expect.poll(async () => (await getListed())?.last_used_at).toMatch(/Z$/);
+    expect(await getListed()).not.toHaveProperty('key');
     const revoking = { method: 'DELETE', path: `/keys/${made.id}`, headers: operator };
     expect(await memoryd.ok(revoking)).toEqual({ id: made.id, status: 'revoked' });
     expectRefusal(await memoryd.send(stored), { code: 'UNAUTHORIZED' });
@@ -40,7 +40,7 @@ describe('keys over HTTP', () => {
     }
   });
 
-  it('need the scope to operate, and a page of this machine', async () => {
+  it('require the operate scope, and reject pages of other origins', async () => {
     const { dbPath } = memoryd.server;
     const operator = bearer(await addKey(dbPath, 'default', 'operate'));
     for (const scope of ['metrics', 'read', 'write'] as const) {
@@ -52,12 +52,12 @@ describe('keys over HTTP', () => {
     for (const path of ['/keys', '/namespaces', '/export', '/backup']) {
       const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
       expectRefusal(await memoryd.send(foreign), { code: 'FORBIDDEN' });
-      const near = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
-      expect((await memoryd.send(near)).status, path).toBe(200);
+      const local = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
+      expect((await memoryd.send(local)).status, path).toBe(200);
     }
   });
 
-  it('of the scope metrics read metrics and nothing else', async () => {
+  it('with the metrics scope can read metrics and nothing else', async () => {
     const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
     expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
     for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
@@ -70,14 +70,14 @@ describe('keys over HTTP', () => {
 
 describe('namespaces over HTTP', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
-  const summary = async (name: string) =>
+  const getSummary = async (name: string) =>
     (await memoryd.get<{ namespaces: NamespaceSummary[] }>('/namespaces')).namespaces.find((one) => one.name === name);
 
-  it('are listed, given a quota and deleted, and acted in by a header', async () => {
+  it('can be selected by a header, listed, given a quota and deleted', async () => {
     const headers = { 'x-memoryd-namespace': 'garden/tools' };
     await memoryd.ok({ method: 'POST', path: '/store', json: { content: 'a spade' }, headers });
     expect((await memoryd.recall('spade')).results).toEqual([]);
-    expect(await summary('garden/tools')).toMatchObject({ working_count: 1, memories: 1 });
+    expect(await getSummary('garden/tools')).toMatchObject({ working_count: 1, memories: 1 });
     const path = '/namespaces/garden%2Ftools';
     const quota = { memories: 1, bytes: null };
     expect(await memoryd.ok({ method: 'PUT', path, json: quota })).toEqual({ name: 'garden/tools', quota });
@@ -85,12 +85,12 @@ describe('namespaces over HTTP', () => {
     const more = { method: 'POST', path: '/store', json: { content: 'a rake' }, headers };
     expectRefusal(await memoryd.send(more), { code: 'FORBIDDEN' });
     expect(await memoryd.ok({ method: 'DELETE', path })).toMatchObject({ status: 'deleted', deleted_count: 1 });
-    expect(await summary('garden/tools')).toBeUndefined();
+    expect(await getSummary('garden/tools')).toBeUndefined();
     expectRefusal(await memoryd.send({ method: 'DELETE', path }), { code: 'NOT_FOUND' });
     expectRefusal(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
   });
 
-  it('are acted in by a header of operators alone', async () => {
+  it('can be selected by a header only with a key of the operate scope', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const keys = Object.fromEntries(
       await Promise.all(
@@ -100,36 +100,36 @@ describe('namespaces over HTTP', () => {
         ]),
       ),
     ) as Record<Scope, string>;
-    const inOther = (key: string) => ({ path: '/stats', headers: { ...bearer(key), 'x-memoryd-namespace': 'other' } });
-    expect((await client.send(inOther(keys.operate))).status).toBe(200);
+    const getOther = (key: string) => ({ path: '/stats', headers: { ...bearer(key), 'x-memoryd-namespace': 'other' } });
+    expect((await client.send(getOther(keys.operate))).status).toBe(200);
     for (const scope of ['read', 'write'] as const) {
-      expectRefusal(await client.send(inOther(keys[scope])), { code: 'FORBIDDEN' });
+      expectRefusal(await client.send(getOther(keys[scope])), { code: 'FORBIDDEN' });
     }
     await expectCleanEnd(client.server);
   });
 });
 
 describe('loopback', () => {
-  it('needs a key from the first on, which is said before it is made, until it is opened again', async () => {
+  it('requires a key once the first is added, after a warning, until `keys open` is run', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     const client = await startClient({ dbPath, env: WORDS_ONLY });
-    const status = async () => (await client.send({ path: '/stats' })).status;
+    const getStatus = async () => (await client.send({ path: '/stats' })).status;
     const command = (...args: string[]) => runHere(['keys', ...args, '--db-path', dbPath]);
-    expect(await status()).toBe(200);
+    expect(await getStatus()).toBe(200);
     expect((await command('add')).stderr).toMatch(
       /^From now on, requests from this machine need a key too.*keys open --yes/,
     );
-    await expect.poll(status, { timeout: 5000 }).toBe(401);
+    await expect.poll(getStatus, { timeout: 5000 }).toBe(401);
     expect((await command('add')).stderr).not.toContain('From now on');
     expect((await command('open')).code).toBe(2);
     expect((await command('open', '--yes')).code).toBe(0);
-    await expect.poll(status, { timeout: 5000 }).toBe(200);
+    await expect.poll(getStatus, { timeout: 5000 }).toBe(200);
     await expectCleanEnd(client.server);
   });
 });
 
 describe('the audit log', () => {
-  it('names who did what, without texts', async () => {
+  it('records the key, namespace and address of each action, without texts of memories', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ACCESS_LOG: 'true' } });
     const { dbPath } = client.server;
     const key = await addKey(dbPath, 'default', 'operate');
@@ -149,7 +149,7 @@ describe('the audit log', () => {
     const run = (await ok('POST', '/consolidate')) as { id: string };
     await ok('POST', `/consolidations/${run.id}/undo`);
     await ok('PUT', '/namespaces/default', { memories: 10, bytes: null });
-    const made = (await ok('POST', '/keys', { namespace: 'n', scope: 'read' })) as MadeKey;
+    const made = (await ok('POST', '/keys', { namespace: 'n', scope: 'read' })) as ApiKeyWithSecret;
     await ok('DELETE', `/keys/${made.id}`);
     await ok('DELETE', '/namespaces/n');
     await client.send({ path: '/stats', headers: bearer(`mmd_${'0'.repeat(16)}_${'0'.repeat(64)}`) });

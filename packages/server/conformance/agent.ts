@@ -8,15 +8,15 @@ import { CallToolResultSchema, LoggingMessageNotificationSchema } from '@modelco
 import { expect } from 'vitest';
 import { getCommand } from './process.ts';
 
-/** An agent's side of the Model Context Protocol: the SDK's client, for tests that expect tools to succeed. */
+/** An MCP client, built on the SDK's client, that asserts the outcome of each tool call. */
 export class Agent {
   readonly client = new Client({ name: 'conformance', version: '1' });
-  /** What did not go by the protocol, such as a line that is no message. */
+  /** Protocol errors, such as a line that is not a message. */
   readonly faults: Error[] = [];
-  /** What the server told of its log. */
+  /** Log messages from the server. */
   readonly log: LoggingMessageNotification['params'][] = [];
 
-  /** Connects, and learns the tools, whose schemas the client from then on holds every result against. */
+  /** Connects and lists the tools. The SDK's client then validates every result against the tool's schema. */
   async connect(transport: Transport): Promise<this> {
     this.client.onerror = (error) => this.faults.push(error);
     this.client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void this.log.push(params));
@@ -25,12 +25,12 @@ export class Agent {
     return this;
   }
 
-  /** Calls a tool, whatever comes of it. */
+  /** Calls a tool and returns its result, whether it succeeds or fails. */
   async result(name: string, args: Record<string, unknown> = {}): Promise<CallToolResult> {
     return CallToolResultSchema.parse(await this.client.callTool({ name, arguments: args }));
   }
 
-  /** Calls a tool that must succeed, and answers its structured content. */
+  /** Calls a tool, expects it to succeed and returns its structured content. */
   async call<Answer>(name: string, args: Record<string, unknown> = {}): Promise<Answer> {
     const result = await this.result(name, args);
     expect(result.isError, getText(result)).toBeFalsy();
@@ -38,7 +38,7 @@ export class Agent {
     return result.structuredContent as Answer;
   }
 
-  /** Calls a tool that must fail, and answers the error and what a model reads of it. */
+  /** Calls a tool, expects it to fail and returns the error and the text that a model reads. */
   async failure(name: string, args: Record<string, unknown> = {}): Promise<{ error: ErrorBody; text: string }> {
     const result = await this.result(name, args);
     expect(result.isError, getText(result)).toBe(true);
@@ -46,39 +46,39 @@ export class Agent {
     return { error: result._meta?.error as ErrorBody, text: getText(result) };
   }
 
-  /** Stores a memory and answers its id. */
+  /** Stores a memory and returns its id. */
   async store(memory: Record<string, unknown>): Promise<string> {
     return (await this.call<{ id: string }>('store', memory)).id;
   }
 
-  /** Ends the connection; nothing may have gone against the protocol. */
+  /** Closes the connection and expects that no protocol error occurred. */
   async end(): Promise<void> {
     await this.client.close();
     expect(this.faults).toEqual([]);
   }
 }
 
-/** The text that a model reads of a result. */
+/** Returns the text of a result that a model reads. */
 export function getText({ content }: CallToolResult): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** An agent with a `memoryd mcp` of its own on a database file. */
+/** Starts `memoryd mcp` on a database file and connects an agent to it over stdio. */
 export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Promise<Agent> {
   return commandAgent(['--db-path', dbPath], env);
 }
 
-/** An agent with a `memoryd mcp` of its own, started with these options. */
+/** Starts `memoryd mcp` with these options and connects an agent to it over stdio. */
 export function commandAgent(options: string[], env: Record<string, string> = {}): Promise<Agent> {
   return connectAgent(getCommand(['mcp', ...options], env));
 }
 
-/** An agent of whatever a command starts. */
+/** Starts a command and connects an agent to it over stdio. */
 export function connectAgent(command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>): Promise<Agent> {
   return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 
-/** An agent of a server that listens on a port; the query of its address may name a user. */
+/** Connects an agent to a server on a port. `query` is the query string of the MCP URL, for example to name a user. */
 export function httpAgent(port: number, headers: Record<string, string> = {}, query = ''): Promise<Agent> {
   const url = new URL(`http://127.0.0.1:${port}/mcp${query}`);
   return new Agent().connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport);

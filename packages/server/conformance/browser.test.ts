@@ -7,8 +7,8 @@ const ORIGIN = 'https://app.example';
 const open = useServer({ env: WORDS_ONLY });
 const listed = useServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production', SERVICE_CORS_ORIGINS: ORIGIN } });
 
-/** Every route and method that the service describes, with something in place of each parameter. */
-async function describedRoutes(client: Client): Promise<{ method: string; path: string }[]> {
+/** Returns every route and method of the OpenAPI document, with each path parameter replaced by a word. */
+async function getRoutes(client: Client): Promise<{ method: string; path: string }[]> {
   const { paths } = await client.get<{ paths: Record<string, object> }>('/openapi.json');
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({
@@ -23,8 +23,8 @@ const getList = (answer: Answer, header: string) =>
     .toLowerCase()
     .split(/\s*,\s*/);
 
-describe('across origins', () => {
-  const sent = ['authorization', 'x-api-key', 'idempotency-key', 'if-match', 'last-event-id', 'content-type'];
+describe('a request from another origin', () => {
+  const requestHeaders = ['authorization', 'x-api-key', 'idempotency-key', 'if-match', 'last-event-id', 'content-type'];
   const preflight = (client: Client, origin: string, { method, path }: { method: string; path: string }) =>
     client.send({
       method: 'OPTIONS',
@@ -32,34 +32,34 @@ describe('across origins', () => {
       headers: {
         origin,
         'access-control-request-method': method,
-        'access-control-request-headers': sent.join(', '),
+        'access-control-request-headers': requestHeaders.join(', '),
       },
     });
 
-  it('a preflight of every route and method lets an allowed page send all headers there are', async () => {
+  it('from an allowed origin passes the preflight of every route with all headers of the service', async () => {
     for (const client of [open, listed]) {
-      const routes = await describedRoutes(client);
+      const routes = await getRoutes(client);
       expect(routes.length).toBeGreaterThan(10);
       for (const route of routes) {
         const answer = await preflight(client, ORIGIN, route);
         expect(answer.status, JSON.stringify(route)).toBe(204);
         expect(['*', ORIGIN]).toContain(answer.headers['access-control-allow-origin']);
         expect(getList(answer, 'access-control-allow-methods')).toContain(route.method.toLowerCase());
-        expect(getList(answer, 'access-control-allow-headers')).toEqual(expect.arrayContaining(sent));
-        // Cookies play no part, so no page may have them sent.
+        expect(getList(answer, 'access-control-allow-headers')).toEqual(expect.arrayContaining(requestHeaders));
+        // The service uses no cookies, so credentials are never allowed.
         expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
       }
     }
   });
 
-  it('no preflight of any route lets a page of another origin call', async () => {
-    for (const route of await describedRoutes(listed)) {
+  it('from an origin that is not allowed fails the preflight of every route', async () => {
+    for (const route of await getRoutes(listed)) {
       const answer = await preflight(listed, 'https://evil.example', route);
       expect(answer.headers['access-control-allow-origin'], JSON.stringify(route)).toBeUndefined();
     }
   });
 
-  it('a page may read what answers and errors say in headers', async () => {
+  it('exposes the headers of successful responses and errors to an allowed origin', async () => {
     const exposed = [
       'etag',
       'x-request-id',
@@ -75,19 +75,24 @@ describe('across origins', () => {
     }
   });
 
-  it('a page of another origin writes nothing by any route', async () => {
-    const id = await listed.store({ content: 'stays as it is' });
+  it('from an origin that is not allowed cannot write through any route', async () => {
+    const id = await listed.store({ content: 'stays unchanged' });
     const before = await listed.memory(id);
     const { total } = await listed.memories('limit=1');
-    const writes = (await describedRoutes(listed)).filter(({ method }) => method !== 'GET');
+    const writes = (await getRoutes(listed)).filter(({ method }) => method !== 'GET');
     expect(writes.length).toBeGreaterThan(4);
     for (const { method, path } of writes) {
-      const aimed = path
+      const target = path
         .replace(/^\/(update|forget)\/some/, `/$1/${id}`)
         .replace(/^\/memories$/, '/memories?source=api');
-      // As a form would send it, which asks for no preflight.
+      // A form sends such a request without a preflight.
       const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
-      const answer = await listed.send({ method, path: aimed, headers, body: '{"content":"written across"}' });
+      const answer = await listed.send({
+        method,
+        path: target,
+        headers,
+        body: '{"content":"written from another origin"}',
+      });
       expectRefusal(answer, { code: 'FORBIDDEN' });
     }
     expect(await listed.memory(id)).toMatchObject({ content: before.content, version: before.version });
@@ -96,9 +101,9 @@ describe('across origins', () => {
 });
 
 describe('a Host header that names another machine', () => {
-  it('is refused on every route, the open ones included', async () => {
+  it('is rejected on every route, including the routes that need no key', async () => {
     const pages = ['/docs', '/redoc', '/openapi.json', '/nowhere'].map((path) => ({ method: 'GET', path }));
-    for (const route of [...(await describedRoutes(open)), ...pages]) {
+    for (const route of [...(await getRoutes(open)), ...pages]) {
       for (const host of ['evil.example', `rebound.example:${open.server.port}`]) {
         const answer = await open.send({ ...route, headers: { host } });
         expectRefusal(answer, { code: 'FORBIDDEN' });
@@ -107,7 +112,7 @@ describe('a Host header that names another machine', () => {
   });
 });
 
-describe('what browsers are told', () => {
+describe('the security headers', () => {
   const requests: Request[] = [
     ...['/', '/stats', '/recall?query=a', '/memories', '/metrics', '/openapi.json'].map((path) => ({ path })),
     ...['/nowhere', '/memories/none', '/recall', '/session/%zz', '/recall?query=%ff'].map((path) => ({ path })),
@@ -118,7 +123,7 @@ describe('what browsers are told', () => {
     { path: '/events', method: 'HEAD' },
   ];
   it.each(requests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'with $row is to run and frame nothing of it, and to take it for what it says it is',
+    'of $row forbid scripts, frames and content sniffing',
     async ({ request }) => {
       const { headers } = await open.send(request);
       expect(headers['x-content-type-options']).toBe('nosniff');
@@ -130,7 +135,7 @@ describe('what browsers are told', () => {
     },
   );
 
-  it('with an answer to what is no HTTP is the same', async () => {
+  it('are also in the response to malformed HTTP', async () => {
     const { headers } = parseRaw(await sendRaw(open.server.port, 'no http\r\n\r\n'));
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -140,7 +145,7 @@ describe('what browsers are told', () => {
   it.each([
     { path: '/docs/', policy: /^default-src 'none'; script-src 'self';(?!.*worker-src)/ },
     { path: '/redoc', policy: /^default-src 'none'; script-src 'self';.*worker-src blob:/ },
-  ])('with $path is to load from the service alone, and to evaluate no text', async ({ path, policy }) => {
+  ])('of $path allow loading only from the service, and forbid eval', async ({ path, policy }) => {
     const { headers } = await open.send({ path });
     expect(headers['content-security-policy']).toMatch(policy);
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
@@ -164,20 +169,20 @@ describe('a stored text that is markup', () => {
     await open.update(id, { content: `${markup} again` });
   });
 
-  const asJson = (answer: Answer) => {
+  const expectJson = (answer: Answer) => {
     expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
   };
 
-  it('comes back as JSON alone, whatever the reader would rather have', async () => {
-    const named = encodeURIComponent(markup);
+  it('is returned as JSON even if the client accepts only HTML', async () => {
+    const encoded = encodeURIComponent(markup);
     const paths = [
       `/memories/${id}`,
       `/memories/${id}/history`,
       '/memories',
-      `/memories?source=${named}`,
-      `/session/${named}`,
+      `/memories?source=${encoded}`,
+      `/session/${encoded}`,
       '/sessions',
       '/recall?query=script%20alert',
     ];
@@ -185,11 +190,11 @@ describe('a stored text that is markup', () => {
       const answer = await open.send({ path, headers: { accept: 'text/html' } });
       expect(answer.status, path).toBe(200);
       expect(answer.text, path).toContain('<script>');
-      asJson(answer);
+      expectJson(answer);
     }
   });
 
-  it('is in no page and in no metric', async () => {
+  it('appears in no page and in no metric', async () => {
     for (const path of ['/docs/', '/redoc', '/metrics'])
       expect((await open.send({ path })).text).not.toContain('alert(1)');
   });
@@ -201,7 +206,7 @@ describe('a stored text that is markup', () => {
     { path: '/store/batch', method: 'POST', json: [{ content: 'a', [markup]: 1 }] },
     { path: `/${encodeURIComponent(markup)}` },
     { path: `/memories/${encodeURIComponent(markup)}` },
-  ])('that an error repeats comes as JSON: $method $path', async (request) => {
-    asJson(await open.send({ ...request, headers: { ...request.headers, accept: 'text/html' } }));
+  ])('is quoted in an error only as JSON: $method $path', async (request) => {
+    expectJson(await open.send({ ...request, headers: { ...request.headers, accept: 'text/html' } }));
   });
 });

@@ -9,19 +9,19 @@ import type { Exit } from './server.ts';
 type HereOptions = Pick<CommandOptions, 'input' | 'env'>;
 
 /**
- * Runs a command of memoryd in the process of the test, which takes a small part of the time that a process of its own
- * would take. Only one command may run so at a time, and none that serves, since that would end with the process.
+ * Runs a memoryd command in the test's process, which is much faster than starting a process. Only one command may run
+ * this way at a time. Commands that serve are not supported, since they end only with the process.
  */
 export async function runHere(args: readonly string[], { input = '', env = {} }: HereOptions = {}): Promise<Exit> {
   const stdin = Readable.from([input].flat().map((piece) => Buffer.from(piece)));
-  const [stdout, stderr] = [new Collected(), new Collected()];
+  const [stdout, stderr] = [new TextCollector(), new TextCollector()];
   const { FORCE_COLOR, NO_COLOR } = process.env;
   const streams = [
     vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin as typeof process.stdin),
     vi.spyOn(process, 'stdout', 'get').mockReturnValue(stdout as Writable as typeof process.stdout),
     vi.spyOn(process, 'stderr', 'get').mockReturnValue(stderr as Writable as typeof process.stderr),
   ];
-  // The runner of the tests asks for colours.
+  // Vitest sets FORCE_COLOR.
   delete process.env.FORCE_COLOR;
   process.env.NO_COLOR = '1';
   try {
@@ -35,17 +35,17 @@ export async function runHere(args: readonly string[], { input = '', env = {} }:
   }
 }
 
-/** Runs a command as `runHere` does, and returns the JSON values that it prints, one a line. */
+/** Runs a command with `--json` in the test's process and returns the JSON values that it prints, one per line. */
 export async function answersHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T[]> {
   return getAnswers(args, await runHere([...args, '--json'], options));
 }
 
-/** Runs a command as `runHere` does, and returns the one JSON value that it prints. */
+/** Runs a command with `--json` in the test's process and returns the single JSON value that it prints. */
 export async function answerHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T> {
   return getAnswer(args, await runHere([...args, '--json'], options));
 }
 
-/** Returns the exit code that a process would have after the command, as `main` sets it. */
+/** Returns the exit code that `main` would set for the command. */
 async function getCode(command: Promise<void>, stderr: Writable): Promise<number> {
   try {
     await command;
@@ -56,8 +56,8 @@ async function getCode(command: Promise<void>, stderr: Writable): Promise<number
   }
 }
 
-/** A stream that keeps what is written to it. */
-class Collected extends Writable {
+/** A stream that collects the written text. */
+class TextCollector extends Writable {
   text = '';
 
   constructor() {

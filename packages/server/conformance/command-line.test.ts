@@ -28,28 +28,28 @@ import { WORDS_ONLY } from './under-test.ts';
 
 const newPath = () => join(temporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
-/** An address at which no service answers. */
+/** An address without a service. */
 const NO_SERVICE = 'http://127.0.0.1:1234';
 const NEVER_FAILS = { throwIfNoEntry: false } as const;
 
-/** Starts a service and returns the arguments that name it. */
+/** Starts a service and returns the arguments that select it. */
 async function newService(): Promise<string[]> {
   const { port } = await startServer({ env: WORDS_ONLY });
   return ['--url', `http://127.0.0.1:${port}`];
 }
 
-// A database file is asked by the same calls, of which the next block makes a tour.
+// The next block runs the same commands on a database file.
 describe('commands on memories of a service', () => {
   let place: string[];
   const ask = <T>(...args: string[]) => answerHere<T>([...args, ...place], { env });
   const list = <T>(...args: string[]) => answersHere<T>([...args, ...place], { env });
-  const told = async (...args: string[]) => (await runHere([...args, ...place], { env })).stdout;
+  const getText = async (...args: string[]) => (await runHere([...args, ...place], { env })).stdout;
 
   beforeAll(async () => {
     place = await newService();
   });
 
-  it('store, recall, update and forget one', async () => {
+  it('store, recall, update and forget a memory', async () => {
     const { id } = await ask<StoreResponse>(
       ...['store', 'Ada', 'is allergic to peanuts', '--tag', 'food', '--tag', 'health', '--importance', '0.9'],
       ...['--session-id', 'kitchen', '--metadata', 'room=1', '--metadata', 'who=Ada', '--source', 'notes'],
@@ -66,9 +66,12 @@ describe('commands on memories of a service', () => {
     });
     const [changed] = await list<SessionMemory>('session', 'kitchen');
     expect(changed).toMatchObject({ content: 'Ada likes peanuts', tags: ['taste'], importance: 0.9 });
-    expect(await told('recall', 'peanuts')).toMatch(
-      new RegExp(`^SCORE +ID +TAGS +MEMORY\n0\\.\\d+ +${id} +taste +Ada likes`),
+    expect(await getText('recall', 'peanuts')).toMatch(
+      new RegExp(
+        `^0\\.\\d\\d \\w+  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  kitchen  #taste  ${id.slice(-8)}\n    Ada likes`,
+      ),
     );
+    expect(await getText('recall', 'peanuts', '--ids')).toContain(` ${id}\n`);
     expect(await ask<ForgetResponse>('forget', id)).toMatchObject({ id, status: 'forgotten' });
     expect(await ask<RecallResponse>('recall', 'peanuts')).toEqual({ results: [], total: 0 });
   });
@@ -88,20 +91,20 @@ describe('commands on memories of a service', () => {
     expect(await recalled('Does the glazed kiln cool for nine hours after firing?', '--only-relevant')).toEqual([id]);
   });
 
-  it('show in recall with --highlight the part of a long memory that fits the query', async () => {
+  it('recall with --highlight prints the part of a long memory that matches the query', async () => {
     const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
     await ask('store', content, '--session-id', 'highlight');
     const query = ['recall', 'Who tunes the glass harmonica?', '--session-id', 'highlight'];
-    expect(await told(...query)).toContain(content.trim());
-    const shown = await told(...query, '--highlight');
-    expect(shown).toMatch(/ {2}The glass harmonica is tuned by Ines\. The tide was high\./);
+    expect((await getText(...query)).replaceAll(/\s+/g, ' ')).toContain(content.trim());
+    const shown = await getText(...query, '--highlight');
+    expect(shown).toMatch(/\n {4}The glass harmonica is tuned by Ines\. The tide was high\./);
     expect(shown).not.toContain('The tide was low.');
     expect(await ask<RecallResponse>(...query, '--highlight')).toMatchObject({
       results: [{ content, highlight: expect.stringMatching(/^The glass harmonica/) }],
     });
   });
 
-  it('take texts from pipes: whole, one a line, and as JSON', async () => {
+  it('store texts from pipes: whole, one a line, and as JSON', async () => {
     const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });
     expect((await list<SessionMemory>('session', 'whole')).map(({ content }) => content)).toEqual(['two\nlines 文字']);
@@ -140,21 +143,21 @@ describe('commands on memories of a service', () => {
     ).toEqual(ids);
   });
 
-  it('say in the help of store how standard input becomes one memory or many', async () => {
+  it('explain in the help of store how standard input becomes one memory or many', async () => {
     const { stdout } = await runHere(['store', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      'the text, or all of standard input. With --lines or --ndjson, store each line of it as a memory.',
+      'the text, or all of standard input. With --lines or --ndjson, store each line of standard input as a memory.',
     );
   });
 
-  it('store the good lines of many, also where one is not UTF-8', async () => {
+  it('store the valid lines if another line is not UTF-8', async () => {
     const input = Buffer.concat([Buffer.from('one\ntwo\n'), Buffer.of(0xff, 0x0a), Buffer.from('three\n')]);
     const args = ['store', '--lines', '--session-id', 'bytes', ...place];
     const { code, stdout } = await runHere(args, { env, input });
     expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: it is not UTF-8\n']);
   });
 
-  it('store many, batch by batch, as they come', async () => {
+  it('store many lines in batches as they arrive', async () => {
     const input = Array.from({ length: 700 }, (_, n) => `number ${n}\n`);
     const stored = await runHere(['store', '--lines', '--session-id', 'many', ...place], { env, input });
     expect(stored).toMatchObject({ code: 0, stdout: 'stored 700, refused 0\n' });
@@ -162,7 +165,7 @@ describe('commands on memories of a service', () => {
     expect(contents).toEqual(input);
   });
 
-  it('list a page of the memories that options select, newest first, and say how the next is listed', async () => {
+  it('list a page of matching memories, newest first, and print how to list the next page', async () => {
     const texts = ['first', 'second', 'third'];
     for (const text of texts) await ask('store', text, '--session-id', 'pages', '--tag', text);
     const page = (...args: string[]) => ask<MemoriesResponse>('list', '--session-id', 'pages', ...args);
@@ -170,29 +173,27 @@ describe('commands on memories of a service', () => {
     expect([memories.map(({ content }) => content), total]).toEqual([['third', 'second'], 3]);
     expect(await page('--cursor', cursor)).toMatchObject({ memories: [{ content: 'first' }] });
     expect(await page('--tag', 'second')).toMatchObject({ memories: [{ content: 'second' }], total: 1 });
-    const table = await runHere(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
-    expect(table.stdout).toMatch(
-      /^WHEN +ID +USER +AGENT +TIER +TAGS +MEMORY\n\S+Z +\S+ +- +- +working +third +third\n$/,
-    );
-    expect(table.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
-    expect(await told('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
-    expect(await told('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
+    const printed = await runHere(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
+    expect(printed.stdout).toMatch(/^\S+ \d\d:\d\d {2}pages {2}working {2}#third {2}[0-9a-f]{8}\n {4}third\n$/);
+    expect(printed.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
+    expect(await getText('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
+    expect(await getText('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
     const none = await runHere(['list', '--session-id', 'nobody', ...place], { env });
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'no memories found\n' });
   });
 
-  it('show a memory with its fields and its whole text, and the texts that it had', async () => {
+  it('show a memory with its fields and whole text, and its earlier texts', async () => {
     const { id } = await ask<StoreResponse>('store', 'Ada likes\ntrains', '--tag', 'a', '--metadata', 'room=1');
     await ask('update', id, '--content', 'Ada likes\ncars');
     expect(await ask<Memory>('show', id)).toMatchObject({ id, content: 'Ada likes\ncars', tags: ['a'], version: 2 });
-    const shown = await told('show', id);
+    const shown = await getText('show', id);
     expect(shown).toMatch(new RegExp(`^FIELD +VALUE\nid +${id}\ntags +a\n`));
     expect(shown).toMatch(/\nmetadata +\{"room":1\}\n(.+\n)*expires_at +-\n(.+\n)*version +2\n\nAda likes\ncars\n$/);
     const texts = await list<MemoryText>('history', id);
     expect(texts.map(({ content }) => content)).toEqual(['Ada likes\ntrains', 'Ada likes\ncars']);
     const earlier = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
     expect(earlier).toEqual([texts[0]]);
-    expect(await told('history', id)).toMatch(
+    expect(await getText('history', id)).toMatch(
       /^REVISION +FROM +UNTIL +TEXT\n1 +\S+Z +\S+Z +Ada likes trains\n2 +\S+Z +now +Ada likes cars\n$/,
     );
     for (const command of ['show', 'history']) {
@@ -201,7 +202,48 @@ describe('commands on memories of a service', () => {
     }
   });
 
-  it('go by a second name', async () => {
+  it('accept the first or last characters of an id if one memory matches', async () => {
+    const first = await ask<StoreResponse>('store', 'Ines likes jam', '--session-id', 'parts');
+    const { id } = await ask<StoreResponse>('store', 'Ines likes tea', '--supersedes', first.id.slice(-8));
+    const part = id.slice(-8);
+    expect(await ask('show', part)).toMatchObject({ id, supersedes: first.id });
+    expect(await ask('show', id.slice(0, -1))).toMatchObject({ id });
+    expect(await list('history', part)).toMatchObject([{ content: 'Ines likes tea' }]);
+    expect(await ask('update', part, '--content', 'Ines likes coffee')).toEqual({ id, status: 'updated' });
+    expect(await ask('forget', part)).toMatchObject({ id, status: 'forgotten' });
+    expect(await runHere(['show', part, ...place], { env })).toMatchObject({ code: 3, stdout: '' });
+    const stored = await runHere(['store', '--lines', '--supersedes', first.id.slice(-8), ...place], {
+      env,
+      input: 'x',
+    });
+    expect(stored.code).toBe(0);
+    expect((await ask<Memory>('show', first.id)).superseded_by).toMatch(/./);
+  });
+
+  it('refuse part of an id if several memories match, list five of them, and change nothing', async () => {
+    const ids: string[] = [];
+    for (const text of ['1', '2', '3', '4', '5', '6']) {
+      ids.push((await ask<StoreResponse>('store', text, '--session-id', 'ambiguous')).id);
+    }
+    const part = ids[0]?.slice(0, 4) as string;
+    for (const args of [
+      ['show', part],
+      ['history', part],
+      ['update', part, '--tag', 'x'],
+      ['forget', ids[5] as string, part],
+    ]) {
+      const { code, stdout, stderr } = await runHere([...args, ...place], { env });
+      expect([code, stdout], args[0]).toEqual([2, '']);
+      expect(stderr).toMatch(
+        new RegExp(
+          `^id must match one memory, but ${part} matches \\d+: (${part}[0-9a-f-]{32}, ){5}…; give more characters, or the whole id\n$`,
+        ),
+      );
+    }
+    expect(await list('session', 'ambiguous')).toHaveLength(6);
+  });
+
+  it('have aliases', async () => {
     const { id } = await ask<StoreResponse>('add', 'Zoe plays chess', '--session-id', 'aliases');
     expect(await ask('get', id)).toEqual(expect.objectContaining({ id, content: 'Zoe plays chess' }));
     expect(await ask('search', 'chess')).toMatchObject({ results: [{ id }] });
@@ -212,16 +254,16 @@ describe('commands on memories of a service', () => {
   it('list sessions', async () => {
     await ask('store', 'x', '--session-id', 'listed');
     expect((await list<SessionSummary>('session')).find(({ session_id }) => session_id === 'listed')?.total).toBe(1);
-    expect(await told('session')).toMatch(/^MEMORIES +FIRST +LAST +USER +SESSION\n(.*\n)*1 +.*listed\n/);
+    expect(await getText('session')).toMatch(/^MEMORIES +FIRST +LAST +USER +SESSION\n(.*\n)*1 +.*listed\n/);
   });
 
-  it('consolidate, say what was done, and take it back', async () => {
+  it('consolidate, list the changes, and undo a run', async () => {
     for (const content of ['the same', 'the same']) await ask('store', content, '--session-id', 'duplicates');
     const before = await ask<StatsResponse>('stats');
     const planned = await ask<ConsolidateResponse>('consolidate', '--dry-run');
     expect(planned).toMatchObject({ status: 'planned', plan: { merge: { total: 1 } } });
-    expect(await told('consolidate', '--dry-run')).toMatch(
-      /^WHAT(.|\n)*\nmerge .* into (.|\n)*would promote \d+, merge 1, /,
+    expect(await getText('consolidate', '--dry-run')).toMatch(
+      /^CHANGE(.|\n)*\nmerge .* into (.|\n)*would promote \d+, merge 1, /,
     );
     expect(await ask<StatsResponse>('stats')).toMatchObject({
       working_count: before.working_count,
@@ -236,14 +278,14 @@ describe('commands on memories of a service', () => {
     expect(await ask<StatsResponse>('stats')).toMatchObject({ working_count: before.working_count });
   });
 
-  it('take options before the name of what follows consolidate too', async () => {
+  it('accept options before the name of a subcommand of consolidate', async () => {
     const { code, stderr } = await runHere(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);
     const dry = await runHere(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
-    expect([dry.code, dry.stderr]).toEqual([2, '--dry-run is nothing to memoryd consolidate undo\n']);
+    expect([dry.code, dry.stderr]).toEqual([2, 'memoryd consolidate undo does not take --dry-run\n']);
   });
 
-  it('forget many only when told twice', async () => {
+  it('forget many memories only with --yes', async () => {
     for (const content of ['a', 'b']) await ask('store', content, '--session-id', 'doomed');
     const asked = await runHere(['forget', '--session-id', 'doomed', ...place], { env });
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/forgets 2 memories for good.*--yes/)]);
@@ -271,7 +313,7 @@ describe('commands on memories of a service', () => {
     expect((await runHere(['backup', copy, ...place], { env })).code).toBe(4);
   });
 
-  it('forget all that are there of many, duplicates at once, and name those that are not', async () => {
+  it('forget all ids that exist, with their duplicates, and name the ids that do not exist', async () => {
     const ids: string[] = [];
     for (const text of ['said twice', 'said twice', 'said once']) {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'forgotten')).id);
@@ -289,7 +331,7 @@ describe('commands on memories of a service', () => {
 });
 
 describe('commands on a database file', () => {
-  it('store, recall, update, list, show, forget, consolidate and take back, export and import', async () => {
+  it('store, recall, update, list, show, forget, consolidate, undo, export and import', async () => {
     const at = ['--db-path', newPath()];
     const ask = <T>(...args: string[]) => answerHere<T>([...args, ...at], { env });
     const stored = await runCommand(['store', 'Ada is allergic to peanuts', '--json', ...at], { env });
@@ -301,6 +343,7 @@ describe('commands on a database file', () => {
     });
     expect(await ask('list')).toMatchObject({ memories: [{ id }], total: 1 });
     expect(await ask('show', id)).toMatchObject({ id, content: 'Ada likes peanuts', access_count: 1 });
+    expect(await ask('show', id.slice(-8))).toMatchObject({ id });
     expect(await answersHere(['history', id, ...at], { env })).toMatchObject([{ revision: 1 }, { revision: 2 }]);
     const run = await ask<ConsolidateResponse>('consolidate');
     expect(run).toMatchObject({ status: 'consolidated', consolidated_count: 1 });
@@ -313,14 +356,14 @@ describe('commands on a database file', () => {
     expect(JSON.parse(imported.stdout)).toMatchObject({ imported_count: 1, refused_count: 0 });
   });
 
-  it('recall by meaning, at once after storing many', async () => {
+  it('recall by meaning right after storing many lines', async () => {
     const at = ['--db-path', newPath()];
     const others = Array.from({ length: 100 }, (_, n) => `The train number ${n} leaves on time.\n`);
     const input = ['Ada is allergic to peanuts\n', ...others];
     expect(await runCommand(['store', '--lines', ...at], { input })).toMatchObject({ code: 0 });
     expect(await answerHere(['stats', ...at], { env })).toMatchObject({ pending_embeddings: 0 });
     const query = 'what food should we avoid for her';
-    // A recall goes by words alone where the model takes more than three seconds to open, as on a busy machine.
+    // Recall uses words only if the model takes more than three seconds to load, as on a busy machine.
     const results = await eventually('a recall by meaning', 60_000, async () => {
       const found = await answerHere<RecallResponse>(['recall', query, '--top-k', '1', ...at]);
       return found.total > 0 ? found.results : undefined;
@@ -328,7 +371,7 @@ describe('commands on a database file', () => {
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
   });
 
-  it('end a consolidation in order that is interrupted, so that another need not wait for it', async () => {
+  it('close the database after an interrupted consolidation, so that the next run starts at once', async () => {
     const dbPath = newPath();
     const memory = await openMemory(dbPath, { embedder: 'none', consolidationIntervalSeconds: 0 });
     for (let batch = 0; batch < 8; batch++) {
@@ -336,7 +379,7 @@ describe('commands on a database file', () => {
     }
     await memory.close();
     const consolidating = launch(['consolidate', '--db-path', dbPath], env);
-    // The first that it writes is that it has begun.
+    // The first write records the start of the run.
     await eventually('a run', 20_000, async () => (statSync(`${dbPath}-wal`, NEVER_FAILS)?.size ?? 0) > 0 || undefined);
     expect(await consolidating.end('SIGINT')).toMatchObject({ code: 130, stdout: '', stderr: 'interrupted\n' });
     expect(existsSync(`${dbPath}-wal`)).toBe(false);
@@ -344,14 +387,14 @@ describe('commands on a database file', () => {
     expect(run).toMatchObject({ status: 'running' });
   });
 
-  it('say which file cannot be opened, and end with 6', async () => {
+  it('name the file that cannot be opened, and exit with 6', async () => {
     const dbPath = newPath();
     writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
     const { code, stdout, stderr } = await runHere(['stats', '--db-path', dbPath], { env });
     expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
   });
 
-  it('see what a server on the same file stores in each namespace, and the server sees what they store', async () => {
+  it('read the memories that a server stores in the same file, and the server reads theirs', async () => {
     const server = await startServer({ env: WORDS_ONLY });
     const at = ['--db-path', server.dbPath];
     await runCommand(['store', 'from a command', ...at], { env });
@@ -364,7 +407,7 @@ describe('commands on a database file', () => {
   });
 
   it.each([['recall', 'x'], ['session'], ['consolidate'], ['list'], ['show', 'x'], ['history', 'x']])(
-    '%s makes none where there is none',
+    '%s does not create a missing database',
     async (...args) => {
       const dbPath = newPath();
       const { code, stderr } = await runHere([...args, '--db-path', dbPath], { env });
@@ -386,7 +429,7 @@ describe('commands on a service', () => {
     url = `http://127.0.0.1:${server.port}`;
   });
 
-  it('show the key of a flag, of the environment or of the settings file', async () => {
+  it('send the API key of a flag, the environment or the settings file', async () => {
     const cwd = temporaryFolder();
     expect(await answerHere(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
     expect(await toAnswer(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
@@ -396,7 +439,7 @@ describe('commands on a service', () => {
     expect(await toAnswer(['store', 'by the file'], { cwd })).toMatchObject({ status: 'stored' });
   });
 
-  it('end with 5 where the key is missing, wrong or not enough', async () => {
+  it('exit with 5 if the API key is missing, wrong or has too small a scope', async () => {
     const wrong = keys.read.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const refused = [
       await runCommand(['stats', '--url', url]),
@@ -414,26 +457,26 @@ describe('commands on a service', () => {
     ['recall', ['x'], { SERVICE_URL: NO_SERVICE }],
     ['backup', [newPath(), '--url', NO_SERVICE], {}],
   ])(
-    '%s ends with 6 if no service answers, and says in one line which one and what to do',
+    '%s exits with 6 if no service responds, and prints its address and what to do in one line',
     async (name, args, variables) => {
       const { code, stdout, stderr } = await runHere([name, ...args], { env: variables });
       expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
       expect(stderr).toMatch(
-        /^cannot reach the service: no answer \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start it with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
+        /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start it with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
       );
     },
   );
 
   it.each([
-    [['--db-path', 'x.db'], '--db-path and --url name two places'],
-    [['--database-url', 'postgres://a.example/a'], '--database-url and --url name two places'],
+    [['--db-path', 'x.db'], '--db-path and --url exclude each other'],
+    [['--database-url', 'postgres://a.example/a'], '--database-url and --url exclude each other'],
     [['--namespace', 'a'], '--namespace is for a database'],
   ])('refuse %j beside --url', async (flags, says) => {
     const { code, stderr } = await runHere(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
   });
 
-  it('are asked where the environment says so, but for a database that a flag names', async () => {
+  it('use the service of the environment unless a flag names a database', async () => {
     const asked = { SERVICE_URL: url, SERVICE_API_KEY: keys.write };
     await answerHere(['store', 'to the service'], { env: asked });
     expect(await answerHere<RecallResponse>(['recall', 'service'], { env: asked })).toMatchObject({ total: 1 });
@@ -443,19 +486,14 @@ describe('commands on a service', () => {
   });
 
   const refused: [string, string[], number, RegExp][] = [
-    ['a memory that is not there', ['update', 'nothing', '--importance', '1'], 3, /not found/],
-    [
-      'a value that no memory may have',
-      ['store', 'x', '--importance', '2'],
-      2,
-      /^--importance must be a number from 0 to 1$/m,
-    ],
-    ['a text without a letter', ['store', ' '], 2, /content must/],
-    ['an update of nothing', ['update', 'x'], 2, /must hold at least one of content, importance/],
-    ['a time that is none', ['recall', 'x', '--since', 'monday'], 2, /^--since must be an ISO 8601/],
+    ['an unknown memory', ['update', 'nothing', '--importance', '1'], 3, /not found/],
+    ['an invalid value', ['store', 'x', '--importance', '2'], 2, /^--importance must be a number from 0 to 1$/m],
+    ['a blank text', ['store', ' '], 2, /content must/],
+    ['an update without fields', ['update', 'x'], 2, /must contain at least one of content, importance/],
+    ['an invalid time', ['recall', 'x', '--since', 'monday'], 2, /^--since must be an ISO 8601/],
     ['a filter without a value', ['recall', 'x', '--metadata', 'room'], 2, /^--metadata must be a name and a value/],
-    ['ids beside a selection', ['forget', 'a', '--tag', 'b'], 2, /not both/],
-    ['nothing to forget', ['forget'], 2, /needs an id/],
+    ['ids together with options that select', ['forget', 'a', '--tag', 'b'], 2, /not both/],
+    ['forget without an id or option', ['forget'], 2, /needs an id/],
   ];
   it.each(refused)('refuse %s in one line', async (_what, args, expected, says) => {
     const input = args[0] === 'store' ? 'x\n' : '';
@@ -466,7 +504,7 @@ describe('commands on a service', () => {
   });
 });
 
-describe('what is misspelt', () => {
+describe('an unknown name', () => {
   const refused: [string[], Record<string, string>, string][] = [
     [['recal', 'x'], {}, "unknown command 'recal' (Did you mean recall?)"],
     [['recall', 'x', '--top-n', '3'], {}, "unknown option '--top-n' (Did you mean --top-k?)"],
@@ -483,7 +521,7 @@ describe('what is misspelt', () => {
     [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a name of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
-  it.each(refused)('%j is refused in one line that says what is near', async (args, variables, says) => {
+  it.each(refused)('in %j is refused in one line with a suggestion', async (args, variables, says) => {
     const { code, stdout, stderr } = await runHere(args, { env: variables });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(says);
@@ -491,7 +529,7 @@ describe('what is misspelt', () => {
   });
 
   const destructive = ['forget', 'restore', 'migrate', 'keys revoke', 'keys open', 'namespaces delete'];
-  it.each(destructive)('the destructive command %s is not suggested for a name near it', async (path) => {
+  it.each(destructive)('similar to the destructive command %s gets no suggestion', async (path) => {
     const names = path.split(' ');
     const [name = ''] = names.slice(-1);
     for (const typed of [name.slice(0, -1), `${name}x`]) {
@@ -501,23 +539,23 @@ describe('what is misspelt', () => {
     expect((await runHere([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
   });
 
-  it('nothing near says where the commands are listed', async () => {
+  it('similar to no command gets a hint to --help', async () => {
     const { stderr } = await runHere(['qqqqqq']);
     expect(stderr).toBe("unknown command 'qqqqqq'; memoryd --help lists the commands\n");
   });
 
-  it('a command ends its process with 2, and says what is near', async () => {
+  it('of a command ends the process with 2 and a suggestion', async () => {
     const stderr = "unknown command 'recal' (Did you mean recall?)\n";
     expect(await runCommand(['recal', 'x'])).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it('a variable is warned of, and the command goes on', async () => {
+  it('of an environment variable prints a warning, and the command runs', async () => {
     const { code, stderr } = await runCommand(['completion', 'bash'], { env: { SERVICE_PROT: '1' } });
-    const warning = 'memoryd: SERVICE_PROT is no setting, and is ignored (Did you mean SERVICE_PORT?)\n';
+    const warning = 'memoryd: SERVICE_PROT is not a setting and is ignored (Did you mean SERVICE_PORT?)\n';
     expect([code, stderr]).toEqual([0, warning]);
   });
 
-  it('a key of the settings file is refused by every command that reads it, and by the service', async () => {
+  it('in the settings file is refused by every command that reads the file, and by the server', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"db_path": "x.db"}');
     for (const args of [['stats'], ['serve', '--port', '0'], ['keys', 'list']]) {
@@ -528,7 +566,7 @@ describe('what is misspelt', () => {
 });
 
 describe('a settings file in the working directory', () => {
-  it('is read by commands and the service; a variable wins over it, and a flag over both', async () => {
+  it('is read by commands and the server; variables override it, and flags override both', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "file.db", "embedder": "none"}');
     const refusal = async (args: string[], variables: Record<string, string>) =>
@@ -546,7 +584,7 @@ describe('a settings file in the working directory', () => {
     await server.end('SIGTERM');
   });
 
-  it('is not read by memoryd mcp, unless it is named', async () => {
+  it('is not read by memoryd mcp without --config', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"prot": 1}');
     expect(await runCommand(['mcp', '--url', 'http://127.0.0.1:1234'], { cwd })).toMatchObject({ code: 0 });

@@ -16,7 +16,7 @@ const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 const newPath = () => join(temporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
 
-/** Runs a program until it ends, while a server of this process goes on answering. */
+/** Runs a program until it ends. A server in this process can respond meanwhile. */
 async function run(program: string, args: string[], variables: Record<string, string> = {}) {
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH ?? '', ...env, ...variables },
@@ -26,16 +26,16 @@ async function run(program: string, args: string[], variables: Record<string, st
   return { code, stdout, stderr };
 }
 
-/** Runs a command with a terminal for all of its streams, and returns what the terminal shows. */
-async function onTerminal(args: string[], variables: Record<string, string> = {}): Promise<string> {
+/** Runs a command with a terminal for all of its streams, and returns the output on the terminal. */
+async function onTerminal(args: string[], variables: Record<string, string> = {}, columns = 80): Promise<string> {
   const command = [process.execPath, serverPackage, ...args].map((word) => `'${word}'`).join(' ');
-  const terminal = { TERM: 'xterm-256color', COLUMNS: '80' };
-  return (await run('script', ['-qefc', command, '/dev/null'], { ...terminal, ...variables })).stdout;
+  const resized = `stty cols ${columns}; ${command}`;
+  return (await run('script', ['-qefc', resized, '/dev/null'], { TERM: 'xterm-256color', ...variables })).stdout;
 }
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
-// biome-ignore lint/suspicious/noConsole: what is left out is said
-if (!hasScript) console.warn('no script(1): what terminals are shown is not tested');
+// biome-ignore lint/suspicious/noConsole: reports that tests are skipped
+if (!hasScript) console.warn('no script(1): output on terminals is not tested');
 
 const BOLD = '\u001b[1m';
 
@@ -47,14 +47,14 @@ describe('output', () => {
     await memoryd.store({ content: `long ${'word '.repeat(100)}` });
   });
 
-  it('for people obeys no control character of a memory, and is JSON of its very text for programs', async () => {
+  it('for people escapes control characters of a memory, and as JSON has the exact text', async () => {
     const { stdout } = await runCommand(['recall', 'alert', ...at()], { env });
-    expect(stdout).toContain('red \\u{1b}[31m alert\\u{202e} next');
+    expect(stdout).toContain('    red \\u{1b}[31m alert\\u{202e}\n    next\n');
     const { results } = await answerHere<RecallResponse>(['recall', 'alert', ...at()], { env });
     expect(results[0]?.content).toBe('red \u001b[31m alert\u202e\nnext');
   });
 
-  it.runIf(existsSync('/dev/full'))('that a file does not take is told in a line', async () => {
+  it.runIf(existsSync('/dev/full'))('that cannot be written to a file ends with an error of one line', async () => {
     for (const verb of ['stats', 'export']) {
       const command = `'${process.execPath}' '${serverPackage}' ${verb} ${at().join(' ')} > /dev/full`;
       const { code, stderr } = await run('sh', ['-c', command]);
@@ -62,22 +62,37 @@ describe('output', () => {
     }
   });
 
-  it.runIf(hasScript)('has colours and cut lines on a terminal alone, and no colours with NO_COLOR', async () => {
+  it.runIf(hasScript)('has colors on a terminal only, and none with NO_COLOR', async () => {
     const args = ['recall', 'long word', ...at()];
-    const shown = await onTerminal(args);
-    expect(shown).toContain(BOLD);
-    expect(shown).toContain('…');
+    expect(await onTerminal(args)).toContain(BOLD);
     expect(await onTerminal(args, { NO_COLOR: '1' })).not.toContain('\u001b[');
     const { stdout } = await runCommand(args, { env });
     expect(stdout).not.toContain('\u001b[');
-    expect(stdout).toContain('word '.repeat(99));
   });
 
-  it.runIf(hasScript)('tells on a terminal how far it has come, how fast, and what is left', async () => {
+  it.runIf(hasScript)('wraps texts to the width of the terminal, and to 80 columns in a pipe', async () => {
+    const widest = (text: string) => Math.max(...text.split(/\r?\n/).map((line) => line.length));
+    const args = ['recall', 'long word', ...at()];
+    expect(widest(await onTerminal(args, { NO_COLOR: '1' }, 50))).toBeGreaterThan(40);
+    expect(widest(await onTerminal(args, { NO_COLOR: '1' }, 50))).toBeLessThanOrEqual(50);
+    const { stdout } = await runCommand(args, { env });
+    expect(widest(stdout)).toBeGreaterThan(70);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('word '.repeat(99));
+  });
+
+  it.runIf(hasScript)('cuts the lines of a table to the width of a terminal only', async () => {
+    const { results } = await answerHere<RecallResponse>(['recall', 'long', ...at()], { env });
+    const args = ['history', results[0]?.id as string, ...at()];
+    expect(await onTerminal(args)).toContain('…');
+    expect((await runCommand(args, { env })).stdout).toContain('word '.repeat(99));
+  });
+
+  it.runIf(hasScript)('shows progress, speed and remaining time on a terminal', async () => {
     const folder = temporaryFolder();
     const terminal = await onTerminal(['export', join(folder, 'one.ndjson'), ...at()]);
     const drawn = terminal.split('\u001b').filter((piece) => piece.includes('exporting'));
-    // No speed is known when the first is drawn.
+    // The first bar has no speed yet.
     expect(drawn[0]).toContain(', time left unknown');
     for (const bar of drawn)
       expect(bar).toMatch(
@@ -88,7 +103,7 @@ describe('output', () => {
   });
 });
 
-describe('output that nobody takes', () => {
+describe('output without a reader', () => {
   let dbPath: string;
   beforeAll(async () => {
     dbPath = newPath();
@@ -97,19 +112,19 @@ describe('output that nobody takes', () => {
     await memory.close();
   });
 
-  it('ends a command with 141, without a word, when its reader has gone', async () => {
+  it('ends a command with 141 and no message when the reader closes the pipe', async () => {
     const command = `"${process.execPath}" "${serverPackage}" export --db-path "${dbPath}" | head -c 10; echo "|\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await run('bash', ['-c', command]);
     expect([stdout, stderr]).toEqual(['{"format":|141\n', '']);
   });
 
-  it('ends help in the same way', async () => {
+  it('ends the help with 141 and no message', async () => {
     const command = `"${process.execPath}" "${serverPackage}" --help | exec 0<&-; echo "|\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await run('bash', ['-c', command]);
     expect([stdout, stderr]).toEqual(['|141\n', '']);
   });
 
-  it('does not keep a command from ending with 130 when it is told to', async () => {
+  it('lets SIGINT end a command with 130', async () => {
     const child = spawn(process.execPath, [serverPackage, 'export', '--db-path', dbPath], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -118,7 +133,7 @@ describe('output that nobody takes', () => {
       stderr += piece;
     });
     const exited = once(child, 'exit');
-    // As much as fits into the pipe is written by then, and no more is read.
+    // The pipe is full by then, and nothing reads more.
     await once(child.stdout, 'readable');
     child.kill('SIGINT');
     expect([...(await exited), stderr]).toEqual([130, null, 'interrupted\n']);
@@ -127,7 +142,7 @@ describe('output that nobody takes', () => {
 });
 
 describe('a command', () => {
-  /** Runs a command, and returns its exit and the addresses of the modules that its main thread has loaded, a line each. */
+  /** Runs a command. Returns its exit and the URLs of the modules that its main thread loaded, one a line. */
   async function loadedBy(...args: string[]) {
     const folder = temporaryFolder();
     const [probe, list] = [join(folder, 'probe.mjs'), join(folder, 'loaded.txt')];
@@ -147,7 +162,7 @@ describe('a command', () => {
   const FASTIFY = /\/node_modules\/(fastify|@fastify\/[a-su-z][^/]*)\//;
   const DATABASE = /\/node_modules\/better-sqlite3\//;
 
-  it('loads a database only where it opens one, and nothing that serves', async () => {
+  it('loads a database only to open one, and no code of the server', async () => {
     const { loaded: stored } = await loadedBy('store', 'x', '--db-path', newPath());
     expect(stored).toMatch(DATABASE);
     expect(stored).not.toMatch(FASTIFY);
@@ -159,12 +174,12 @@ describe('a command', () => {
     }
   });
 
-  it('that serves loads what it needs for that, and where it cannot listen says which port is taken and what to do', async () => {
+  it('that serves loads the server, and if the port is taken, prints the port and what to do', async () => {
     const server = await startClient({ env: WORDS_ONLY });
     const { port } = server.server;
     const { exit, loaded } = await loadedBy('serve', '--port', `${port}`, '--db-path', newPath());
     expect(loaded).toMatch(FASTIFY);
-    expect([exit.code, exit.stderr]).toEqual([1, `port ${port} is taken; use --port\n`]);
+    expect([exit.code, exit.stderr]).toEqual([1, `port ${port} is already in use; choose another with --port\n`]);
     expect(await server.stats()).toMatchObject({ working_count: 0 });
     await server.server.stop();
   });

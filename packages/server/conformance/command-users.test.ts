@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
   ApiKey,
+  ApiKeyWithSecret,
   ExportedMemory,
   ImportResponse,
-  MadeKey,
   MemoriesResponse,
   Memory,
   MemoryText,
@@ -69,9 +69,9 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     expect(text).toMatchObject({ content: 'the bittern booms' });
   });
 
-  it('print whose a memory is', async () => {
+  it('print the user and the agent of a memory', async () => {
     expect((await run('show', ids.ada)).stdout).toMatch(/^user_id +ada\nagent_id +cook$/m);
-    expect((await run('list', '--user', 'ada')).stdout).toMatch(/^WHEN .*USER +AGENT .*\n.* ada +cook /);
+    expect((await run('list', '--user', 'ada')).stdout).toMatch(/ {2}user ada {2}agent cook {2}/);
     expect(await ask<Memory>('show', ids.ben, '--user', 'ben')).toMatchObject({ id: ids.ben, user_id: 'ben' });
   });
 
@@ -84,7 +84,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     },
   );
 
-  it('store lines for a user, and refuse one that names another', async () => {
+  it('store lines for a user, and refuse a line that names another user', async () => {
     const storeLines = (input: string) =>
       runHere(['store', '--ndjson', '--user', 'ada', '--session-id', 'lines', ...place], { env, input });
     expect(await storeLines('{"content":"one"}\n')).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     expect((await run('users', 'list')).stdout).toMatch(/^USER +WORKING .*\nada +2 .*\nben +1 .*\n$/);
   });
 
-  it('forget one person after --yes, and keep the others', async () => {
+  it('forget all memories of one user with --yes, and no others', async () => {
     expect(await ask<StoreResponse>('store', 'to be forgotten', '--user', 'cleo')).toHaveProperty('id');
     const without = await run('forget', '--user', 'cleo');
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('forgets 1 memory for good') });
@@ -130,7 +130,7 @@ function exportedIn(text: string): ExportedMemory[] {
 }
 
 describe('commands on a file', () => {
-  it('export one user, and import that for this user alone', async () => {
+  it('export one user, and import the export for this user only', async () => {
     const [from, to] = [newPath(), newPath()];
     const exported = join(temporaryFolder(), 'ada.ndjson');
     for (const user of ['ada', 'ben'])
@@ -144,7 +144,7 @@ describe('commands on a file', () => {
     expect(JSON.parse((await importAs('ada')).stdout)).toMatchObject({ imported_count: 1, refused_count: 0 });
   });
 
-  it('say what a user may hold, in one namespace', async () => {
+  it('set the quota of a user in one namespace', async () => {
     const dbPath = newPath();
     const place = ['--db-path', dbPath, '--namespace', 'app'];
     const store = (...args: string[]) => runHere(['store', 'x', ...place, ...args], { env });
@@ -163,14 +163,14 @@ describe('commands on a file', () => {
     expect((await store('--user', 'ada')).code).toBe(0);
   });
 
-  it('make a key for a user, list it, and refuse one that may operate', async () => {
+  it('create and list a key for a user, and refuse the scope operate for it', async () => {
     const dbPath = newPath();
     const add = ['keys', 'add', '--user', 'ada', '--agent', 'cook', '--db-path', dbPath];
     const refused = await runHere([...add, '--scope', 'operate'], { env });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^scope must be read or write/m) });
     const made = await runHere([...add, '--json'], { env });
-    expect(made.stderr).toContain('may write in the namespace default as user ada as agent cook.');
-    const { id } = JSON.parse(made.stdout) as MadeKey;
+    expect(made.stderr).toContain('allows write in the namespace default as user ada as agent cook.');
+    const { id } = JSON.parse(made.stdout) as ApiKeyWithSecret;
     const listed = await answerHere<ApiKey[]>(['keys', 'list', '--db-path', dbPath], { env });
     expect(listed).toMatchObject([{ id, user_id: 'ada', agent_id: 'cook' }]);
     expect((await runHere(['keys', 'list', '--db-path', dbPath], { env })).stdout).toMatch(

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './command-here.ts';
 import { temporaryFolder } from './process.ts';
 
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
-describe('completion', { timeout: PATIENCE_MS }, () => {
+describe('completion', { timeout: TIMEOUT_MS }, () => {
   const folder = temporaryFolder();
 
   beforeAll(async () => {
@@ -16,10 +16,10 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
       writeFileSync(join(folder, `completion.${shell}`), stdout);
     }
     writeFileSync(join(folder, 'a copy.db'), '');
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
 
-  /** What bash offers for the last word of a line. */
-  function offered(...words: string[]): string[] {
+  /** Returns the words that bash offers for the last word of a line. */
+  function getOffers(...words: string[]): string[] {
     const script = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memoryd
       printf '%s\\n' "\${COMPREPLY[@]}"`;
     const shown = execFileSync('bash', ['-c', script, 'bash', 'memoryd', ...words], { cwd: folder, encoding: 'utf8' });
@@ -57,17 +57,17 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
       ['bash', 'zsh', 'fish'],
     ],
   ])('of %j in bash offers %j', (words, expected) => {
-    expect(offered(...words)).toEqual(expected);
+    expect(getOffers(...words)).toEqual(expected);
   });
 
   const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
   for (const shell of ['zsh', 'fish']) {
-    // biome-ignore lint/suspicious/noConsole: what is left out is said
-    if (!has(shell)) console.warn(`no ${shell}: its completion is only made, not tried`);
+    // biome-ignore lint/suspicious/noConsole: reports that a test is skipped
+    if (!has(shell)) console.warn(`no ${shell}: its completion is generated, but not run`);
   }
 
   it.runIf(has('fish'))('in fish offers commands, options, words and files', () => {
-    const of = (line: string) =>
+    const complete = (line: string) =>
       execFileSync('fish', ['--no-config', '-c', `source completion.fish; complete -C '${line}'`], {
         cwd: folder,
         encoding: 'utf8',
@@ -75,17 +75,17 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
         .trim()
         .split('\n')
         .map((each) => each.split('\t')[0]);
-    expect(of('memoryd rec')).toEqual(['recall']);
-    expect(of('memoryd keys ')).toEqual(['add', 'list', 'revoke', 'open']);
-    expect(of('memoryd recall --tier e')).toEqual(['episodic']);
-    expect(of('memoryd restore comp')).toEqual(['completion.fish']);
+    expect(complete('memoryd rec')).toEqual(['recall']);
+    expect(complete('memoryd keys ')).toEqual(['add', 'list', 'revoke', 'open']);
+    expect(complete('memoryd recall --tier e')).toEqual(['episodic']);
+    expect(complete('memoryd restore comp')).toEqual(['completion.fish']);
   });
 
-  it.runIf(has('zsh'))('in zsh is a script that zsh reads', () => {
+  it.runIf(has('zsh'))('in zsh is a script without syntax errors', () => {
     execFileSync('zsh', ['-fn', 'completion.zsh'], { cwd: folder });
   });
 
-  it('knows every command in every shell', () => {
+  it('has every command in every shell', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = readFileSync(join(folder, `completion.${shell}`), 'utf8');
       for (const name of ['recall', 'consolidate', 'doctor', 'quota']) expect(script, shell).toContain(name);

@@ -5,22 +5,22 @@ import { expectRefusal } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
-const total = async () => (await memoryd.memories('limit=1')).total;
+const getTotal = async () => (await memoryd.memories('limit=1')).total;
 
-/** Does something so many times at once. */
-function atOnce<T>(times: number, task: (n: number) => Promise<T>): Promise<T[]> {
+/** Runs a task `times` times concurrently. */
+function runConcurrently<T>(times: number, task: (n: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: times }, (_, n) => task(n)));
 }
 
 const getStatuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 
-/** So many statuses, of which one is 200 and the others the other one. */
-const oneWins = (times: number, other: number) => [200, ...new Array<number>(times - 1).fill(other)];
+/** Returns the sorted statuses of `times` responses of which one is 200 and the rest `other`. */
+const getOneSuccess = (times: number, other: number) => [200, ...new Array<number>(times - 1).fill(other)];
 
-describe('100 retries of one Idempotency-Key at once', () => {
-  it('make one memory and answer its id', async () => {
-    const before = await total();
-    const answers = await atOnce(100, () =>
+describe('100 concurrent requests with one Idempotency-Key', () => {
+  it('store one memory and return its id', async () => {
+    const before = await getTotal();
+    const answers = await runConcurrently(100, () =>
       memoryd.send<StoreResponse>({
         method: 'POST',
         path: '/store',
@@ -30,13 +30,13 @@ describe('100 retries of one Idempotency-Key at once', () => {
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-    expect(await total()).toBe(before + 1);
+    expect(await getTotal()).toBe(before + 1);
   });
 
-  it('make one memory of each of a batch', async () => {
-    const before = await total();
+  it('store each memory of a batch once', async () => {
+    const before = await getTotal();
     const json = Array.from({ length: 20 }, (_, n) => ({ content: `stored once of many ${n}` }));
-    const answers = await atOnce(100, () =>
+    const answers = await runConcurrently(100, () =>
       memoryd.ok<StoreBatchResponse>({
         method: 'POST',
         path: '/store/batch',
@@ -46,12 +46,12 @@ describe('100 retries of one Idempotency-Key at once', () => {
     );
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]?.stored_count).toBe(20);
-    expect(await total()).toBe(before + 20);
+    expect(await getTotal()).toBe(before + 20);
   });
 
-  it('with as many different bodies make one memory and refuse the others', async () => {
-    const before = await total();
-    const answers = await atOnce(100, (n) =>
+  it('with 100 different bodies store one memory and fail with a conflict otherwise', async () => {
+    const before = await getTotal();
+    const answers = await runConcurrently(100, (n) =>
       memoryd.send<StoreResponse>({
         method: 'POST',
         path: '/store',
@@ -59,35 +59,35 @@ describe('100 retries of one Idempotency-Key at once', () => {
         json: { content: `contested ${n}` },
       }),
     );
-    expect(getStatuses(answers)).toEqual(oneWins(100, 409));
+    expect(getStatuses(answers)).toEqual(getOneSuccess(100, 409));
     for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'CONFLICT' });
     const winner = answers.findIndex(({ status }) => status === 200);
     expect((await memoryd.memory(answers[winner]?.body.id ?? '')).content).toBe(`contested ${winner}`);
-    expect(await total()).toBe(before + 1);
+    expect(await getTotal()).toBe(before + 1);
   });
 });
 
-describe('conditional writes of the same version at once', () => {
-  it.each([2, 50])('of %i updates one wins, and the text is its own', async (times) => {
+describe('concurrent writes of one memory', () => {
+  it.each([2, 50])('%i updates with the same If-Match: exactly one succeeds, and its text is stored', async (times) => {
     const id = await memoryd.store({ content: 'seen by many' });
     const etag = await memoryd.etag(id);
-    const answers = await atOnce(times, (n) =>
+    const answers = await runConcurrently(times, (n) =>
       memoryd.update(id, { content: `written by ${n}` }, { 'if-match': etag }),
     );
-    expect(getStatuses(answers)).toEqual(oneWins(times, 412));
+    expect(getStatuses(answers)).toEqual(getOneSuccess(times, 412));
     for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'PRECONDITION_FAILED' });
     const winner = answers.findIndex(({ status }) => status === 200);
     expect(await memoryd.memory(id)).toMatchObject({ content: `written by ${winner}`, version: 2 });
     expect(await memoryd.etag(id)).not.toBe(etag);
   });
 
-  it('of an update and a forget one wins, and the memory is as it left it', async () => {
-    const outcomes = await atOnce(30, async (n) => {
+  it('an update and a forget with the same If-Match: exactly one succeeds', async () => {
+    const outcomes = await runConcurrently(30, async (n) => {
       const id = await memoryd.store({ content: `to be or not ${n}` });
       const headers = { 'if-match': await memoryd.etag(id) };
       const forget = () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers });
       const update = () => memoryd.update(id, { content: `still here ${n}` }, headers);
-      // Which comes first is tried both ways.
+      // Both orders are tried.
       const [forgotten, updated] =
         n % 2 === 0
           ? await Promise.all([forget(), update()])
@@ -105,16 +105,16 @@ describe('conditional writes of the same version at once', () => {
     expect(outcomes).toHaveLength(30);
   });
 
-  it('of 20 forgets one wins', async () => {
+  it('20 forgets with the same If-Match: exactly one succeeds', async () => {
     const id = await memoryd.store({ content: 'forgotten once' });
     const headers = { 'if-match': await memoryd.etag(id) };
-    const answers = await atOnce(20, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers }));
-    expect(getStatuses(answers)).toEqual(oneWins(20, 404));
+    const answers = await runConcurrently(20, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers }));
+    expect(getStatuses(answers)).toEqual(getOneSuccess(20, 404));
   });
 
-  it('of 50 updates without a condition all are done, and one after the other', async () => {
+  it('50 updates without If-Match: all succeed, one after the other', async () => {
     const id = await memoryd.store({ content: 'counted' });
-    const answers = await atOnce(50, (n) => memoryd.update(id, { content: `count ${n}` }));
+    const answers = await runConcurrently(50, (n) => memoryd.update(id, { content: `count ${n}` }));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const { version, content } = await memoryd.memory(id);
     expect(version).toBe(51);

@@ -5,7 +5,7 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 
 const memoryd = useServer({ env: WORDS_ONLY });
 
-/** Consolidates and answers the id of the run. */
+/** Consolidates and returns the id of the run. */
 async function runConsolidation(client: Client = memoryd): Promise<string> {
   const { id } = await client.consolidate();
   expect(id).toMatch(/\S/);
@@ -15,28 +15,28 @@ async function runConsolidation(client: Client = memoryd): Promise<string> {
 const PAST = '2020-01-01T00:00:00Z';
 
 describe('POST /consolidate?dry_run=true', () => {
-  it('answers what would happen, changes nothing, and is what then happens', async () => {
+  it('returns the plan of the next run and changes nothing', async () => {
     await memoryd.consolidate();
     const expired = await memoryd.store({ content: 'gone', session_id: 'plan', expires_at: PAST });
-    const [kept = '', duplicate = '', other = ''] = await memoryd.storeInOrder(
+    const [survivor = '', duplicate = '', other = ''] = await memoryd.storeInOrder(
       ['planned', ' planned', 'another'].map((content) => ({ content, session_id: 'plan' })),
     );
-    // What is written behind the callers' backs, such as statistics of a server, takes room too.
-    const state = async () => [{ ...(await memoryd.stats()), db_size_mb: 0 }, await memoryd.consolidations()];
-    const before = await state();
+    // The size is left out: the database also grows by background writes, such as a server's statistics.
+    const getState = async () => [{ ...(await memoryd.stats()), db_size_mb: 0 }, await memoryd.consolidations()];
+    const before = await getState();
     const plan = await memoryd.consolidate('dry_run=true');
     expect(plan).toEqual({
       status: 'planned',
       consolidated_count: 4,
       evicted_count: 2,
       plan: {
-        promote: { total: 4, memories: [expired, kept, duplicate, other].map((id) => ({ id })) },
-        merge: { total: 1, memories: [{ id: duplicate, merged_into: kept }] },
+        promote: { total: 4, memories: [expired, survivor, duplicate, other].map((id) => ({ id })) },
+        merge: { total: 1, memories: [{ id: duplicate, merged_into: survivor }] },
         distil: { total: 0, memories: [] },
         evict: { total: 1, memories: [{ id: expired, reason: 'expired' }] },
       },
     });
-    expect(await state()).toEqual(before);
+    expect(await getState()).toEqual(before);
     expect(await memoryd.consolidate('dry_run=false')).toMatchObject({
       status: 'consolidated',
       consolidated_count: plan.consolidated_count,
@@ -44,14 +44,14 @@ describe('POST /consolidate?dry_run=true', () => {
     });
   });
 
-  it('plans by min_age_seconds too', async () => {
+  it('applies min_age_seconds to the plan', async () => {
     await memoryd.consolidate();
     await memoryd.store({ content: 'young' });
     expect((await memoryd.consolidate('dry_run=true&min_age_seconds=60')).plan?.promote.total).toBe(0);
     expect((await memoryd.consolidate('dry_run=true')).plan?.promote.total).toBe(1);
   });
 
-  it('names at most 1,000 memories of a kind and counts them all', async () => {
+  it('lists at most 1,000 memories per action and counts all of them', async () => {
     await memoryd.consolidate();
     await memoryd.ok<StoreBatchResponse>({
       method: 'POST',
@@ -62,7 +62,7 @@ describe('POST /consolidate?dry_run=true', () => {
     expect([plan?.promote.total, plan?.promote.memories.length]).toEqual([1100, 1000]);
   });
 
-  it.each(['yes', '1', ''])('is refused as "%s"', async (value) => {
+  it.each(['yes', '1', ''])('rejects the value "%s"', async (value) => {
     expectRefusal(await memoryd.send({ method: 'POST', path: `/consolidate?dry_run=${value}` }), { field: 'dry_run' });
   });
 });
@@ -86,7 +86,7 @@ describe('GET /consolidations', () => {
     expect(total).toBe(consolidations.length);
   });
 
-  it('is read a page at a time', async () => {
+  it('returns runs page by page', async () => {
     for (let i = 0; i < 3; i++) await runConsolidation();
     const all = (await memoryd.consolidations()).consolidations;
     const pages = [];
@@ -107,7 +107,7 @@ describe('GET /consolidations', () => {
     ['cursor', 'never given out'],
     ['cursor', '-1.5'],
     ['colour', 'red'],
-  ])('refuses %s=%s', async (field, value) => {
+  ])('rejects %s=%s', async (field, value) => {
     for (const path of ['/consolidations', `/consolidations/${await runConsolidation()}`]) {
       expectRefusal(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
     }
@@ -115,18 +115,18 @@ describe('GET /consolidations', () => {
 });
 
 describe('GET /consolidations/{id}', () => {
-  it('tells what a run did to each memory, a page at a time', async () => {
+  it('returns the changes of a run to each memory, page by page', async () => {
     await runConsolidation();
-    const [kept = '', duplicate = ''] = await memoryd.storeInOrder([
-      { content: 'told', session_id: 'told', tags: ['a'] },
-      { content: 'told', session_id: 'told', tags: ['b'], importance: 1 },
+    const [survivor = '', duplicate = ''] = await memoryd.storeInOrder([
+      { content: 'merged', session_id: 'changes', tags: ['a'] },
+      { content: 'merged', session_id: 'changes', tags: ['b'], importance: 1 },
     ]);
     const id = await runConsolidation();
     const changes = [
-      { kind: 'promoted', memory_id: kept },
+      { kind: 'promoted', memory_id: survivor },
       { kind: 'promoted', memory_id: duplicate },
-      { kind: 'gained', memory_id: kept, before: { tags: ['a'], importance: 0.5 } },
-      { kind: 'merged', memory_id: duplicate, merged_into: kept },
+      { kind: 'gained', memory_id: survivor, before: { tags: ['a'], importance: 0.5 } },
+      { kind: 'merged', memory_id: duplicate, merged_into: survivor },
     ];
     expect(await memoryd.consolidation(id)).toMatchObject({ id, status: 'completed', changes, total: 4 });
     const page = await memoryd.consolidation(id, 'limit=3');
@@ -135,15 +135,15 @@ describe('GET /consolidations/{id}', () => {
     expect([rest.changes, rest.next_cursor]).toEqual([changes.slice(3), undefined]);
   });
 
-  it('tells nothing of what has been forgotten since', async () => {
-    const id = await memoryd.store({ content: 'told and forgotten' });
+  it('leaves out changes to memories that have since been forgotten', async () => {
+    const id = await memoryd.store({ content: 'promoted and forgotten' });
     const run = await runConsolidation();
     await memoryd.forget(id);
     expect(await memoryd.consolidation(run)).toMatchObject({ consolidated_count: 1, changes: [], total: 0 });
   });
 
   it.each(['none', 'x'.repeat(5000), '%F0%9F%A6%8A', '0190f000-0000-7000-8000-000000000000'])(
-    'answers 404 for an id that no run has (%#), and so does undoing it',
+    'returns 404 for an unknown id (%#), and so does its undo',
     async (id) => {
       expectRefusal(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
       const undo = { method: 'POST', path: `/consolidations/${id}/undo` };
@@ -153,7 +153,7 @@ describe('GET /consolidations/{id}', () => {
 });
 
 describe('POST /consolidations/{id}/undo', () => {
-  it('brings memories back as they were before the run', async () => {
+  it('restores memories to their state before the run', async () => {
     const ids = await memoryd.storeInOrder(
       [
         { content: 'the undone oriole', tags: ['a'], importance: 0.2 },
@@ -174,7 +174,7 @@ describe('POST /consolidations/{id}/undo', () => {
     await memoryd.consolidate();
   });
 
-  it('is refused while a newer run stands, which it names', async () => {
+  it('returns 409 and names the newer run if a newer run has not been undone', async () => {
     await memoryd.store({ content: 'older run' });
     const older = await runConsolidation();
     await memoryd.store({ content: 'newer run' });
@@ -186,7 +186,7 @@ describe('POST /consolidations/{id}/undo', () => {
     expect((await memoryd.undo(older)).status).toBe(200);
   });
 
-  it('restores hidden duplicates, and keeps what a client has written since', async () => {
+  it('restores hidden duplicates, and keeps the texts that clients have written since the run', async () => {
     const [visible = '', hidden = ''] = await memoryd.storeInOrder(
       [0, 1].map(() => ({ content: 'the undone alarm code 7788', session_id: 'written since' })),
     );
@@ -198,7 +198,7 @@ describe('POST /consolidations/{id}/undo', () => {
     expect((await memoryd.recalled('7788')).slice(0, 1)).toEqual([hidden]);
   });
 
-  it('takes no body and no parameters', async () => {
+  it('rejects a body and query parameters', async () => {
     const path = `/consolidations/${await runConsolidation()}/undo`;
     expectRefusal(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
     expectRefusal(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
@@ -206,7 +206,7 @@ describe('POST /consolidations/{id}/undo', () => {
 });
 
 describe('the archive', () => {
-  it('keeps nothing and lets nothing be undone where its age is 0 days', async () => {
+  it('stays empty and allows no undo if SERVICE_ARCHIVE_DAYS is 0', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ARCHIVE_DAYS: '0' } });
     const id = await client.store({ content: 'archived for no time at all', expires_at: PAST });
     const run = await runConsolidation(client);

@@ -17,7 +17,7 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 
 const HEADER = '{"format":"memoryd","version":1}';
 
-/** Sends a request and answers its head and its bytes. */
+/** Sends a GET request and returns the status, headers and body of the response. */
 function download(port: number, path: string) {
   return new Promise<{ status: number; headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
     const outgoing = startRequest({ host: '127.0.0.1', port, path }, (incoming) => {
@@ -32,14 +32,14 @@ function download(port: number, path: string) {
   });
 }
 
-const exported = async (client: Client) => (await download(client.server.port, '/export')).bytes.toString('utf8');
+const exportText = async (client: Client) => (await download(client.server.port, '/export')).bytes.toString('utf8');
 
-function importing(client: Client, body: string, type = 'application/x-ndjson') {
+function importText(client: Client, body: string, type = 'application/x-ndjson') {
   return client.send<ImportResponse>({ method: 'POST', path: '/import', headers: { 'content-type': type }, body });
 }
 
-/** Stores some of everything and lets it sleep. */
-async function live(client: Client): Promise<void> {
+/** Stores memories of every kind and consolidates. */
+async function fill(client: Client): Promise<void> {
   await client.storeInOrder([
     { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['pet'] },
     { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['duplicate'] },
@@ -55,12 +55,12 @@ async function live(client: Client): Promise<void> {
 }
 
 const memoryd = useServer({ env: WORDS_ONLY });
-const copiesBeside = (client: Client) =>
+const listCopies = (client: Client) =>
   readdirSync(dirname(client.server.dbPath)).filter((name) => name.includes('.copy-'));
 
 describe('GET /backup', () => {
-  it('answers a database that is served like the first, with its length, digest and a name', async () => {
-    await live(memoryd);
+  it('returns a complete database, with its length, digest and file name in headers', async () => {
+    await fill(memoryd);
     const { status, headers, bytes } = await download(memoryd.server.port, '/backup');
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -74,12 +74,12 @@ describe('GET /backup', () => {
     writeFileSync(file, bytes);
     const copy = await startClient({ dbPath: file, env: WORDS_ONLY });
     expect(await copy.memories()).toEqual(await memoryd.memories());
-    expect(await exported(copy)).toBe(await exported(memoryd));
+    expect(await exportText(copy)).toBe(await exportText(memoryd));
     await expectCleanEnd(copy.server);
-    expect(copiesBeside(memoryd)).toEqual([]);
+    expect(listCopies(memoryd)).toEqual([]);
   });
 
-  it('is taken while others write, and holds what was answered before', async () => {
+  it('contains all memories stored before it, while others are stored concurrently', async () => {
     const before = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `before ${n}` })));
     const [{ bytes }] = await Promise.all([
       download(memoryd.server.port, '/backup'),
@@ -95,7 +95,7 @@ describe('GET /backup', () => {
     await copy.close();
   });
 
-  it('leaves nothing behind for a reader who has gone, and answers the next', async () => {
+  it('leaves no file behind when clients disconnect, and serves the next client', async () => {
     for (let n = 0; n < 6; n++) {
       const socket = connect(memoryd.server.port, '127.0.0.1', () => {
         socket.write('GET /backup HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -106,16 +106,16 @@ describe('GET /backup', () => {
     await eventually('another backup', 20_000, async () => {
       return (await download(memoryd.server.port, '/backup')).status === 200 ? true : undefined;
     });
-    expect(copiesBeside(memoryd)).toEqual([]);
+    expect(listCopies(memoryd)).toEqual([]);
   });
 
-  it('answers a HEAD without making a copy', async () => {
+  it('responds to HEAD without creating a copy', async () => {
     const answer = await memoryd.send({ method: 'HEAD', path: '/backup' });
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/vnd.sqlite3']);
     expect(answer.headers).not.toHaveProperty('content-length');
   });
 
-  it('and the command are noted when they are whole, for an alert on the age of the last one', async () => {
+  it('and the backup command set the time of the last backup in the metrics', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const lastBackup = async () => {
       const headers = { accept: 'application/openmetrics-text' };
@@ -124,18 +124,18 @@ describe('GET /backup', () => {
     };
     expect(await lastBackup()).toBe(0);
     await download(client.server.port, '/backup');
-    const first = await eventually('the note', 10_000, async () => (await lastBackup()) || undefined);
+    const first = await eventually('the time of the backup', 10_000, async () => (await lastBackup()) || undefined);
     expect(Math.abs(first - Date.now() / 1000)).toBeLessThan(60);
     const file = join(temporaryFolder(), 'copy.db');
     expect(await runHere(['backup', file, '--db-path', client.server.dbPath])).toMatchObject({ code: 0, stderr: '' });
     expect(await lastBackup()).toBeGreaterThan(first);
   });
 
-  it('takes no parameters', async () => {
+  it('rejects query parameters', async () => {
     expectRefusal(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
   });
 
-  it('does not keep the service from stopping', async () => {
+  it('does not delay the shutdown of the service', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const texts = Array.from({ length: 500 }, (_, n) => ({ content: `text ${n}` }));
     await client.ok({ method: 'POST', path: '/store/batch', json: texts });
@@ -148,8 +148,8 @@ describe('GET /backup', () => {
 });
 
 describe('GET /export and POST /import', () => {
-  it('carry everything but the runs to another server, which returns the same bytes', async () => {
-    await live(memoryd);
+  it('copy everything except consolidation runs to another server, whose export is then identical', async () => {
+    await fill(memoryd);
     const answer = await download(memoryd.server.port, '/export');
     expect(answer.headers['content-type']).toBe('application/x-ndjson');
     expect(answer.headers['content-disposition']).toMatch(/filename="memoryd-\d{8}T\d{6}Z\.ndjson"/);
@@ -157,30 +157,30 @@ describe('GET /export and POST /import', () => {
     const count = lines.split('\n').length - 2;
     expect(JSON.parse(lines.slice(0, lines.indexOf('\n')))).toEqual({ format: 'memoryd', version: 1, lines: count });
     const other = await startClient({ env: WORDS_ONLY });
-    expect(await exported(other)).toBe('{"format":"memoryd","version":1,"lines":0}\n');
+    expect(await exportText(other)).toBe('{"format":"memoryd","version":1,"lines":0}\n');
     const done = { imported_count: count, unchanged_count: 0, refused_count: 0, refused: [], unlinked_count: 0 };
-    expect((await importing(other, lines)).body).toEqual(done);
-    expect(await exported(other)).toBe(lines);
+    expect((await importText(other, lines)).body).toEqual(done);
+    expect(await exportText(other)).toBe(lines);
     expect(await other.memories()).toMatchObject({ total: (await memoryd.memories()).total });
-    const again = (await importing(other, lines, 'text/plain')).body;
+    const again = (await importText(other, lines, 'text/plain')).body;
     expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
-    expect(await exported(other)).toBe(lines);
-    // No run comes along that could be undone, and the next finds what was promoted as it is.
+    expect(await exportText(other)).toBe(lines);
+    // No run is exported, so none can be undone. The next run has no memory to promote.
     const [run] = (await memoryd.consolidations()).consolidations;
     expect((await other.consolidations()).total).toBe(0);
     expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
     expect(await other.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
     expect(await other.recalled('sofa')).toEqual(await memoryd.recalled('sofa'));
-    // Later tests compare exports, and accesses are written some seconds after a recall.
-    await eventually('the accesses of the recall', 20_000, async () => {
-      return /"access_count":[1-9]/.test(await exported(memoryd)) || undefined;
+    // Later tests compare exports, and the access counts of a recall are written some seconds later.
+    await eventually('the access counts of the recall', 20_000, async () => {
+      return /"access_count":[1-9]/.test(await exportText(memoryd)) || undefined;
     });
     await expectCleanEnd(other.server);
   });
 
-  it('free what an export takes, at whatever line it is left', async () => {
+  it('release the resources of an export that is abandoned after its first line', async () => {
     const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
-    // More than there may be at a time.
+    // More exports than may run concurrently.
     for (let left = 0; left < 6; left++) {
       for await (const line of memory.exportMemories()) {
         expect(line).toContain('"format":"memoryd"');
@@ -190,20 +190,20 @@ describe('GET /export and POST /import', () => {
     await memory.close();
   });
 
-  it('hold to the quota of the namespace, and keep what fits', async () => {
-    const lines = await exported(memoryd);
+  it('store only as many memories as the quota of the namespace allows', async () => {
+    const lines = await exportText(memoryd);
     const few = await startClient({ env: { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '2' } });
-    const { imported_count, refused } = (await importing(few, lines)).body;
+    const { imported_count, refused } = (await importText(few, lines)).body;
     expect(imported_count).toBe(2);
     expect(refused[0]).toMatchObject({
       line: 4,
       error: { code: 'FORBIDDEN', message: expect.stringContaining('2 memories') },
     });
-    expect((await importing(few, lines)).body).toMatchObject({ imported_count: 0, unchanged_count: 2 });
+    expect((await importText(few, lines)).body).toMatchObject({ imported_count: 0, unchanged_count: 2 });
     await expectCleanEnd(few.server);
   });
 
-  it('go on where an import was cut off', async () => {
+  it('complete an import that was interrupted', async () => {
     const memory = await openMemory(join(temporaryFolder(), 'memory.db'), { embedder: 'none' });
     await memory.storeBatch(Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` })));
     let lines = '';
@@ -215,37 +215,37 @@ describe('GET /export and POST /import', () => {
       socket.write(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${Buffer.byteLength(lines)}\r\n\r\n`);
       socket.write(lines.slice(0, lines.length * 0.7));
     });
-    await eventually('a part of it', 20_000, async () =>
+    await eventually('a part of the import', 20_000, async () =>
       (await other.memories('limit=1')).total > 0 ? true : undefined,
     );
     socket.destroy();
-    // One of a namespace at a time: the next is refused until the service has seen the end of the first.
+    // One import per namespace at a time: the next is rejected until the service notices that the first was cut off.
     const { body } = await eventually('another import', 20_000, async () => {
-      const answer = await importing(other, lines);
+      const answer = await importText(other, lines);
       return answer.status === 200 ? answer : undefined;
     });
     expect(body.unchanged_count).toBeGreaterThan(0);
     expect(body).toMatchObject({ imported_count: count - body.unchanged_count, refused_count: 0, unlinked_count: 0 });
-    expect(await exported(other)).toBe(lines);
+    expect(await exportText(other)).toBe(lines);
     await expectCleanEnd(other.server);
   });
 
-  it('refuse lines one by one, with their numbers and reasons', async () => {
-    const [first, good = ''] = (await exported(memoryd)).split('\n');
+  it('reject invalid lines one by one, with line numbers and reasons', async () => {
+    const [first, good = ''] = (await exportText(memoryd)).split('\n');
     const id = `import-${uniqueWord()}`;
     const line = JSON.stringify({ ...JSON.parse(good), id, merged_into: null });
-    const { status, body } = await importing(memoryd, `${first}\n{"id":7}\n${line}\nnonsense\n`);
+    const { status, body } = await importText(memoryd, `${first}\n{"id":7}\n${line}\nnonsense\n`);
     expect(status).toBe(200);
     expect(body).toMatchObject({ imported_count: 1, refused_count: 3 });
     expect(body.refused.map((refusal) => refusal.line)).toEqual([2, 4, 5]);
     for (const { error } of body.refused) expect(error).toMatchObject({ code: 'INVALID_REQUEST' });
     expect((await memoryd.memory(id)).content).toBe(JSON.parse(good).content);
-    const changed = (await importing(memoryd, `${HEADER}\n${line.replace(/"content":"/, '"content":"not ')}\n`)).body;
+    const changed = (await importText(memoryd, `${HEADER}\n${line.replace(/"content":"/, '"content":"not ')}\n`)).body;
     expect(changed.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
   });
 
   let line: Promise<string | undefined> | undefined;
-  const getLine = () => (line ??= exported(memoryd).then((lines) => lines.split('\n')[1]));
+  const getLine = () => (line ??= exportText(memoryd).then((lines) => lines.split('\n')[1]));
 
   it.each([
     ['version', 1e300],
@@ -253,11 +253,11 @@ describe('GET /export and POST /import', () => {
     ['version', 1_000_000_000_000_000],
     ['revision', 2 ** 63],
     ['access_count', 1e300],
-  ])('refuse a line whose %s is %d, and keep the others', async (field, count) => {
+  ])('reject a line whose %s is %d, and store the other lines', async (field, count) => {
     const good = JSON.parse((await getLine()) ?? '');
     const lines = [0, 1].map(() => ({ ...good, id: `import-${uniqueWord()}`, merged_into: null }));
     const text = [HEADER, ...[{ ...lines[0], [field]: count }, lines[1]].map((line) => JSON.stringify(line))];
-    const { status, body } = await importing(memoryd, text.join('\n'));
+    const { status, body } = await importText(memoryd, text.join('\n'));
     expect(status).toBe(200);
     expect(body).toMatchObject({ imported_count: 1, refused_count: 1 });
     expect(body.refused).toMatchObject([{ line: 2, error: { details: [{ path: `/${field}` }] } }]);
@@ -268,11 +268,11 @@ describe('GET /export and POST /import', () => {
     ['memories without a header', '{"content":"x"}\n'],
     ['a newer format', '{"format":"memoryd","version":2}\n'],
     ['another format', '{"format":"jsonl","version":1}\n'],
-  ])('refuse %s as a whole', async (_what, body) => {
-    expectRefusal(await importing(memoryd, body));
+  ])('reject an import of %s as a whole', async (_row, body) => {
+    expectRefusal(await importText(memoryd, body));
   });
 
-  it('refuse a line that is too long', async () => {
+  it('reject a line that is too long with 413', async () => {
     const port = memoryd.server.port;
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
@@ -296,7 +296,7 @@ describe('GET /export and POST /import', () => {
     expect(answer.text).toContain('line 2');
   });
 
-  it('answer the forms that HTTP has beside: HEAD, and parameters that there are not', async () => {
+  it('accept HEAD, and reject unknown query parameters', async () => {
     const head = await memoryd.send({ method: 'HEAD', path: '/export' });
     expect([head.status, head.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
     expect(head.headers).not.toHaveProperty('content-length');
@@ -304,17 +304,17 @@ describe('GET /export and POST /import', () => {
     expectRefusal(await memoryd.send({ method: 'POST', path: '/import?dry=1', body: `${HEADER}\n` }), { field: 'dry' });
   });
 
-  it('leave nothing of a text that was forgotten while it was exported', async () => {
+  it('leave no trace in the database files of a memory that was forgotten during an export', async () => {
     const word = uniqueWord();
     const id = await memoryd.store({ content: `secret ${word}` });
-    const [lines, forgotten] = await Promise.all([exported(memoryd), memoryd.forget(id)]);
+    const [lines, forgotten] = await Promise.all([exportText(memoryd), memoryd.forget(id)]);
     expect(lines.endsWith('\n')).toBe(true);
     expect(forgotten.id).toBe(id);
     await eventually('the purge', 20_000, () => (filesHold(memoryd.server.dbPath, word) ? undefined : true));
   });
 });
 
-describe('the commands', () => {
+describe('the commands backup, restore, verify, export and import', () => {
   const at = () => ['--db-path', memoryd.server.dbPath];
   const folder = temporaryFolder();
   const copy = join(folder, 'copy.db');
@@ -328,7 +328,7 @@ describe('the commands', () => {
     expect(await runHere(['verify', '--db-path', restored])).toMatchObject({ code: 0 });
   });
 
-  it('overwrite nothing, and say so in one line', async () => {
+  it('never overwrite a file, and fail with a message of one line', async () => {
     const taken = join(temporaryFolder(), 'taken.db');
     writeFileSync(taken, 'mine');
     for (const args of [
@@ -343,10 +343,10 @@ describe('the commands', () => {
     }
   });
 
-  it('name a file that cannot be read or made, as it was given', async () => {
+  it('name the file that cannot be read or created, as given on the command line', async () => {
     const nowhere = join(folder, 'nowhere', 'file');
     const below = join(copy, 'below');
-    const refusals = [
+    const failures = [
       [['import', nowhere, ...at()], `${nowhere} cannot be read (ENOENT)`],
       [['import', folder, ...at()], `${folder} cannot be read (EISDIR)`],
       [['export', nowhere, ...at()], `${nowhere} cannot be made (ENOENT)`],
@@ -355,21 +355,21 @@ describe('the commands', () => {
       [['restore', folder, '--db-path', join(folder, 'memory.db')], `${folder} cannot be read (EISDIR)`],
       [['restore', copy, '--db-path', join(below, 'memory.db')], 'memory.db cannot be made (ENOTDIR)'],
     ] as const;
-    for (const [args, says] of refusals) {
-      // A folder is opened before it is refused, and closed by the end of the process.
+    for (const [args, message] of failures) {
+      // `import` opens a folder before it fails, and only the end of the process closes it.
       const run = args[1] === folder && args[0] === 'import' ? runCommand : runHere;
       const { code, stderr } = await run([...args]);
       expect([code, stderr], args.join(' ')).toEqual([6, expect.stringMatching(/^[^\n]+\n$/)]);
-      expect(stderr).toContain(says);
+      expect(stderr).toContain(message);
     }
     expect(readdirSync(folder)).toEqual(['copy.db']);
   });
 
-  it('export and import through pipes and files, in and out of a database that is served', async () => {
+  it('export and import through pipes and files while servers use the databases', async () => {
     const { stdout } = await runCommand(['export', ...at()]);
-    expect(stdout).toBe(await exported(memoryd));
+    expect(stdout).toBe(await exportText(memoryd));
     const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
-    expect(await exported(served)).toBe(stdout);
+    expect(await exportText(served)).toBe(stdout);
     const file = join(temporaryFolder(), 'memories.ndjson');
     const getUrl = ({ server }: Client) => ['--url', `http://127.0.0.1:${server.port}`];
     expect(await runHere(['export', file, ...getUrl(memoryd)])).toMatchObject({ code: 0, stdout: '' });
@@ -383,13 +383,13 @@ describe('the commands', () => {
     await expectCleanEnd(served.server);
   });
 
-  it('end with 1 where an import refuses a line, and say which', async () => {
+  it('exit with 1 if the import rejects a line, and print its number', async () => {
     const url = `http://127.0.0.1:${memoryd.server.port}`;
     const { code, stdout } = await runCommand(['import', '--url', url], { input: `${HEADER}\nnonsense\n` });
     expect([code, stdout]).toEqual([1, expect.stringContaining('line 2: ')]);
   });
 
-  it('verify a damaged database with 1 and what is wrong, as JSON too', async () => {
+  it('exit with 1 if the database is corrupt, and print the problems as text or JSON', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     const bytes = readFileSync(copy);
     bytes.fill(0x5a, 8192 * 5, 8192 * 9);
@@ -409,7 +409,7 @@ describe('the commands', () => {
     expect(refused.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it.each(['backup', 'verify', 'export'])('%s makes no database where there is none', async (name) => {
+  it.each(['backup', 'verify', 'export'])('%s creates no database if the file is missing', async (name) => {
     const folder = temporaryFolder();
     const dbPath = join(folder, 'memory.db');
     const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
@@ -417,14 +417,14 @@ describe('the commands', () => {
     expect(existsSync(dbPath)).toBe(false);
   });
 
-  it('refuse what they do not know with 2', async () => {
+  it('exit with 2 for a missing argument or an unknown option', async () => {
     expect(await runHere(['backup'])).toMatchObject({ code: 2 });
     expect(await runHere(['verify', '--colour'])).toMatchObject({ code: 2 });
   });
 });
 
-describe('where there is no room', () => {
-  // A limit on the size of files stands for a full disk: the copy would be as large as the database is.
+describe('on a full disk', () => {
+  // A limit on the file size simulates a full disk: the copy would be as large as the database.
   const LIMIT_BYTES = 1_000_000;
   const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
   let dbPath: string;
@@ -437,7 +437,7 @@ describe('where there is no room', () => {
     expect(statSync(dbPath).size).toBeGreaterThan(2 * LIMIT_BYTES);
   });
 
-  it('a backup and an export are refused, and leave nothing behind', async () => {
+  it('a backup and an export fail and leave no file behind', async () => {
     const before = readFileSync(dbPath);
     const file = join(temporaryFolder(), 'copy');
     for (const name of ['backup', 'export']) {
@@ -449,7 +449,7 @@ describe('where there is no room', () => {
     expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
   });
 
-  it('a restore is refused, names the file that it cannot make, and leaves nothing behind', async () => {
+  it('a restore fails, names the file that it cannot create, and leaves no file behind', async () => {
     const restored = join(temporaryFolder(), 'restored.db');
     const { code, stderr } = await runCommand(['restore', dbPath, '--db-path', restored], { under });
     expect([code, stderr]).toEqual([6, `${restored} cannot be made (EFBIG)\n`]);

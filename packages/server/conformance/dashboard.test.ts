@@ -1,24 +1,36 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { expectRefusal } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
-const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
+const KEY = 'an-api-key-of-the-dashboard-tests';
 const memoryd = useServer({ env: WORDS_ONLY });
 const locked = useServer({ env: { ...WORDS_ONLY, SERVICE_API_KEY: KEY } });
 
-describe('the page at /ui', () => {
-  /** The files that the page names. */
-  async function assets(): Promise<string[]> {
+/** Maximum size of the page's script, Brotli-compressed. */
+const MAX_SCRIPT_BYTES = 80_000;
+
+const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync, identity: (content: Buffer) => content };
+
+describe('the dashboard at /ui', () => {
+  /** Returns the paths of the files that the page loads. */
+  async function getAssets(): Promise<string[]> {
     const { text } = await memoryd.send({ path: '/ui/' });
     return [...text.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => `/ui/${match[1]}`);
   }
 
-  it('is found without the last slash too, wherever a proxy puts it', async () => {
+  /** Sends a request with `Accept-Encoding` and returns the body as it was sent. */
+  async function sendEncoded(path: string, encoding: string) {
+    const { status, headers, bytes } = await memoryd.send({ path, headers: { 'accept-encoding': encoding } });
+    return { status, headers, bytes };
+  }
+
+  it('redirects /ui to /ui/, relative to the path of a proxy', async () => {
     const { status, headers } = await memoryd.send({ path: '/ui' });
     expect([status, headers.location]).toEqual([302, 'ui/']);
   });
 
-  it('is asked for anew each time, and not sent again while it is the same', async () => {
+  it('is revalidated on each visit, and answered with 304 while it is unchanged', async () => {
     const { status, headers } = await memoryd.send({ path: '/ui/' });
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -27,11 +39,11 @@ describe('the page at /ui', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  it('names files that never change, each of its own type', async () => {
+  it('loads immutable files with correct content types', async () => {
     const types = { js: 'application/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
-    const named = await assets();
-    expect(named.map((path) => path.split('.').at(-1)).sort()).toEqual(Object.keys(types).sort());
-    for (const path of named) {
+    const paths = await getAssets();
+    expect(paths.map((path) => path.split('.').at(-1)).sort()).toEqual(Object.keys(types).sort());
+    for (const path of paths) {
       const { status, headers } = await memoryd.send({ path });
       expect(status, path).toBe(200);
       expect(path).toMatch(/-[\w-]{8}\.\w+$/);
@@ -41,10 +53,42 @@ describe('the page at /ui', () => {
     }
   });
 
+  it.each(['br', 'gzip', 'identity'] as const)('sends the same content with Accept-Encoding %s', async (encoding) => {
+    for (const path of ['/ui/', ...(await getAssets())]) {
+      const plain = await memoryd.send({ path });
+      const { status, headers, bytes } = await sendEncoded(path, encoding);
+      expect([status, headers['content-encoding']], path).toEqual([
+        200,
+        encoding === 'identity' ? undefined : encoding,
+      ]);
+      expect(DECODERS[encoding](bytes).equals(plain.bytes), path).toBe(true);
+      expect(headers['content-type']).toBe(plain.headers['content-type']);
+      expect(headers['cache-control']).toBe(plain.headers['cache-control']);
+      expect(headers.vary).toMatch(/accept-encoding/i);
+      expect(headers['content-security-policy']).toBe(plain.headers['content-security-policy']);
+      const ifNoneMatch = { 'accept-encoding': encoding, 'if-none-match': String(headers.etag) };
+      expect((await memoryd.send({ path, headers: ifNoneMatch })).status, path).toBe(304);
+    }
+  });
+
+  it('gives each encoding its own ETag', async () => {
+    for (const path of ['/ui/', ...(await getAssets())]) {
+      const etags = await Promise.all(['br', 'gzip', 'identity'].map((one) => sendEncoded(path, one)));
+      expect(new Set(etags.map(({ headers }) => headers.etag)).size, path).toBe(3);
+    }
+  });
+
+  it('prefers Brotli, and sends a script that fits the size limit', async () => {
+    const script = (await getAssets()).find((path) => path.endsWith('.js')) ?? '';
+    const { headers, bytes } = await sendEncoded(script, 'gzip, deflate, br, zstd');
+    expect(headers['content-encoding']).toBe('br');
+    expect(bytes.length).toBeLessThan(MAX_SCRIPT_BYTES);
+  });
+
   it.each(['bytes=0-9', 'bytes=9999999-', 'bytes=5-2', 'bytes=abc'])(
-    'is sent whole, whatever part of it is asked for: %s',
+    'sends complete files for the range %s',
     async (range) => {
-      for (const path of ['/ui/', ...(await assets()), '/redoc/redoc.standalone.js']) {
+      for (const path of ['/ui/', ...(await getAssets()), '/redoc/redoc.standalone.js']) {
         const whole = await memoryd.send({ path });
         const { status, text, headers } = await memoryd.send({ path, headers: { range } });
         expect([status, text.length, headers['content-range']], path).toEqual([200, whole.text.length, undefined]);
@@ -52,7 +96,7 @@ describe('the page at /ui', () => {
     },
   );
 
-  it('may load from the service alone, run no text and make no markup of one', async () => {
+  it('has a policy that allows only files of this server, and no inline scripts or HTML from strings', async () => {
     const { headers } = await memoryd.send({ path: '/ui/' });
     const policy = String(headers['content-security-policy']);
     expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -62,24 +106,37 @@ describe('the page at /ui', () => {
     expect(headers['x-frame-options']).toBe('DENY');
   });
 
-  it('needs no key, while all that it shows does', async () => {
-    for (const path of ['/ui/', ...(await assets())]) expect((await locked.send({ path })).status, path).toBe(200);
+  it('needs no API key, although its data does', async () => {
+    for (const path of ['/ui/', ...(await getAssets())]) expect((await locked.send({ path })).status, path).toBe(200);
     for (const path of ['/stats', '/memories', '/events']) {
       expectRefusal(await locked.send({ path }), { code: 'UNAUTHORIZED' });
     }
   });
 
   it.each(['/ui/assets/none.js', '/ui/..%2fpackage.json', '/ui/assets/', '/ui/index.html.map'])(
-    'is all that is there: %s is not',
+    'returns 404 for %s',
     async (path) => {
-      const answer = await memoryd.send({ path });
-      expectRefusal(answer, { code: 'NOT_FOUND' });
-      expect(answer.headers['content-security-policy']).not.toContain("'self'");
+      for (const encoding of ['br', 'identity']) {
+        const answer = await memoryd.send({ path, headers: { 'accept-encoding': encoding } });
+        expectRefusal(answer, { code: 'NOT_FOUND' });
+        expect(answer.headers['content-security-policy']).not.toContain("'self'");
+      }
     },
   );
 
-  it('leaves GET / as it is', async () => {
-    const { headers } = await memoryd.send({ path: '/', headers: { accept: 'text/html' } });
-    expect(headers['content-type']).toMatch(/^application\/json/);
+  it('is where GET / redirects a browser, without a key too', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    for (const server of [memoryd, locked]) {
+      const { status, headers } = await server.send({ path: '/', headers: { accept } });
+      expect([status, headers.location]).toEqual([302, 'ui/']);
+    }
   });
+
+  it.each([{}, { accept: '*/*' }, { accept: 'application/json' }])(
+    'is not where GET / redirects a client with the headers %j',
+    async (sent) => {
+      const { status, headers } = await memoryd.send({ path: '/', headers: sent });
+      expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);
+    },
+  );
 });

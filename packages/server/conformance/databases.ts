@@ -4,7 +4,7 @@ import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../../postgr
 import { filesHold, getMiddle } from './database-files.ts';
 import { temporaryFolder } from './folders.ts';
 
-/** Whether the servers under test keep their memories in files, and not on a PostgreSQL server. */
+/** Whether the servers under test use SQLite files rather than PostgreSQL. */
 export const ON_FILE = process.env.CONFORMANCE_DATABASE !== 'postgres';
 
 let postgres: Promise<DatabaseServer> | undefined;
@@ -16,7 +16,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** Returns a new database: the path of a file, or the address of a database on a server. */
+/** Creates a database and returns its file path or its PostgreSQL URL. */
 export async function newDatabase(): Promise<string> {
   if (ON_FILE) return join(temporaryFolder(), 'memory.db');
   const url = await (await getPostgres()).create();
@@ -24,22 +24,22 @@ export async function newDatabase(): Promise<string> {
   return url;
 }
 
-/** Whether the files of a database, or the rows of a database on a server, hold a word. */
+/** Returns whether the files of a SQLite database, or the rows of a PostgreSQL database, contain a word. */
 export async function databaseHolds(database: string, word: string): Promise<boolean> {
   return isAddress(database) ? (await getPostgres()).holds(database, getMiddle(word)) : filesHold(database, word);
 }
 
-/** The flags that name a database. */
+/** Returns the command-line flags that select a database. */
 export function databaseFlags(database: string): string[] {
   return [isAddress(database) ? '--database-url' : '--db-path', database];
 }
 
-/** The environment variables that a service on this database needs. */
+/** Returns the environment variables that a service needs for this database. */
 export function databaseEnvironment(database: string): Record<string, string> {
   return isAddress(database) ? { SERVICE_DATABASE_CONNECTIONS: String(TEST_CONNECTIONS) } : {};
 }
 
-/** Whether a database is named by the address of a server, and not by a path. */
+/** Returns whether a database is given as a PostgreSQL URL rather than a file path. */
 export function isAddress(database: string): boolean {
   return database.includes('://');
 }

@@ -7,11 +7,11 @@ import type { Answer, Request } from './http.ts';
 import { eventually } from './process.ts';
 import { Client, useServer } from './under-test.ts';
 
-/** Nothing sleeps by itself, and memories have vectors. */
-const STILL = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
+/** Disables automatic consolidation. The default embedder stays on. */
+const MANUAL_CONSOLIDATION = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 const PURGE_TIMEOUT_MS = 5_000;
 
-/** What was said of one greenhouse over some weeks; among other things, which have nothing to do with it. */
+/** Related memories about one greenhouse. */
 const GREENHOUSE = [
   'Mara planted twelve tomato seedlings in the Aldgrove greenhouse.',
   'The tomato seedlings in the Aldgrove greenhouse need water every second day.',
@@ -19,6 +19,7 @@ const GREENHOUSE = [
   'The tomatoes in the Aldgrove greenhouse are ripening, Mara says.',
   'Mara picked the first ripe tomatoes in the Aldgrove greenhouse.',
 ];
+/** Memories unrelated to the greenhouse and to each other. */
 const OTHERS = [
   'The quarterly tax return is due on the last day of the month.',
   'Jonas broke his left arm while skating on the frozen canal.',
@@ -31,26 +32,27 @@ const OTHERS = [
 
 interface Distilled {
   client: Client;
-  /** Ids of what was said of the greenhouse. */
+  /** Ids of the source memories. */
   sources: string[];
   semantic: Memory;
 }
 
-async function semantics(client: Client): Promise<Memory[]> {
+async function getSemanticMemories(client: Client): Promise<Memory[]> {
   return (await client.memories('tier=semantic')).memories;
 }
 
-async function distilled(client: Client, texts = GREENHOUSE, fields: Partial<StoreRequest> = {}): Promise<Distilled> {
+/** Stores unrelated memories and the source texts, consolidates, and expects one semantic memory. */
+async function distil(client: Client, texts = GREENHOUSE, fields: Partial<StoreRequest> = {}): Promise<Distilled> {
   await client.storeInOrder(OTHERS.map((content) => ({ content })));
   const sources = await client.storeInOrder(texts.map((content) => ({ content, ...fields })));
   await client.embedded();
   await client.consolidate();
-  const made = await semantics(client);
+  const made = await getSemanticMemories(client);
   expect(made).toHaveLength(1);
   return { client, sources, semantic: made[0] as Memory };
 }
 
-// One server for all tests, each of which has a namespace of its own: a server with a model takes long to start.
+// One server for all tests, since a server with a model starts slowly. Each test uses its own namespace.
 const database = await newDatabase();
 const keys: string[] = [];
 beforeAll(async () => {
@@ -61,9 +63,9 @@ beforeAll(async () => {
   }
   await administration.close();
 });
-const shared = useServer({ env: STILL, database });
+const shared = useServer({ env: MANUAL_CONSOLIDATION, database });
 
-/** A client of the shared server that shows a key. */
+/** A client of the shared server that sends an API key. */
 class NamespaceClient extends Client {
   readonly #key: string;
 
@@ -77,7 +79,7 @@ class NamespaceClient extends Client {
   }
 }
 
-/** A client of a namespace that is empty. */
+/** Returns a client of an empty namespace. */
 function newNamespace(): Client {
   const key = keys.shift();
   if (key === undefined) throw new Error('the tests need more namespaces');
@@ -88,9 +90,9 @@ describe('a semantic memory', () => {
   let memoryd: Client;
   let made: Distilled;
 
-  it('is distilled from memories that belong together, and names them', async () => {
+  it('is distilled from related memories, and lists them as its sources', async () => {
     memoryd = newNamespace();
-    made = await distilled(memoryd, GREENHOUSE, { tags: ['garden', 'mara'], importance: 0.7 });
+    made = await distil(memoryd, GREENHOUSE, { tags: ['garden', 'mara'], importance: 0.7 });
     const { semantic, sources } = made;
     expect(semantic).toMatchObject({
       tier: 'semantic',
@@ -106,15 +108,15 @@ describe('a semantic memory', () => {
     expect((await memoryd.memory(sources[0] ?? '')).derived_from).toEqual([]);
   });
 
-  it('is counted among what was consolidated, and made once', async () => {
+  it('is counted in the stats, and not distilled again by the next run', async () => {
     expect(await memoryd.stats()).toMatchObject({ semantic_count: 1 });
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0 });
-    expect(await semantics(memoryd)).toEqual([made.semantic]);
+    expect(await getSemanticMemories(memoryd)).toEqual([made.semantic]);
   });
 });
 
 describe('a run that distils', () => {
-  it('is planned with sources and texts, listed with what it made, and taken back for good', async () => {
+  it('is planned with sources and text, lists the memory that it created, and can be undone for good', async () => {
     const client = newNamespace();
     await client.storeInOrder(OTHERS.map((content) => ({ content })));
     const sources = await client.storeInOrder(GREENHOUSE.map((content) => ({ content })));
@@ -124,10 +126,10 @@ describe('a run that distils', () => {
       total: 1,
       memories: [{ content: expect.stringContaining('Aldgrove'), derived_from: sources }],
     });
-    expect(await semantics(client)).toEqual([]);
+    expect(await getSemanticMemories(client)).toEqual([]);
     const run = await client.consolidate();
     expect(run.consolidated_count).toBe(consolidated_count);
-    const [made] = await semantics(client);
+    const [made] = await getSemanticMemories(client);
     expect(made?.content).toBe(plan?.distil.memories[0]?.content);
     const { changes } = await client.get<ConsolidationResponse>(`/consolidations/${run.id}`);
     expect(changes).toContainEqual({ kind: 'distilled', memory_id: made?.id, derived_from: sources });
@@ -135,12 +137,12 @@ describe('a run that distils', () => {
     expect(await client.getStatus(made?.id ?? '')).toBe(404);
     for (const id of sources) expect((await client.memory(id)).tier).toBe('working');
     await client.consolidate();
-    expect(await semantics(client)).toEqual([]);
+    expect(await getSemanticMemories(client)).toEqual([]);
   });
 });
 
-describe('a plan', () => {
-  it('takes no duplicates that would be merged for sources', async () => {
+describe('the plan of a run', () => {
+  it('distils nothing from duplicates that the same run would merge', async () => {
     const memoryd = newNamespace();
     await memoryd.storeInOrder(OTHERS.map((content) => ({ content })));
     await memoryd.storeInOrder(Array.from({ length: 3 }, () => ({ content: GREENHOUSE[0] ?? '' })));
@@ -152,8 +154,8 @@ describe('a plan', () => {
     expect(consolidated_count).toBe(planned.consolidated_count);
   });
 
-  it('refreshes nothing for a duplicate of a source', async () => {
-    const { client: memoryd } = await distilled(newNamespace());
+  it('does not refresh a semantic memory for a duplicate of a source', async () => {
+    const { client: memoryd } = await distil(newNamespace());
     await memoryd.storeInOrder([{ content: GREENHOUSE[1] ?? '' }]);
     await memoryd.embedded();
     const { plan } = await memoryd.consolidate('dry_run=true');
@@ -165,8 +167,8 @@ describe('a plan', () => {
 });
 
 describe('recall', () => {
-  it('keeps the sources of a semantic memory above it, and finds it in its tier', async () => {
-    const { client: memoryd, sources, semantic } = await distilled(newNamespace());
+  it('ranks the sources of a semantic memory above it, and finds it with tier=semantic', async () => {
+    const { client: memoryd, sources, semantic } = await distil(newNamespace());
     await memoryd.embedded();
     for (const query of ['ripe tomatoes in the Aldgrove greenhouse', 'tomato', 'What did Mara plant?']) {
       const found = await memoryd.recall(query, 'top_k=50');
@@ -180,13 +182,13 @@ describe('recall', () => {
   });
 });
 
-describe('a group that changes', () => {
-  it('refreshes its semantic memory when it grows, instead of making a second one', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace(), GREENHOUSE.slice(0, 4));
+describe('a group of sources', () => {
+  it('refreshes its semantic memory when it grows, instead of creating a second one', async () => {
+    const { client, sources, semantic } = await distil(newNamespace(), GREENHOUSE.slice(0, 4));
     const joining = await client.store({ content: GREENHOUSE[4] ?? '', importance: 0.9 });
     await client.embedded();
     await client.consolidate();
-    const [refreshed, ...more] = await semantics(client);
+    const [refreshed, ...more] = await getSemanticMemories(client);
     expect(more).toEqual([]);
     expect(refreshed).toMatchObject({
       id: semantic.id,
@@ -196,8 +198,8 @@ describe('a group that changes', () => {
     });
   });
 
-  it('refreshes its semantic memory when a source says something else', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace());
+  it('refreshes its semantic memory when the text of a source changes', async () => {
+    const { client, sources, semantic } = await distil(newNamespace());
     const content = 'Mara planted forty tomato seedlings in the Aldgrove greenhouse.';
     await client.update(sources[0] ?? '', { content });
     await client.embedded();
@@ -207,17 +209,19 @@ describe('a group that changes', () => {
     expect(refreshed.content).not.toContain('twelve');
   });
 
-  it('leaves a semantic memory alone that a client has written', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace());
+  it('does not refresh a semantic memory that a client has updated', async () => {
+    const { client, sources, semantic } = await distil(newNamespace());
     await client.update(semantic.id, { content: 'The greenhouse is doing well.' });
     await client.update(sources[0] ?? '', { content: 'Mara planted no tomatoes in the Aldgrove greenhouse.' });
     await client.embedded();
     await client.consolidate();
-    expect((await semantics(client)).map(({ content }) => content)).toEqual(['The greenhouse is doing well.']);
+    expect((await getSemanticMemories(client)).map(({ content }) => content)).toEqual([
+      'The greenhouse is doing well.',
+    ]);
   });
 
-  it('quotes no source that is given an end', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace());
+  it('loses a source that is given an expiry, and the semantic memory its text', async () => {
+    const { client, sources, semantic } = await distil(newNamespace());
     await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
     const left = await client.memory(semantic.id);
     expect(left.derived_from).toEqual(sources.slice(1));
@@ -225,13 +229,13 @@ describe('a group that changes', () => {
   });
 });
 
-describe('what is distilled', () => {
-  it('loses the words of a source with it, in the bytes of the files too', async () => {
+describe('a semantic memory whose sources are forgotten', () => {
+  it('loses the words of a forgotten source, also in the bytes of the database', async () => {
     const word = uniqueWord();
     const texts = [...GREENHOUSE.slice(1), `Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`];
-    const { client, sources, semantic } = await distilled(newNamespace(), texts);
+    const { client, sources, semantic } = await distil(newNamespace(), texts);
     expect(semantic.content).toContain(word);
-    // An earlier text that quotes it, too.
+    // The history of the semantic memory gets an earlier text that quotes the source too.
     await client.update(sources[0] ?? '', { content: 'The tomatoes in the Aldgrove greenhouse need water daily.' });
     await client.embedded();
     await client.consolidate();
@@ -245,38 +249,38 @@ describe('what is distilled', () => {
     expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
   });
 
-  it('goes with its last source, which says so', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace());
+  it('is forgotten with its last source, whose response names it in also_forgotten', async () => {
+    const { client, sources, semantic } = await distil(newNamespace());
     for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
     expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
     expect(await client.getStatus(semantic.id)).toBe(404);
     expect(await client.stats()).toMatchObject({ semantic_count: 0 });
   });
 
-  it('goes when all its sources are forgotten at once', async () => {
+  it('is forgotten when all its sources are forgotten in one request', async () => {
     const word = uniqueWord();
     const texts = GREENHOUSE.map((text) => `${text} ${word}!`);
-    const { client, semantic } = await distilled(newNamespace(), texts, { tags: ['greenhouse'] });
+    const { client, semantic } = await distil(newNamespace(), texts, { tags: ['greenhouse'] });
     const answer = await client.forgetMany('tag=greenhouse');
     await expectGone(word, answer);
     expect(await client.getStatus(semantic.id)).toBe(404);
   });
 
-  it('is not made again once a client has forgotten it, until its group changes', async () => {
-    const { client, sources, semantic } = await distilled(newNamespace());
+  it('is not distilled again once a client has forgotten it, until its group changes', async () => {
+    const { client, sources, semantic } = await distil(newNamespace());
     await client.forget(semantic.id);
     for (const id of sources) expect(await client.getStatus(id)).toBe(200);
     await client.consolidate();
-    expect(await semantics(client)).toEqual([]);
-    // Looked at again, the group is what it was.
+    expect(await getSemanticMemories(client)).toEqual([]);
+    // These updates make consolidation examine the group again, but do not change it.
     await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
     await client.update(sources[0] ?? '', { expires_at: null });
     await client.consolidate();
-    expect(await semantics(client)).toEqual([]);
+    expect(await getSemanticMemories(client)).toEqual([]);
     await client.store({ content: 'A frost killed two tomato plants in the Aldgrove greenhouse.' });
     await client.embedded();
     await client.consolidate();
-    expect(await semantics(client)).toHaveLength(1);
+    expect(await getSemanticMemories(client)).toHaveLength(1);
   });
 });
 

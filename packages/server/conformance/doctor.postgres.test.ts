@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { examine } from './doctor.ts';
 
-it('reports whether a database on a server can be used, and leaves an empty one empty', async () => {
+it('reports that a PostgreSQL database can be used, and leaves an empty database empty', async () => {
   const server = await usePostgres();
   onTestFinished(() => server.close());
   const url = await server.create();
@@ -13,7 +13,7 @@ it('reports whether a database on a server can be used, and leaves an empty one 
   }
 });
 
-it('reports an unreachable server without its password', async () => {
+it('reports an unreachable PostgreSQL server without its password', async () => {
   const [database] = (await examine(['--database-url', 'postgres://a:secret@127.0.0.1:1/a'])).of('database');
   expect(database).toMatchObject({ state: 'problem', found: expect.not.stringContaining('secret') });
 });

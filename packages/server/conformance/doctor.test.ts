@@ -23,7 +23,7 @@ import { WORDS_ONLY } from './under-test.ts';
 const newPath = () => join(temporaryFolder(), 'memory.db');
 
 describe('memoryd doctor', () => {
-  it('looks at all that a service needs, and ends with 0 where nothing is wrong', async () => {
+  it('runs all checks, and exits with 0 if there is no problem', async () => {
     const { ok, findings } = await examine(['--db-path', newPath(), '--embedder', 'minilm']);
     expect(ok).toBe(true);
     const checks = ['node', 'settings', 'disk', 'sync', 'file', 'model', 'port'];
@@ -33,12 +33,12 @@ describe('memoryd doctor', () => {
     for (const { state, advice } of findings) expect(advice === undefined).toBe(state === 'ok');
   });
 
-  it('measures how long a write takes, and tells the figure', async () => {
+  it('measures and reports the duration of a synced write', async () => {
     const { found } = await checkSync(temporaryFolder());
-    expect(found).toMatch(/^a write is on disk after \d+\.\d\d ms \(median of 50; slowest \d+\.\d\d ms\)$/);
+    expect(found).toMatch(/^a synced write takes \d+\.\d\d ms \(median of 50; slowest \d+\.\d\d ms\)$/);
   });
 
-  it('tells people what to do, a line for each finding', async () => {
+  it('prints a line for each finding, and advice for a host that cannot be bound', async () => {
     const args = ['doctor', '--host', '192.0.2.1', '--embedder', 'none', '--db-path', newPath()];
     const { code, stdout } = await runCommand(args);
     expect(code).toBe(1);
@@ -46,20 +46,15 @@ describe('memoryd doctor', () => {
     expect(stdout).toMatch(/^problem +port +.*192\.0\.2\.1 .*\n +→ use --host with /m);
   });
 
-  it('measures how long a write takes, and tells the figure', async () => {
-    const { found } = await checkSync(temporaryFolder());
-    expect(found).toMatch(/^a write is on disk after \d+\.\d\d ms \(median of 50; slowest \d+\.\d\d ms\)$/);
-  });
-
-  it('tells people what to do, a line for each finding', async () => {
+  it('prints a line for each finding, and advice for a model that is unreachable', async () => {
     const args = ['doctor', '--port', '0', '--embedder', 'openai:m', '--embedding-url', 'http://127.0.0.1:9/v1'];
     const { code, stdout } = await runCommand([...args, '--db-path', newPath()]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^ok +node +Node \d/m);
-    expect(stdout).toMatch(/^problem +model +openai:m: .*\n +→ look at SERVICE_EMBEDDING_URL; /m);
+    expect(stdout).toMatch(/^problem +model +openai:m: .*\n +→ check SERVICE_EMBEDDING_URL; /m);
   });
 
-  it('finds a file that others may read, one that is damaged, and one that is no database', async () => {
+  it('finds a file that others may read, a corrupt database, and a file that is not a database', async () => {
     const dbPath = newPath();
     await (await openMemory(dbPath, { embedder: 'none' })).close();
     expect(await checkFile(dbPath)).toMatchObject({ check: 'file', state: 'ok' });
@@ -77,14 +72,14 @@ describe('memoryd doctor', () => {
     }
   });
 
-  it('finds a folder that cannot be written', async () => {
+  it('finds a folder that is not writable', async () => {
     const { ok, of } = await examine(['--db-path', '/dev/null/memory.db']);
     expect(ok).toBe(false);
     expect(of('disk')).toMatchObject([{ state: 'problem', advice: expect.stringContaining('--db-path') }]);
     expect(of('sync')).toEqual([]);
   });
 
-  it('finds models that do not answer, each with its variable', async () => {
+  it('finds models that do not respond, and names the setting of each', async () => {
     const nowhere = 'http://127.0.0.1:9/v1';
     const remote = { embedder: 'openai:m', embeddingUrl: nowhere, llmUrl: nowhere, llmModel: 'm' };
     expect(await checkModels(readSettings(remote, {}))).toMatchObject([
@@ -93,7 +88,7 @@ describe('memoryd doctor', () => {
     ]);
   });
 
-  it('names another program that has the port', async () => {
+  it('names the program that uses the port', async () => {
     const other = createServer((socket) => socket.end('no HTTP')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const found = await checkPort({ host: '127.0.0.1', port: (other.address() as AddressInfo).port });
@@ -102,7 +97,7 @@ describe('memoryd doctor', () => {
     expect(found).toMatchObject({ state: 'problem', found: expect.stringContaining(owner), advice: 'use --port' });
   });
 
-  it('tells of settings that cannot be used, and of variables that are none', async () => {
+  it('reports invalid settings and misspelt environment variables', async () => {
     const { ok, findings } = await examine(['--log-level', 'loud'], { SERVICE_PROT: '1' });
     expect(ok).toBe(false);
     expect(findings).toMatchObject([
@@ -112,20 +107,20 @@ describe('memoryd doctor', () => {
     ]);
   });
 
-  it('warns of a settings file that others may read while keys are set', () => {
+  it('warns of a settings file that others may read if it contains an API key', () => {
     const config = join(temporaryFolder(), 'settings.json');
     writeFileSync(config, JSON.stringify({ apiKey: 'k'.repeat(40) }), { mode: 0o644 });
     const { findings } = checkSettings({ config }, {});
     expect(findings).toMatchObject([{ state: 'ok' }, { state: 'warning', advice: `chmod 600 ${config}` }]);
   });
 
-  it('knows a memoryd on the port, and looks at a service where one is named', async () => {
+  it('recognizes memoryd on the port, and checks the service given by --url', async () => {
     const dbPath = newPath();
     const key = await addKey(dbPath, 'default', 'read');
     const server = await startServer({ dbPath, env: WORDS_ONLY });
     const url = `http://127.0.0.1:${server.port}`;
     expect(await checkPort({ host: '127.0.0.1', port: server.port })).toMatchObject({
-      ...{ check: 'port', state: 'ok', found: expect.stringMatching(/^memoryd \d.* serves on port/) },
+      ...{ check: 'port', state: 'ok', found: expect.stringMatching(/^memoryd \d.* is running on port/) },
     });
     const healthy = await examine(['--url', url], { SERVICE_API_KEY: key });
     expect(healthy.findings.map(({ check, state }) => [check, state])).toEqual([

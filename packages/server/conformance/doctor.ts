@@ -8,7 +8,7 @@ interface Finding {
   advice?: string;
 }
 
-/** Runs `memoryd doctor` with a free port and without a model unless flags say otherwise, and returns its findings. */
+/** Runs `memoryd doctor --json` and returns its findings. Unless flags override it: any free port, no embedder. */
 export async function examine(flags: string[], env: Record<string, string> = {}) {
   const args = ['doctor', '--json', '--port', '0', '--embedder', 'none', ...flags];
   const { code, stdout, stderr } = await runCommand(args, { env });

@@ -21,18 +21,18 @@ interface OpenApi {
 }
 
 describe('GET /openapi.json', () => {
-  const description = () => memoryd.get<OpenApi>('/openapi.json');
+  const getDocument = () => memoryd.get<OpenApi>('/openapi.json');
 
-  /** The operation whatever its path parameter is called in the description. */
-  async function operation(method: string, path: string): Promise<Operation | undefined> {
-    const { paths } = await description();
+  /** Returns an operation of the document, whatever the names of its path parameters. */
+  async function getOperation(method: string, path: string): Promise<Operation | undefined> {
+    const { paths } = await getDocument();
     const shape = (text: string) => text.replaceAll(/\{[^}]+\}/g, '{}');
     const found = Object.keys(paths).find((candidate) => shape(candidate) === shape(path));
     return found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
   }
 
   it('is OpenAPI 3.1 with the version of the service', async () => {
-    const { openapi, info } = await description();
+    const { openapi, info } = await getDocument();
     expect(openapi).toMatch(/^3\.1\.\d+$/);
     expect(info.title).toMatch(/\S/);
     expect(info.version).toBe((await memoryd.get<{ version: string }>('/')).version);
@@ -58,31 +58,31 @@ describe('GET /openapi.json', () => {
     ],
     ...['GET /export', 'POST /import', 'GET /backup'],
   ];
-  it.each(operations)('lists %s with what it answers', async (name) => {
+  it.each(operations)('describes %s with its path parameters and its response', async (name) => {
     const [method = '', path = ''] = name.split(' ');
-    const found = await operation(method, path);
+    const found = await getOperation(method, path);
     expect(found?.responses['200']).toBeDefined();
     const declared = (found?.parameters ?? []).filter((parameter) => parameter.in === 'path');
     expect(declared.length).toBe(path.match(/\{/g)?.length ?? 0);
     expect(declared.every((parameter) => parameter.required)).toBe(true);
   });
 
-  it('lists no operation that the server does not know', async () => {
+  it('describes only operations that the server routes', async () => {
     const notRouted = (await memoryd.send<{ error: { message: string } }>({ path: '/nowhere' })).body.error.message;
-    const { paths } = await description();
+    const { paths } = await getDocument();
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => ({ path, method })),
     );
     for (const { path, method } of routes.filter((route) => ['get', 'post', 'put', 'delete'].includes(route.method))) {
-      // A stream would not end.
-      const asked = path === '/events' ? 'HEAD' : method.toUpperCase();
-      const { status, text } = await memoryd.send({ method: asked, path: path.replaceAll(/\{[^}]+\}/g, 'none') });
+      // GET /events would not end.
+      const sentMethod = path === '/events' ? 'HEAD' : method.toUpperCase();
+      const { status, text } = await memoryd.send({ method: sentMethod, path: path.replaceAll(/\{[^}]+\}/g, 'none') });
       if (status === 404) expect(text, `${method} ${path} is not routed`).not.toContain(notRouted);
     }
   });
 
   it('describes the parameters of recall with their ranges', async () => {
-    const parameters = (await operation('GET', '/recall'))?.parameters ?? [];
+    const parameters = (await getOperation('GET', '/recall'))?.parameters ?? [];
     const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
     expect(byName.get('query')).toMatchObject({ in: 'query', required: true });
     expect(byName.get('top_k')?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000, default: 5 });
@@ -102,8 +102,8 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('describes the body of a store with its fields, of which content alone is required', async () => {
-    const body = (await operation('POST', '/store'))?.requestBody?.content['application/json']?.schema ?? {};
+  it('describes all fields of a store’s body, of which only content is required', async () => {
+    const body = (await getOperation('POST', '/store'))?.requestBody?.content['application/json']?.schema ?? {};
     expect(body.required).toEqual(['content']);
     expect(Object.keys(body.properties ?? {}).sort()).toEqual([
       'agent_id',
@@ -120,34 +120,34 @@ describe('GET /openapi.json', () => {
     ]);
   });
 
-  it('describes the body of a batch as a list of memories, or one a line', async () => {
-    const content = (await operation('POST', '/store/batch'))?.requestBody?.content ?? {};
+  it('describes the body of a batch as a JSON array or as NDJSON', async () => {
+    const content = (await getOperation('POST', '/store/batch'))?.requestBody?.content ?? {};
     expect(content['application/json']?.schema).toMatchObject({ type: 'array', maxItems: 10_000 });
     expect(content['application/x-ndjson']?.schema).toMatchObject({ type: 'object', required: ['content'] });
   });
 
-  it('describes errors where an operation may be refused', async () => {
+  it('describes the errors of operations that validate their input', async () => {
     for (const name of ['POST /store', 'GET /recall', 'PUT /update/{memory_id}']) {
       const [method = '', path = ''] = name.split(' ');
       expect(
-        Object.keys((await operation(method, path))?.responses ?? {}).some((status) => /^(4|default)/.test(status)),
+        Object.keys((await getOperation(method, path))?.responses ?? {}).some((status) => /^(4|default)/.test(status)),
         name,
       ).toBe(true);
     }
   });
 
-  it('refers to nothing that it does not hold', async () => {
-    const whole = await description();
-    const references = [...JSON.stringify(whole).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '');
+  it('has no reference that cannot be resolved', async () => {
+    const document = await getDocument();
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '');
     for (const reference of references) {
       expect(reference).toMatch(/^#\//);
       const steps = reference
         .slice(2)
         .split('/')
         .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-      let place: unknown = whole;
-      for (const step of steps) place = (place as Record<string, unknown> | undefined)?.[step];
-      expect(place, reference).toBeDefined();
+      let target: unknown = document;
+      for (const step of steps) target = (target as Record<string, unknown> | undefined)?.[step];
+      expect(target, reference).toBeDefined();
     }
   });
 });
@@ -175,8 +175,8 @@ describe('the documentation pages', () => {
     }
     throw new Error(`${path} redirects in a circle`);
   }
-  /** Addresses that a page loads by itself: scripts, styles, images; not links to follow. */
-  function getLoads({ html }: Page): string[] {
+  /** Returns the URLs of scripts, styles and images that a page loads. Links are left out. */
+  function getResourceUrls({ html }: Page): string[] {
     const attributes = [...html.matchAll(/<(?:script|img|iframe|source|embed)\b[^>]*?\ssrc=["']?([^"'\s>]+)/gi)];
     const styles = [...html.matchAll(/<link\b[^>]*?\shref=["']?([^"'\s>]+)/gi)];
     const inCss = [...html.matchAll(/(?:url\(|@import\s+)["']?([^"')\s]+)/gi)];
@@ -185,7 +185,7 @@ describe('the documentation pages', () => {
       .filter((address) => !address.startsWith('data:'));
   }
 
-  /** Whether a content security policy lets a page load from its own host alone. */
+  /** Returns whether a content security policy restricts a page to its own host. */
   function isConfined(policy: string): boolean {
     const directives = policy.split(';').map((directive) => directive.trim().split(/\s+/));
     const own = new Set(["'self'", "'none'", "'unsafe-inline'", 'data:', 'blob:']);
@@ -195,15 +195,15 @@ describe('the documentation pages', () => {
     );
   }
 
-  it.each(['/docs', '/redoc'])('%s answers HTML', async (path) => {
+  it.each(['/docs', '/redoc'])('%s is HTML', async (path) => {
     expect((await getPage(memoryd, path)).html).toMatch(/<html/i);
   });
 
-  it.each(['/docs', '/redoc'])('%s loads only what the server itself has', async (path) => {
+  it.each(['/docs', '/redoc'])('%s loads resources only from this server', async (path) => {
     const page = await getPage(memoryd, path);
-    const loads = getLoads(page);
-    expect(loads.length).toBeGreaterThan(0);
-    for (const address of loads) {
+    const urls = getResourceUrls(page);
+    expect(urls.length).toBeGreaterThan(0);
+    for (const address of urls) {
       const url = new URL(address, `http://127.0.0.1${page.url}`);
       expect(url.host, address).toBe('127.0.0.1');
       const answer = await memoryd.send({ path: url.pathname });
@@ -212,27 +212,27 @@ describe('the documentation pages', () => {
     }
   });
 
-  it.each(['/docs', '/redoc'])('%s and its scripts fetch from no outside host', async (path) => {
+  it.each(['/docs', '/redoc'])('%s and its scripts fetch from no other host', async (path) => {
     const page = await getPage(memoryd, path);
     const texts = [page.html];
-    for (const address of getLoads(page).filter((load) => /\.(js|css)\b/.test(load))) {
+    for (const address of getResourceUrls(page).filter((load) => /\.(js|css)\b/.test(load))) {
       texts.push((await memoryd.send({ path: new URL(address, `http://127.0.0.1${page.url}`).pathname })).text);
     }
     const named = [
       ...texts.join('\n').matchAll(/https?:\/\/(cdn\.[\w.-]+|fonts\.[\w.-]+|unpkg\.com|validator\.swagger\.io)/g),
     ];
-    // A policy that confines a page to its own host makes names in a library's bundle harmless.
+    // Host names in a library's bundle are harmless if the policy restricts the page to its own host.
     if (!isConfined(page.policy)) expect([...new Set(named.map((match) => match[1]))]).toEqual([]);
   });
 
-  it.each(['/docs', '/redoc'])('%s shows the description that the server answers', async (path) => {
+  it.each(['/docs', '/redoc'])('%s shows the OpenAPI document of the server', async (path) => {
     const page = await getPage(memoryd, path);
     const texts = [page.html];
-    for (const address of getLoads(page).filter((load) => load.includes('initializer'))) {
+    for (const address of getResourceUrls(page).filter((load) => load.includes('initializer'))) {
       texts.push((await memoryd.send({ path: address })).text);
     }
     const named = /spec-url=["']([^"']+)|url: resolveUrl\('([^']+)'\)/.exec(texts.join('\n'));
-    // Swagger UI resolves the address against the page as if it were a folder.
+    // Swagger UI resolves the URL relative to `/docs/`.
     const url = new URL(named?.[1] ?? named?.[2] ?? '', `http://127.0.0.1${path}/`);
     expect(await memoryd.get(url.pathname)).toEqual(await memoryd.get('/openapi.json'));
   });

@@ -8,7 +8,7 @@ import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, startProcessClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 describe('a restart', () => {
-  it('keeps memories, history of writes, tiers, sessions and recall', async () => {
+  it('preserves memories, versions, tiers, sessions and recall', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const promoted = await first.store({ content: 'the promoted cuttlefish', tags: ['a'], metadata: { k: 1 } });
     const duplicates = await first.storeAll(
@@ -22,25 +22,25 @@ describe('a restart', () => {
       memories: await Promise.all(ids.map((id) => client.memory(id))),
       etags: await Promise.all(ids.map((id) => client.etag(id))),
       transcript: await client.session('duplicates'),
-      sleep: (await client.stats()).last_sleep_at,
+      lastSleepAt: (await client.stats()).last_sleep_at,
       recall: await client.recall('cuttlefish', 'tag=a'),
     });
     const before = await read(first);
     await expectCleanEnd(first.server);
     const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const after = await read(second);
-    // Reading counts as access and may be counted between two reads.
-    const still = ({ memories, ...rest }: typeof before) => ({
+    // Reads count as accesses, so these fields may change between two reads.
+    const withoutAccesses = ({ memories, ...rest }: typeof before) => ({
       ...rest,
       memories: memories.map(({ access_count, accessed_at, retention, ...memory }) => memory),
     });
-    expect(still(after)).toEqual(still(before));
+    expect(withoutAccesses(after)).toEqual(withoutAccesses(before));
     await expectCleanEnd(second.server);
   });
 });
 
 describe('a crash', () => {
-  it('right after a store was answered keeps it, found by its words', async () => {
+  it('right after the response to a store loses neither the memory nor its index entry', async () => {
     const first = await startProcessClient({ env: WORDS_ONLY });
     const id = await first.store({ content: 'the last words of a cassowary' });
     await first.server.kill();
@@ -50,11 +50,11 @@ describe('a crash', () => {
   });
 });
 
-describe.runIf(ON_FILE)('a database file that is broken while the server runs', () => {
-  it('makes /health answer 503 unhealthy and a recall and a list server errors without internals, of which the log tells more', async () => {
+describe.runIf(ON_FILE)('a database file that is corrupted while the server runs', () => {
+  it('makes /health return 503, and recall and lists server errors whose details are only in the log', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath, port } = client.server;
-    // So unimportant that its retention rests on its uses, which recall has to read from the file.
+    // With an importance of 0 the retention depends on accesses, which recall reads from the file.
     await client.store({ content: 'soon unreadable', importance: 0 });
     for (const path of [dbPath, `${dbPath}-wal`])
       writeFileSync(path, Buffer.alloc(statSync(path).size, 'garbage'), { flag: 'r+' });
@@ -74,7 +74,7 @@ describe.runIf(ON_FILE)('a database file that is broken while the server runs', 
   });
 });
 
-it('goes on after a hang-up, which a rotation of logs sends', async () => {
+it('keeps running after SIGHUP, which log rotation sends', async () => {
   const client = await startProcessClient({ env: WORDS_ONLY });
   process.kill(client.server.pid, 'SIGHUP');
   await eventually('the log record', 20_000, () =>
@@ -91,7 +91,7 @@ describe('two servers on one database', () => {
     second = await startClient({ env: WORDS_ONLY, database: first.server.database });
   });
 
-  it('see each other’s writes at once', async () => {
+  it('see each other’s writes immediately', async () => {
     const id = await first.store({ content: 'passed to the neighbouring axolotl' });
     expect(await second.recalled('axolotl')).toEqual([id]);
     expect((await second.update(id, { content: 'passed back by the neighbouring tapir' })).status).toBe(200);
@@ -101,7 +101,7 @@ describe('two servers on one database', () => {
     expect(await second.recalled('tapir')).toEqual([]);
   });
 
-  it('store side by side without a failure', async () => {
+  it('store memories concurrently without errors', async () => {
     const before = (await first.memories('limit=1')).total;
     const memories = Array.from({ length: 60 }, (_, n) => ({ content: `parallel ${n}` }));
     const ids = (await Promise.all([first.storeAll(memories), second.storeAll(memories)])).flat();

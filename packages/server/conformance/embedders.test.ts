@@ -11,7 +11,7 @@ import { type Client, expectCleanEnd, startClient } from './under-test.ts';
 
 const KEY = 'sk-conformance/key+of=nobody';
 
-/** A question that shares no word with its memory, but a meaning that the embedding server of these tests knows. */
+/** A memory and a question with no word in common. The embedding server of these tests knows their synonyms. */
 const MEMORY = 'The cat sleeps beneath our stove.';
 const QUESTION = 'feline whereabouts';
 
@@ -31,29 +31,29 @@ const environment = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-const health = (client: Client) => client.get<HealthResponse>('/health');
+const getHealth = (client: Client) => client.get<HealthResponse>('/health');
 
-/** Waits for the embedder; asks rarely, since it is opened again only after some seconds. */
+/** Waits until the embedder is ready. Polls slowly, since the service retries an embedder only every few seconds. */
 async function untilReady(client: Client): Promise<void> {
-  await expect.poll(async () => (await health(client)).embedder, { timeout: 30_000, interval: 250 }).toBe('ready');
+  await expect.poll(async () => (await getHealth(client)).embedder, { timeout: 30_000, interval: 250 }).toBe('ready');
 }
 
-describe('a model behind the OpenAI embeddings protocol', () => {
-  it('gives recall by meaning', async () => {
+describe('an embedder of the OpenAI embeddings protocol', () => {
+  it('lets recall find memories by meaning, and caches query embeddings', async () => {
     remote.apiKey = KEY;
     const client = await startClient({ env: environment({ SERVICE_EMBEDDING_API_KEY: KEY }) });
-    const { embedder, embedder_problem } = await health(client);
+    const { embedder, embedder_problem } = await getHealth(client);
     expect({ embedder, embedder_problem }).toEqual({ embedder: 'ready', embedder_problem: undefined });
     const ids = await client.storeInOrder([{ content: MEMORY }, { content: 'Rent is due on Friday.' }]);
     expect((await client.stats()).pending_embeddings).toBe(0);
     expect((await client.recalled(QUESTION))[0]).toBe(ids[0]);
-    const asked = remote.requests.length;
+    const requestCount = remote.requests.length;
     expect((await client.recalled(QUESTION))[0]).toBe(ids[0]);
-    expect(remote.requests.length, 'an equal query costs no request').toBe(asked);
+    expect(remote.requests.length, 'the same query needs no further request').toBe(requestCount);
     await expectCleanEnd(client.server);
   });
 
-  it('gets each text behind the prefix of its purpose', async () => {
+  it('receives queries and passages with their prefixes', async () => {
     const prefixes = { SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ', SERVICE_EMBEDDING_PASSAGE_PREFIX: 'passage: ' };
     const client = await startClient({ env: environment(prefixes) });
     remote.requests.length = 0;
@@ -62,7 +62,7 @@ describe('a model behind the OpenAI embeddings protocol', () => {
     const inputs = remote.requests.flatMap((request) => request.inputs);
     expect(new Set(inputs)).toEqual(new Set([`passage: ${MEMORY}`, `query: ${QUESTION}`]));
     await expectCleanEnd(client.server);
-    // A command that needs no model opens the same file under the same settings.
+    // A command that needs no model opens the same database with the same settings.
     const list = ['list', '--db-path', client.server.database];
     expect(await toAnswer(list, { env: environment(prefixes) })).toMatchObject({ memories: [{ id }] });
   });
@@ -72,75 +72,78 @@ describe('a model behind the OpenAI embeddings protocol', () => {
     env?: () => Record<string, string>;
     break?: () => void;
     mend?: () => void;
-    says: RegExp;
+    problem: RegExp;
   }[] = [
     {
       row: 'a wrong key',
       break: () => (remote.apiKey = 'another'),
       mend: () => (remote.apiKey = KEY),
-      says: /does not take the API key.*SERVICE_EMBEDDING_API_KEY/,
+      problem: /rejects the API key.*SERVICE_EMBEDDING_API_KEY/,
     },
     {
-      row: 'a model that is not there yet',
+      row: 'a model that does not exist yet',
       break: () => (remote.model = 'not pulled'),
       mend: () => (remote.model = 'hashed-words'),
-      says: /does not know the model.*SERVICE_EMBEDDER/,
+      problem: /does not know the model.*SERVICE_EMBEDDER/,
     },
     {
       row: 'a server that fails',
       break: () => (remote.fault = () => ({ status: 500, message: `Bearer ${KEY}` })),
       mend: () => (remote.fault = undefined),
-      says: /fails \(500\)/,
+      problem: /fails \(500\)/,
     },
     {
-      row: 'a server that does not answer',
+      row: 'a server that does not respond',
       break: () => (remote.fault = () => 'hang'),
-      says: /not open yet/,
+      problem: /not open yet/,
     },
     {
-      row: 'a model of vectors that are too long to be searched',
+      row: 'a model with too many dimensions',
       break: () => (remote.dimensions = 4096),
       mend: () => (remote.dimensions = 256),
-      says: /vectors of 4096 numbers.*SERVICE_EMBEDDER/,
+      problem: /vectors of 4096 dimensions.*SERVICE_EMBEDDER/,
     },
     {
-      row: 'an address without a server',
+      row: 'a URL without a server',
       env: () => ({ SERVICE_EMBEDDING_URL: 'http://127.0.0.1:9/v1' }),
-      says: /cannot be reached.*SERVICE_EMBEDDING_URL/,
+      problem: /cannot be reached.*SERVICE_EMBEDDING_URL/,
     },
   ];
-  it.each(faults)('leaves the service to go by words at $row, says so, and is used when it is back', async (fault) => {
-    const env = { ...environment({ SERVICE_EMBEDDING_API_KEY: KEY }), ...fault.env?.() };
-    fault.break?.();
-    const client = await startClient({ env });
-    const { status, embedder, embedder_problem } = await health(client);
-    expect({ status, embedder }).toEqual({ status: 'healthy', embedder: 'unavailable' });
-    expect(embedder_problem).toMatch(fault.says);
-    const id = await client.store({ content: MEMORY });
-    expect(await client.recalled('cat')).toEqual([id]);
-    if (fault.mend) {
-      const [record] = client.server.records().filter(({ event }) => event === 'embedder_unavailable');
-      expect(record).toMatchObject({ level: 'ERROR', component: 'embedding' });
-      const { error, setting = '' } = record as LogRecord & { error: Error };
-      expect(`${error.message} ${setting}`).toMatch(fault.says);
-      fault.mend();
-      await untilReady(client);
-      await client.embedded();
-      expect(await client.recalled(QUESTION)).toEqual([id]);
-    }
-    const { stdout, stderr } = await client.server.stop();
-    expect(stdout + stderr + JSON.stringify(embedder_problem)).not.toContain(KEY);
-    expect(stderr).toBe('');
-  });
+  it.each(faults)(
+    'with $row: recall uses words only, /health reports the problem, and the embedder recovers',
+    async (fault) => {
+      const env = { ...environment({ SERVICE_EMBEDDING_API_KEY: KEY }), ...fault.env?.() };
+      fault.break?.();
+      const client = await startClient({ env });
+      const { status, embedder, embedder_problem } = await getHealth(client);
+      expect({ status, embedder }).toEqual({ status: 'healthy', embedder: 'unavailable' });
+      expect(embedder_problem).toMatch(fault.problem);
+      const id = await client.store({ content: MEMORY });
+      expect(await client.recalled('cat')).toEqual([id]);
+      if (fault.mend) {
+        const [record] = client.server.records().filter(({ event }) => event === 'embedder_unavailable');
+        expect(record).toMatchObject({ level: 'ERROR', component: 'embedding' });
+        const { error, setting = '' } = record as LogRecord & { error: Error };
+        expect(`${error.message} ${setting}`).toMatch(fault.problem);
+        fault.mend();
+        await untilReady(client);
+        await client.embedded();
+        expect(await client.recalled(QUESTION)).toEqual([id]);
+      }
+      const { stdout, stderr } = await client.server.stop();
+      expect(stdout + stderr + JSON.stringify(embedder_problem)).not.toContain(KEY);
+      expect(stderr).toBe('');
+    },
+  );
 
-  it('that goes away while it is in use lets stores and recalls go on, and is used when it is back', async () => {
+  it('that fails while in use does not stop stores and recalls, and is used again once it recovers', async () => {
     const client = await startClient({ env: environment() });
     await client.store({ content: MEMORY });
     remote.fault = () => 'disconnect';
     const later = await client.store({ content: 'The ferry leaves at seven.' });
     expect(await client.recalled('ferry')).toEqual([later]);
-    await eventually('the loss to be noticed', 30_000, async () => {
-      const { embedder, embedder_problem } = await health(client);
+    await eventually('the failure to be reported', 30_000, async () => {
+      const { embedder, embedder_problem } = await getHealth(client);
       return (embedder === 'unavailable' && /cannot be reached/.test(embedder_problem ?? '')) || undefined;
     });
     remote.fault = undefined;
@@ -151,11 +154,11 @@ describe('a model behind the OpenAI embeddings protocol', () => {
   });
 });
 
-describe('another embedder on the same database', () => {
+describe('a different embedder on the same database', () => {
   const FERRY = 'The ferry leaves at seven.';
   const OTHERS = 80;
 
-  /** A database that the model of these tests has filled: the cat first, the ferry last. */
+  /** A database with embeddings of the first model. The cat was stored first, the ferry last. */
   const filled = { database: '', cat: '', ferry: '' };
   beforeAll(async () => {
     const client = await startClient({ env: environment() });
@@ -168,14 +171,17 @@ describe('another embedder on the same database', () => {
     await expectCleanEnd(client.server);
   });
 
-  /** A copy of the filled database. */
+  /** Copies the filled database. */
   function copyFilled(): typeof filled {
     const database = join(temporaryFolder(), 'memory.db');
     cpSync(filled.database, database);
     return { ...filled, database };
   }
 
-  /** Makes the server know one model of such dimensions, and fail at the text of the last memory while `isHeld`. */
+  /**
+   * Replaces the model of the embedding server by one with this name and number of dimensions. While `isHeld` is true,
+   * the server disconnects at the text of one of the last memories.
+   */
   function changeModel(model: string, dimensions: number): { isHeld: boolean } {
     const hold = { isHeld: true };
     Object.assign(remote, { model, dimensions });
@@ -185,13 +191,13 @@ describe('another embedder on the same database', () => {
   }
 
   it.each([
-    { row: 'of other dimensions', dimensions: 512 },
-    { row: 'of equal dimensions', dimensions: 256 },
-  ])('$row embeds anew, while recall goes by words and by what is done', async ({ dimensions }) => {
+    { row: 'with another number of dimensions', dimensions: 512 },
+    { row: 'with the same number of dimensions', dimensions: 256 },
+  ])('$row re-embeds all memories, while recall uses words and the vectors so far', async ({ dimensions }) => {
     const { database, cat, ferry } = copyFilled();
     const hold = changeModel('other-words', dimensions);
     const client = await startClient({ env: environment(), database });
-    const embedded = await eventually('the first to be embedded anew', 30_000, async () => {
+    const embedded = await eventually('the first memory to be re-embedded', 30_000, async () => {
       const { embedding } = await client.stats();
       return embedding && embedding.embedded > 0 ? embedding : undefined;
     });
@@ -212,7 +218,7 @@ describe('another embedder on the same database', () => {
       ...{ level: 'INFO', component: 'embedding', model: embedded.model },
       memories: OTHERS + 2,
     });
-    await eventually('the record of the end', 30_000, () =>
+    await eventually('the record of the completed re-embedding', 30_000, () =>
       client.server
         .records()
         .find(({ event, embedded }) => event === 'reembedding_completed' && embedded !== undefined),
@@ -220,7 +226,7 @@ describe('another embedder on the same database', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('gives way to the one before again', async () => {
+  it('can be replaced by the first embedder again', async () => {
     const { database, cat, ferry } = copyFilled();
     changeModel('other-words', 512).isHeld = false;
     const between = await startClient({ env: environment(), database });
@@ -235,33 +241,39 @@ describe('another embedder on the same database', () => {
     await expectCleanEnd(back.server);
   });
 
-  it('in another process is used by all that come after it, and the earlier process says that it goes by words', async () => {
+  it('in another process displaces the first process’s embedder, which reports it and uses words only', async () => {
     const earlier = await startClient({ env: environment() });
     const cat = await earlier.store({ content: MEMORY });
     changeModel('other-words', 512).isHeld = false;
     const later = await startClient({ env: environment(), database: earlier.server.database });
     await later.embedded();
     const ferry = await earlier.store({ content: FERRY });
-    const { embedder_problem } = await eventually('the earlier process to notice', 20_000, async () => {
-      const now = await health(earlier);
-      return now.embedder === 'unavailable' ? now : undefined;
-    });
+    const { embedder_problem } = await eventually(
+      'the earlier process to notice the displacement',
+      20_000,
+      async () => {
+        const now = await getHealth(earlier);
+        return now.embedder === 'unavailable' ? now : undefined;
+      },
+    );
     expect(embedder_problem).toBe(
-      'another process has since opened the database with another model; look at SERVICE_EMBEDDER',
+      'another process has since opened the database with another model; check SERVICE_EMBEDDER',
     );
     expect(await earlier.recalled('cat')).toEqual([cat]);
     expect(await earlier.recalled(QUESTION)).toEqual([]);
     expect(earlier.server.records().filter(({ component }) => component === 'embedding')).toMatchObject([
       { level: 'WARN', event: 'embedder_displaced', setting: 'SERVICE_EMBEDDER' },
     ]);
-    await eventually('what the earlier process stored to be embedded', 20_000, async () => {
+    await eventually('the memory of the earlier process to be embedded', 20_000, async () => {
       return (await later.recalled('vessel'))[0] === ferry || undefined;
     });
-    expect((await health(later)).embedder).toBe('ready');
+    expect((await getHealth(later)).embedder).toBe('ready');
     for (const { server } of [earlier, later]) await expectCleanEnd(server);
   });
+});
 
-  it('is a model in a folder, run in the process', async () => {
+describe('a transformers embedder', () => {
+  it('runs a model from a folder in the process', async () => {
     const folder = join(temporaryFolder(), 'model');
     await writeTinyModel(folder);
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
@@ -273,30 +285,30 @@ describe('another embedder on the same database', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that cannot be loaded leaves the service to go by words and says so', async () => {
+  it('that cannot be loaded is reported in /health, and recall uses words only', async () => {
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${temporaryFolder()}` };
     const client = await startClient({ env });
     const id = await client.store({ content: MEMORY });
     expect(await client.recalled('cat')).toEqual([id]);
     const { embedder_problem } = await eventually('the failure', 30_000, async () => {
-      const now = await health(client);
+      const now = await getHealth(client);
       return /cannot be loaded/.test(now.embedder_problem ?? '') ? now : undefined;
     });
-    expect(embedder_problem).toBe('the model cannot be loaded; look at SERVICE_EMBEDDER');
+    expect(embedder_problem).toBe('the model cannot be loaded; check SERVICE_EMBEDDER');
     expect((await client.server.stop()).code).toBe(0);
   });
 
-  it('whose pooling is not known says which file asks for it, and which setting helps', async () => {
+  it('with an unknown pooling is reported with the file that requires it and the setting to override', async () => {
     const folder = join(temporaryFolder(), 'model');
     await writeTinyModel(folder);
     await writeModelConfig(folder, { '1_Pooling/config.json': { pooling_mode: 'max' } });
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
     const refused = await startClient({ env });
     const { embedder_problem } = await eventually('the refusal', 30_000, async () => {
-      const now = await health(refused);
+      const now = await getHealth(refused);
       return /pooling/.test(now.embedder_problem ?? '') ? now : undefined;
     });
-    expect(embedder_problem).toMatch(/^1_Pooling\/config\.json .* max, .*; look at SERVICE_EMBEDDING_POOLING$/);
+    expect(embedder_problem).toMatch(/^1_Pooling\/config\.json .* max, .*; check SERVICE_EMBEDDING_POOLING$/);
     expect((await refused.server.stop()).code).toBe(0);
     const helped = await startClient({ env: { ...env, SERVICE_EMBEDDING_POOLING: 'mean' } });
     await untilReady(helped);

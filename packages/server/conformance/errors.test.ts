@@ -8,41 +8,41 @@ const memoryd = useServer({ env: WORDS_ONLY });
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** How a value reads in the title of a test: short, and without what a terminal would swallow. */
-function shown(value: unknown): string {
+/** Formats a value for the title of a test: JSON, shortened to 48 characters. */
+function toTitle(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 48 ? `${text.slice(0, 45)}… (${text.length} characters)` : text;
 }
 
-/** Arrays within arrays, so many levels deep. */
-function nested(levels: number): string {
+/** Returns the JSON text of arrays nested `levels` deep. */
+function getNestedJson(levels: number): string {
   return `${'['.repeat(levels)}${']'.repeat(levels)}`;
 }
 
 const NUL = 'a\u0000b';
 const LONE_HIGH = 'a\ud83d';
 const LONE_LOW = '\ude00b';
-const UNKEEPABLE = [NUL, LONE_HIGH, LONE_LOW];
+const INVALID_TEXTS = [NUL, LONE_HIGH, LONE_LOW];
 const NOT_STRINGS = [7, true, [], ['a'], {}];
 
-describe('POST /store refuses', () => {
+describe('POST /store rejects', () => {
   let stored = 0;
   beforeAll(async () => {
     await memoryd.store({ content: 'the only memory' });
     stored = (await memoryd.memories('limit=1')).total;
   });
 
-  /** Values that a field of a request to store must not have. */
+  /** Invalid values by field. */
   const wrong: Record<string, unknown[]> = {
-    content: ['', ' ', '\t\n\r', '\u00a0\u3000', null, ...NOT_STRINGS, ...UNKEEPABLE],
+    content: ['', ' ', '\t\n\r', '\u00a0\u3000', null, ...NOT_STRINGS, ...INVALID_TEXTS],
     tags: [
       ...['a', 7, true, {}, [7], [null], ['ok', true], [['a']], [{}], [''], ['t'.repeat(129)]],
       Array.from({ length: 65 }, (_, n) => `t${n}`),
-      ...UNKEEPABLE.map((tag) => ['ok', tag]),
+      ...INVALID_TEXTS.map((tag) => ['ok', tag]),
     ],
     importance: ['0.5', true, [], {}, [0.5], -0.01, 1.01, -1, 2, 1e308],
-    source: [...NOT_STRINGS, 's'.repeat(257), ...UNKEEPABLE],
-    session_id: [...NOT_STRINGS, '', 's'.repeat(257), ...UNKEEPABLE],
+    source: [...NOT_STRINGS, 's'.repeat(257), ...INVALID_TEXTS],
+    session_id: [...NOT_STRINGS, '', 's'.repeat(257), ...INVALID_TEXTS],
     created_at: [
       ...NOT_STRINGS,
       ...['', 'yesterday', '2024-13-01T00:00:00Z', '2024-02-30T00:00:00Z', '2024-01-01T25:00:00Z', '1700000000', NUL],
@@ -67,14 +67,18 @@ describe('POST /store refuses', () => {
       { k: [{ deep: LONE_HIGH }] },
       { [NUL]: 1 },
       { [LONE_LOW]: 1 },
-      JSON.parse(`{"k":${nested(2000)}}`),
+      JSON.parse(`{"k":${getNestedJson(2000)}}`),
     ],
     supersedes: [7, true, [], {}, NUL],
     user_id: [7, true, [], {}, '', 'x'.repeat(257), NUL],
     agent_id: [7, true, [], {}, '', 'x'.repeat(257), NUL],
   };
   const rows = Object.entries(wrong).flatMap(([field, values]) =>
-    values.map((value) => ({ row: `${field} ${shown(value)}`, field, json: { content: 'refused', [field]: value } })),
+    values.map((value) => ({
+      row: `${field} ${toTitle(value)}`,
+      field,
+      json: { content: 'rejected', [field]: value },
+    })),
   );
   it.each(rows)('$row', async ({ field, json }) => {
     expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
@@ -84,7 +88,7 @@ describe('POST /store refuses', () => {
   it.each(['colour', 'id', 'tier', 'score', 'Content', 'constructor', 'a/b~c', ''])(
     'the unknown field "%s"',
     async (field) => {
-      const json = { content: 'refused', [field]: 'x' };
+      const json = { content: 'rejected', [field]: 'x' };
       expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
       expect((await memoryd.memories('limit=1')).total).toBe(stored);
     },
@@ -114,32 +118,32 @@ describe('POST /store refuses', () => {
     { row: 'no body and no content type', headers: {} },
     { row: 'no body with a JSON content type' },
     { row: 'an empty body', body: '' },
-    { row: 'blanks', body: ' \n ' },
-    { row: 'an object left open', body: '{"content":"a"' },
-    { row: 'a string left open', body: '{"content":"a' },
+    { row: 'only whitespace', body: ' \n ' },
+    { row: 'an unterminated object', body: '{"content":"a"' },
+    { row: 'an unterminated string', body: '{"content":"a' },
     { row: 'a missing value', body: '{"content":}' },
     { row: 'a trailing comma', body: '{"content":"a",}' },
-    { row: 'something after the object', body: '{"content":"a"} x' },
+    { row: 'an object followed by other text', body: '{"content":"a"} x' },
     { row: 'two objects', body: '{"content":"a"}{"content":"b"}' },
     { row: 'single quotes', body: `{'content':'a'}` },
     { row: 'a name without quotes', body: '{content:"a"}' },
     { row: 'a comment', body: '{"content":"a"/* b */}' },
     { row: 'NaN', body: '{"content":"a","importance":NaN}' },
     { row: 'a number too large for a double', body: '{"content":"a","importance":1e999}' },
-    { row: 'a raw line end in a string', body: '{"content":"a\nb"}' },
-    { row: 'a bad escape', body: String.raw`{"content":"\x41"}` },
+    { row: 'a string with an unescaped line break', body: '{"content":"a\nb"}' },
+    { row: 'a string with an invalid escape', body: String.raw`{"content":"\x41"}` },
     { row: 'null', body: 'null' },
     { row: 'an array', body: '[{"content":"a"}]' },
     { row: 'a string', body: '"content"' },
     { row: 'a number', body: '7' },
     { row: 'true', body: 'true' },
-    { row: '100,000 open brackets', body: '['.repeat(100_000) },
-    { row: '100,000 arrays within each other', body: nested(100_000) },
-    { row: '50,000 arrays within a field', body: `{"content":"a","metadata":{"k":${nested(50_000)}}}` },
-    { row: 'an object under the name __proto__', body: '{"content":"a","__proto__":{"tags":["x"]}}' },
+    { row: '100,000 opening brackets', body: '['.repeat(100_000) },
+    { row: '100,000 nested arrays', body: getNestedJson(100_000) },
+    { row: '50,000 nested arrays in a field', body: `{"content":"a","metadata":{"k":${getNestedJson(50_000)}}}` },
+    { row: 'an object with a field __proto__', body: '{"content":"a","__proto__":{"tags":["x"]}}' },
     { row: 'invalid UTF-8', body: Buffer.from([...Buffer.from('{"content":"a'), 0xff, 0xfe, ...Buffer.from('"}')]) },
     {
-      row: 'an overlong UTF-8 form',
+      row: 'overlong UTF-8',
       body: Buffer.from([...Buffer.from('{"content":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
     },
     {
@@ -147,14 +151,14 @@ describe('POST /store refuses', () => {
       body: Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
     },
     {
-      row: 'a character cut short',
+      row: 'truncated UTF-8',
       body: Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xbd, ...Buffer.from('"}')]),
     },
     { row: 'UTF-16', body: Buffer.from('{"content":"a"}', 'utf16le') },
-    { row: 'a raw U+0000', body: '{"content":"a\u0000b"}' },
+    { row: 'a string with an unescaped U+0000', body: '{"content":"a\u0000b"}' },
     { row: 'random bytes', body: Buffer.from(Array.from({ length: 999 }, (_, n) => (n * 197 + 31) % 256)) },
     { row: 'a form', body: 'content=a&tags=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
-    { row: 'a form that says it is JSON', body: 'content=a&tags=b' },
+    { row: 'a form with a JSON content type', body: 'content=a&tags=b' },
     {
       row: 'a multipart form',
       body: '--x\r\nContent-Disposition: form-data; name="content"\r\n\r\na\r\n--x--\r\n',
@@ -164,13 +168,13 @@ describe('POST /store refuses', () => {
     { row: 'plain text', body: 'remember this', headers: { 'content-type': 'text/plain' } },
     { row: 'text without a content type', body: 'remember this', headers: {} },
     {
-      row: 'text under a broken content type',
+      row: 'text with a malformed content type',
       body: 'remember this',
       headers: { 'content-type': ';;;/=' },
     },
-    { row: 'text under an empty content type', body: 'remember this', headers: { 'content-type': '' } },
+    { row: 'text with an empty content type', body: 'remember this', headers: { 'content-type': '' } },
     {
-      row: 'text under an unknown character set',
+      row: 'text with an unknown charset',
       body: 'remember',
       headers: { 'content-type': 'application/json; charset=x' },
     },
@@ -183,7 +187,7 @@ describe('POST /store refuses', () => {
   });
 
   it.each(['text/plain', 'application/vnd.api+json', 'application/xml', 'nonsense'])(
-    'nothing with 415: JSON under the content type %s is stored or is 400',
+    'JSON with the content type %s with 400, or stores it, but never with 415',
     async (type) => {
       const body = '{"content":"JSON by another name","session_id":"typed"}';
       const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
@@ -191,13 +195,15 @@ describe('POST /store refuses', () => {
       await memoryd.forgetMany('session_id=typed');
     },
   );
+});
 
+describe('POST /store accepts', () => {
   it.each([
     'application/json; charset=utf-8',
     'application/json;charset=UTF-8',
     'APPLICATION/JSON',
     ' application/json ',
-  ])('nothing that is JSON under the content type "%s"', async (type) => {
+  ])('JSON with the content type "%s"', async (type) => {
     const body = '{"content":"well typed","session_id":"typed"}';
     const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
     expect(answer.status, answer.text).toBe(200);
@@ -205,10 +211,10 @@ describe('POST /store refuses', () => {
   });
 });
 
-describe('PUT /update/{memory_id} refuses', () => {
+describe('PUT /update/{memory_id} rejects', () => {
   let id = '';
   beforeAll(async () => {
-    id = await memoryd.store({ content: 'unharmed', tags: ['a'], importance: 0.4, metadata: { k: 1 } });
+    id = await memoryd.store({ content: 'unchanged', tags: ['a'], importance: 0.4, metadata: { k: 1 } });
   });
 
   const wrong: Record<string, unknown[]> = {
@@ -226,11 +232,11 @@ describe('PUT /update/{memory_id} refuses', () => {
     colour: ['red'],
   };
   const rows = Object.entries(wrong).flatMap(([field, values]) =>
-    values.map((value) => ({ row: `${field} ${shown(value)}`, field, json: { importance: 0.4, [field]: value } })),
+    values.map((value) => ({ row: `${field} ${toTitle(value)}`, field, json: { importance: 0.4, [field]: value } })),
   );
   it.each(rows)('$row', async ({ field, json }) => {
     expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}`, json }), { field });
-    expect(await memoryd.memory(id)).toMatchObject({ content: 'unharmed', tags: ['a'], importance: 0.4, version: 1 });
+    expect(await memoryd.memory(id)).toMatchObject({ content: 'unchanged', tags: ['a'], importance: 0.4, version: 1 });
   });
 
   it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body %s', async (body) => {
@@ -238,12 +244,12 @@ describe('PUT /update/{memory_id} refuses', () => {
     expect((await memoryd.memory(id)).version).toBe(1);
   });
 
-  it('no body at all', async () => {
+  it('a request without a body', async () => {
     expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
   });
 });
 
-describe('query parameters are refused', () => {
+describe('invalid query parameters are rejected', () => {
   const rows: { path: string; field: string }[] = [
     { path: '/recall', field: 'query' },
     { path: '/recall?query=', field: 'query' },
@@ -296,7 +302,7 @@ describe('query parameters are refused', () => {
     { path: '/sessions?cursor=', field: 'cursor' },
     { path: '/sessions?colour=red', field: 'colour' },
   ];
-  it.each(rows.map((row) => ({ ...row, row: shown(row.path) })))('$row', async ({ path, field }) => {
+  it.each(rows.map((row) => ({ ...row, row: toTitle(row.path) })))('$row', async ({ path, field }) => {
     expectRefusal(await memoryd.send({ path }), { field });
   });
 
@@ -307,13 +313,13 @@ describe('query parameters are refused', () => {
     { path: '/memories?metadata.k=1&metadata.k=2', pointer: '/metadata.k' },
     { path: '/sessions?cursor=abc', pointer: '/cursor' },
     { path: '/consolidations?cursor=abc', pointer: '/cursor' },
-  ])('$path, and the detail leads to the parameter itself', async ({ path, pointer }) => {
+  ])('$path, with a detail whose path is the parameter', async ({ path, pointer }) => {
     const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
     expectRefusal(answer);
     expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
   });
 
-  it('the cursor of another list', async () => {
+  it('a cursor of another list', async () => {
     await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `paged ${n}`, session_id: `paged ${n}` })));
     const { next_cursor: cursor = '' } = await memoryd.memories('limit=1');
     for (const path of ['/session/default', '/sessions', '/consolidations']) {
@@ -336,10 +342,10 @@ describe('query parameters are refused', () => {
   });
 });
 
-describe('an unknown id is 404', () => {
+describe('an unknown id returns 404', () => {
   const ids: { row: string; id: string }[] = [
     { row: 'of 1 character', id: 'x' },
-    { row: 'in the form of a UUID', id: '00000000-0000-7000-8000-000000000000' },
+    { row: 'that is a UUID', id: '00000000-0000-7000-8000-000000000000' },
     { row: 'of 101 characters', id: 'a'.repeat(101) },
     { row: 'of 1,000 characters', id: 'b'.repeat(1000) },
     { row: 'of 8,000 characters', id: 'c'.repeat(8000) },
@@ -347,11 +353,11 @@ describe('an unknown id is 404', () => {
     { row: 'of 100,000 characters', id: 'e'.repeat(100_000) },
     { row: 'with slashes', id: encodeURIComponent('../../etc/passwd') },
     { row: 'with SQL', id: encodeURIComponent(`' OR 1=1 --`) },
-    { row: 'of an emoji', id: encodeURIComponent('👩🏽‍🚀') },
-    { row: 'that names a prototype', id: '__proto__' },
+    { row: 'that is an emoji', id: encodeURIComponent('👩🏽‍🚀') },
+    { row: 'that is __proto__', id: '__proto__' },
     { row: 'that is a number', id: '1' },
     { row: 'that is *', id: '*' },
-    { row: 'with signs of patterns', id: '%25' },
+    { row: 'that is a LIKE pattern', id: '%25' },
     { row: 'with U+0000', id: 'a%00b' },
   ];
   const verbs: { verb: string; request: (id: string) => Request }[] = [
@@ -373,7 +379,7 @@ describe('an unknown id is 404', () => {
   });
 });
 
-describe('a body with a Content-Encoding is 415', () => {
+describe('a body with a Content-Encoding returns 415', () => {
   const body = gzipSync('{"content":"compressed"}');
 
   it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('%s', async (encoding) => {
@@ -383,7 +389,7 @@ describe('a body with a Content-Encoding is 415', () => {
     }
   });
 
-  it('unless it is identity, or there is no body', async () => {
+  it('unless the encoding is identity or the body is empty', async () => {
     const headers = { ...JSON_TYPE, 'content-encoding': 'Identity' };
     const stored = await memoryd.send({ method: 'POST', path: '/store', headers, body: '{"content":"plain"}' });
     expect(stored.status).toBe(200);
@@ -393,7 +399,7 @@ describe('a body with a Content-Encoding is 415', () => {
   });
 });
 
-describe('a known path with another method is 405', () => {
+describe('a known path with another method returns 405', () => {
   it.each([
     ['GET', '/store', 'POST'],
     ['POST', '/recall', 'GET, HEAD'],
@@ -409,7 +415,7 @@ describe('a known path with another method is 405', () => {
   });
 });
 
-describe('an unknown route is 404', () => {
+describe('an unknown route returns 404', () => {
   const rows: Request[] = [
     { path: '/nothing' },
     { path: '/nothing/at/all' },
@@ -423,7 +429,7 @@ describe('an unknown route is 404', () => {
     { path: '/favicon.ico' },
     { path: `/${'long/'.repeat(500)}` },
   ];
-  it.each(rows.map((request) => ({ row: shown(`${request.method ?? 'GET'} ${request.path}`), request })))(
+  it.each(rows.map((request) => ({ row: toTitle(`${request.method ?? 'GET'} ${request.path}`), request })))(
     '$row',
     async ({ request }) => {
       expectRefusal(await memoryd.send(request), { code: 'NOT_FOUND' });
@@ -431,7 +437,7 @@ describe('an unknown route is 404', () => {
   );
 });
 
-describe('a malformed URL is 400', () => {
+describe('a malformed URL returns 400', () => {
   const rows: Request[] = [
     { path: '/session/%' },
     { path: '/session/%zz' },
@@ -459,9 +465,9 @@ describe('a malformed URL is 400', () => {
   );
 });
 
-describe('odd but harmless query strings are answered', () => {
+describe('an unusual query string', () => {
   it.each(['/recall?query=a&', '/recall?&query=a', '/recall?query=a#part', '/recall?query=a=b', '/recall?query=a%26b'])(
-    '%s',
+    'returns 200: %s',
     async (path) => {
       expect((await memoryd.send({ path })).status).toBe(200);
     },
@@ -486,43 +492,46 @@ describe('odd but harmless query strings are answered', () => {
     '/health?colour=red',
     '/metrics?a=%00',
     '/?a=b',
-  ])('with anything but a server error: %s', async (path) => {
+  ])('never returns a server error: %s', async (path) => {
     const answer = await memoryd.send({ path });
     if (answer.status !== 200) expectRefusal(answer, { code: answer.status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST' });
   });
 });
 
-describe('broken HTTP', () => {
+describe('malformed HTTP', () => {
   const head = (lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const host = 'Host: 127.0.0.1';
   const codes: string[] = Object.keys(STATUS);
 
   const rows: { row: string; bytes: string }[] = [
-    { row: 'not HTTP at all', bytes: 'hello there\r\n\r\n' },
+    { row: 'text that is not HTTP', bytes: 'hello there\r\n\r\n' },
     { row: 'an unknown method', bytes: head(['FETCH /stats HTTP/1.1', host, 'Connection: close']) },
     { row: 'a header without a colon', bytes: head(['GET /stats HTTP/1.1', host, 'nonsense']) },
     { row: 'a header with U+0000', bytes: head(['GET /stats HTTP/1.1', host, 'X-A: a\u0000b']) },
-    { row: 'no Host', bytes: head(['GET /stats HTTP/1.1', 'Connection: close']) },
+    { row: 'a request without Host', bytes: head(['GET /stats HTTP/1.1', 'Connection: close']) },
     {
-      row: 'two lengths',
+      row: 'two Content-Length headers',
       bytes: `${head(['POST /store HTTP/1.1', host, 'Content-Length: 1', 'Content-Length: 2'])}{}`,
     },
     {
-      row: 'a length and chunks',
+      row: 'Content-Length with Transfer-Encoding',
       bytes: `${head(['POST /store HTTP/1.1', host, 'Content-Length: 5', 'Transfer-Encoding: chunked'])}0\r\n\r\n`,
     },
-    { row: 'a negative length', bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: -1']) },
-    { row: 'a length that is no number', bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: ten']) },
+    { row: 'a negative Content-Length', bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: -1']) },
     {
-      row: 'a chunk of a bad size',
+      row: 'a Content-Length that is not a number',
+      bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: ten']),
+    },
+    {
+      row: 'a chunk with an invalid size',
       bytes: `${head(['POST /store HTTP/1.1', host, 'Transfer-Encoding: chunked'])}zz\r\n{}\r\n`,
     },
-    { row: 'a blank in the path', bytes: head(['GET /session/a b HTTP/1.1', host]) },
+    { row: 'a space in the path', bytes: head(['GET /session/a b HTTP/1.1', host]) },
     { row: 'raw UTF-8 in the path', bytes: head(['GET /session/\u00e9\u00ff HTTP/1.1', host, 'Connection: close']) },
     { row: 'headers of 4 MB', bytes: head(['GET /stats HTTP/1.1', host, `X-Long: ${'x'.repeat(4_000_000)}`]) },
     { row: 'a path of 4 MB', bytes: head([`GET /memories/${'x'.repeat(4_000_000)} HTTP/1.1`, host]) },
   ];
-  it.each(rows)('$row is refused in the one error shape, and the server lives on', async ({ bytes }) => {
+  it.each(rows)('$row is rejected with the common error shape, and the server keeps running', async ({ bytes }) => {
     const answer = parseRaw(await sendRaw(memoryd.server.port, Buffer.from(bytes, 'latin1')));
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
@@ -536,14 +545,14 @@ describe('broken HTTP', () => {
     expect((await memoryd.send({ path: '/health' })).status).toBe(200);
   });
 
-  it('a body that ends too soon stores nothing', async () => {
+  it('a body shorter than its Content-Length stores nothing', async () => {
     const bytes = `${head(['POST /store HTTP/1.1', host, 'Content-Type: application/json', 'Content-Length: 100'])}{"content":"half`;
     const before = (await memoryd.memories()).total;
     await sendRaw(memoryd.server.port, bytes, 300);
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('two requests in one packet are both answered', async () => {
+  it('two pipelined requests both get a response', async () => {
     const one = head(['GET /stats HTTP/1.1', host]);
     const last = head(['GET /stats HTTP/1.1', host, 'Connection: close']);
     const answer = await sendRaw(memoryd.server.port, one + last);
@@ -553,14 +562,14 @@ describe('broken HTTP', () => {
   it.each([
     { request: 'GET /stats HTTP/1.1', status: 200 },
     { request: 'POST /store HTTP/1.1', length: 'Content-Length: 9000000', status: 413 },
-  ])('$request for another protocol is answered as any other, and is the last of its connection', async (row) => {
+  ])('$request with an Upgrade header gets its usual response, and the connection is closed', async (row) => {
     const bytes = head([row.request, host, row.length ?? 'Accept: */*', 'Upgrade: h2c', 'Connection: Upgrade']);
     const answer = parseRaw(await sendRaw(memoryd.server.port, bytes));
     expect([answer.status, answer.headers.get('connection')]).toEqual([row.status, 'close']);
   });
 });
 
-describe('every response carries X-Request-Id', () => {
+describe('every response has an X-Request-Id', () => {
   const requests: Request[] = [
     { path: '/' },
     { path: '/stats' },
@@ -596,7 +605,7 @@ describe('every response carries X-Request-Id', () => {
     expect((await memoryd.send(request)).headers['x-request-id']).toMatch(/^[\x21-\x7e]+$/);
   });
 
-  it('and no two carry the same', async () => {
+  it('that is unique', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => memoryd.send({ path: '/stats' })));
     expect(new Set(answers.map((answer) => answer.headers['x-request-id'])).size).toBe(50);
   });

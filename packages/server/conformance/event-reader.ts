@@ -2,23 +2,23 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, req
 import type { MemoryEvent } from '@memoryd/contract';
 import { eventually } from './process.ts';
 
-/** A stream of server-sent events as it arrives. */
+/** A reader of a stream of server-sent events. */
 export interface EventReader {
   status: number;
   headers: IncomingMessage['headers'];
-  /** What has arrived, comments and fields that are no event included. */
+  /** Returns all text that has arrived, including comments and fields outside events. */
   text(): string;
-  /** Events that have arrived. */
+  /** Returns the events that have arrived. */
   events(): MemoryEvent[];
-  /** Waits until so many events have arrived. */
+  /** Waits until at least `count` events have arrived, and returns all of them. */
   until(count: number): Promise<MemoryEvent[]>;
-  /** Resolved when the stream is over; whether the server ended it in order. */
+  /** Resolves when the stream is closed: true if the server ended it properly, false if the connection was cut. */
   ended: Promise<boolean>;
-  /** Leaves without a word, as a reader that is killed does. */
+  /** Destroys the connection without ending it, as a killed client does. */
   leave(): void;
 }
 
-/** Opens `GET /events` with the parameters; resolved when the answer has begun. */
+/** Opens `GET /events` with these query parameters. Resolves with the response's headers. */
 export function readEvents(
   port: number,
   parameters = '',
@@ -33,7 +33,7 @@ export function readEvents(
   });
 }
 
-/** Opens a stream of events; resolved when the answer, whatever it is, has begun. */
+/** Opens a stream of events. Resolves with the response's headers, whatever the status. */
 export function openStream(port: number, path: string, headers: OutgoingHttpHeaders = {}): Promise<EventReader> {
   return new Promise((resolve, reject) => {
     const outgoing = startRequest({ host: '127.0.0.1', port, path, headers, agent: false }, (incoming) =>
@@ -68,7 +68,10 @@ function createReader(outgoing: ClientRequest, incoming: IncomingMessage): Event
   };
 }
 
-/** The events of a stream (HTML Living Standard, section 9.2.6), each with its data, whose id and type must be its own. */
+/**
+ * Parses the events of a stream (HTML Living Standard, section 9.2.6). Throws if the `id` or `event` field of an event
+ * differs from the id or type in its data.
+ */
 function parse(text: string): MemoryEvent[] {
   return text
     .split('\n\n')
@@ -80,7 +83,7 @@ function parse(text: string): MemoryEvent[] {
     .map((fields) => {
       const event = JSON.parse(fields.get('data') ?? '') as MemoryEvent;
       if (event.id !== fields.get('id') || event.type !== fields.get('event'))
-        throw new Error(`not one event: ${text}`);
+        throw new Error(`the id or type of an event differs from its data: ${text}`);
       return event;
     });
 }

@@ -7,7 +7,7 @@ import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test
 
 const memoryd = useServer({ env: WORDS_ONLY });
 
-/** A stream that is left when the test ends. */
+/** Opens a stream of events and destroys it when the test ends. */
 async function follow(parameters = '', lastEventId?: string, { server } = memoryd): Promise<EventReader> {
   const reader = await readEvents(server.port, parameters, lastEventId);
   onTestFinished(() => reader.leave());
@@ -17,7 +17,7 @@ async function follow(parameters = '', lastEventId?: string, { server } = memory
 const getIds = (events: MemoryEvent[]) => events.flatMap((event) => ('memory_ids' in event ? event.memory_ids : []));
 
 describe('GET /events', () => {
-  it('is a stream of server-sent events that nobody keeps', async () => {
+  it('returns a stream of server-sent events that must not be cached', async () => {
     const { status, headers } = await follow();
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/event-stream');
@@ -25,7 +25,7 @@ describe('GET /events', () => {
     expect(headers['x-request-id']).toMatch(/\S/);
   });
 
-  it('tells what is stored, updated, recalled and forgotten, in order', async () => {
+  it('reports stored, updated, recalled and forgotten memories in order', async () => {
     const reader = await follow();
     const before = Date.now();
     const id = await memoryd.store({ content: 'a talkative macaw' });
@@ -42,7 +42,7 @@ describe('GET /events', () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(4);
   });
 
-  it('holds no text', async () => {
+  it('contains no text of memories or queries', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'the xylograph', tags: ['woodcut'], metadata: { about: 'engraving' } });
     await memoryd.recall('xylograph woodcut engraving');
@@ -51,7 +51,7 @@ describe('GET /events', () => {
     expect(reader.text()).not.toMatch(/xylograph|woodcut|engraving|mezzotint/);
   });
 
-  it('tells of a batch, and of a memory with its hidden duplicates, together', async () => {
+  it('reports a batch as one event, and the forget of a memory with its hidden duplicates as one event', async () => {
     const reader = await follow('type=stored&type=forgotten');
     const duplicates = [0, 1].map(() => ({ content: 'the same macaws', session_id: 'event duplicates' }));
     const { results } = await memoryd.ok<{ results: { id: string }[] }>({
@@ -67,14 +67,14 @@ describe('GET /events', () => {
     expect(forgotten).toMatchObject({ type: 'forgotten', memory_ids: ids, count: 2 });
   });
 
-  it('says how many memories a filter forgot', async () => {
+  it('reports only the number of memories for DELETE /memories', async () => {
     const reader = await follow('type=forgotten');
     await memoryd.storeAll([1, 2, 3].map((n) => ({ content: `flock ${n}`, tags: ['flock'] })));
     await memoryd.forgetMany('tag=flock');
     expect(await reader.until(1)).toMatchObject([{ type: 'forgotten', memory_ids: [], count: 3 }]);
   });
 
-  it('tells of a consolidation from its start to its end, and that it was undone', async () => {
+  it('reports the start, completion and undo of a consolidation', async () => {
     const reader = await follow('type=consolidation');
     await memoryd.store({ content: 'to be promoted' });
     const { id, consolidated_count, evicted_count } = await memoryd.ok<ConsolidateResponse & { id: string }>({
@@ -82,20 +82,24 @@ describe('GET /events', () => {
       path: '/consolidate',
     });
     await memoryd.ok({ method: 'POST', path: `/consolidations/${id}/undo` });
-    const events = await eventually('the undoing', 20_000, () => {
+    const events = await eventually('the undo', 20_000, () => {
       const arrived = reader.events();
       return arrived.some((event) => 'state' in event && event.state === 'undone') ? arrived : undefined;
     });
-    const told = events.filter((event) => 'state' in event && event.state !== 'progress');
-    const ran = { type: 'consolidation', run_id: id, consolidated_count, evicted_count };
-    expect(told).toMatchObject([{ state: 'started' }, { ...ran, state: 'completed' }, { ...ran, state: 'undone' }]);
+    const withoutProgress = events.filter((event) => 'state' in event && event.state !== 'progress');
+    const run = { type: 'consolidation', run_id: id, consolidated_count, evicted_count };
+    expect(withoutProgress).toMatchObject([
+      { state: 'started' },
+      { ...run, state: 'completed' },
+      { ...run, state: 'undone' },
+    ]);
   });
 
-  it('says nothing of what was refused or repeated', async () => {
+  it('reports neither failed requests nor retries with the same Idempotency-Key', async () => {
     const reader = await follow();
-    const headers = { 'idempotency-key': 'told once' };
-    const id = await memoryd.store({ content: 'told once' }, headers);
-    await memoryd.store({ content: 'told once' }, headers);
+    const headers = { 'idempotency-key': 'reported once' };
+    const id = await memoryd.store({ content: 'reported once' }, headers);
+    await memoryd.store({ content: 'reported once' }, headers);
     await memoryd.send({ method: 'POST', path: '/store', json: { content: '' } });
     await memoryd.update('nobody', { importance: 1 });
     await memoryd.send({ method: 'DELETE', path: '/forget/nobody' });
@@ -103,7 +107,7 @@ describe('GET /events', () => {
     expect(getIds(await reader.until(2))).toEqual([id, last]);
   });
 
-  it('tells only of the types asked for', async () => {
+  it('reports only the requested types', async () => {
     const reader = await follow('type=updated&type=recalled');
     const id = await memoryd.store({ content: 'a quiet toucan' });
     await memoryd.recall('toucan');
@@ -112,23 +116,23 @@ describe('GET /events', () => {
     expect(events.map(({ type }) => type)).toEqual(['recalled', 'updated']);
   });
 
-  it.each(['type=eaten', 'type=', 'types=stored', 'type=stored&'.repeat(6)])('refuses %s', async (parameters) => {
+  it.each(['type=eaten', 'type=', 'types=stored', 'type=stored&'.repeat(6)])('rejects %s', async (parameters) => {
     expectRefusal(await memoryd.send({ path: `/events?${parameters}` }), {});
   });
 
-  it('answers HEAD with the headers alone', async () => {
+  it('responds to HEAD with headers only', async () => {
     const answer = await memoryd.send({ method: 'HEAD', path: '/events' });
     expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, 'text/event-stream', '']);
     expect(answer.headers).not.toHaveProperty('content-length');
   });
 
-  it.each(['/events/', '/events/1'])('does not know %s', async (path) => {
+  it.each(['/events/', '/events/1'])('returns 404 for %s', async (path) => {
     expectRefusal(await memoryd.send({ path }), { code: 'NOT_FOUND' });
   });
 });
 
-describe('a reader that comes back', () => {
-  it('goes on after the last event that it has seen', async () => {
+describe('a reader that reconnects with Last-Event-ID', () => {
+  it('gets the events after this event', async () => {
     const first = await follow();
     const seen = await memoryd.storeInOrder([1, 2].map((n) => ({ content: `seen ${n}` })));
     const events = await first.until(2);
@@ -141,8 +145,8 @@ describe('a reader that comes back', () => {
     expect(getIds(await again.until(5))).toEqual([seen[1], ...missed, later]);
   });
 
-  it('is told of a gap where the event is not known, and goes on from there', async () => {
-    const id = await memoryd.store({ content: 'kept' });
+  it('gets a gap event if the id is unknown, and can continue from there', async () => {
+    const id = await memoryd.store({ content: 'before the gap' });
     const events = await (await follow('', 'never.7')).until(2);
     expect(events[0]).toMatchObject({ type: 'gap' });
     expect(getIds(events)).toContain(id);
@@ -153,11 +157,11 @@ describe('a reader that comes back', () => {
     await eventually('the later store', 20_000, () => getIds(next.events()).includes(later) || undefined);
   });
 
-  it('is told of a gap after more than a thousand events', async () => {
+  it('gets a gap event if it missed more than a thousand events', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'long ago' });
     const [seen] = await reader.until(1);
-    // A hundred updates in a request, which costs less than a hundred requests.
+    // A hundred updates per request, which is faster than a hundred requests.
     const update = { name: 'update', arguments: { memory_id: id, importance: 0.5 } };
     const json = Array.from({ length: 100 }, (_, n) => ({
       jsonrpc: '2.0',
@@ -169,12 +173,12 @@ describe('a reader that comes back', () => {
     for (let n = 0; n < 1100; n += 100) await memoryd.ok({ method: 'POST', path: '/mcp', headers, json });
     const events = await (await follow('', seen?.id)).until(1000);
     expect(events[0]).toMatchObject({ type: 'gap' });
-    // The reader that was there all along has missed nothing.
+    // The reader that stayed connected has missed no event.
     const all = await reader.until(1101);
     expect(new Set(all.map((event) => event.id)).size).toBe(1101);
   });
 
-  it('is told of a gap by a service that has started anew', async () => {
+  it('gets a gap event after the service has restarted', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const reader = await follow('', undefined, first);
     await first.store({ content: 'before the restart' });
@@ -187,7 +191,7 @@ describe('a reader that comes back', () => {
 });
 
 describe('streams of events', () => {
-  it('that are too many are refused, and make room when readers leave', async () => {
+  it('are limited to 64, and a new one is accepted when a reader disconnects', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const readers: EventReader[] = [];
     let refused: EventReader | undefined;
@@ -201,20 +205,20 @@ describe('streams of events', () => {
     expect((JSON.parse(refused?.text() ?? '') as ErrorResponse).error.code).toBe('UNAVAILABLE');
     expect(refused?.headers['content-type']).toMatch(/^application\/json/);
     readers[3]?.leave();
-    await eventually('a free place', 20_000, async () => {
+    await eventually('another stream to be accepted', 20_000, async () => {
       const reader = await follow('', undefined, client);
       return reader.status === 200 || undefined;
     });
     await expectCleanEnd(client.server);
   });
 
-  it('end when the service stops, which does not wait for their readers', async () => {
+  it('end when the service stops, and do not delay the shutdown', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const readers = await Promise.all([1, 2, 3].map(() => follow('', undefined, client)));
     await client.store({ content: 'one event' });
     await readers[0]?.until(1);
     const stopped = client.server.stop();
-    // In order, where connections that are cut would leave them without an end.
+    // `true` means that the server ended the stream properly instead of cutting the connection.
     expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual([true, true, true]);
     expect((await stopped).code).toBe(0);
   });

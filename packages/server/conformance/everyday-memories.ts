@@ -1,10 +1,10 @@
-/** A memory and a natural question for it that shares no word with it. */
+/** A memory and a natural question for it that has no word in common with it. */
 export interface Asked {
   memory: string;
   question: string;
 }
 
-/** Memories that are asked for by meaning. */
+/** Memories that recall must find by meaning. */
 export const ASKED: Asked[] = [
   {
     memory: 'Our golden retriever swallowed a sock, so Dr. Ellis operated on Tuesday.',
@@ -26,7 +26,7 @@ export const ASKED: Asked[] = [
   },
 ];
 
-/** Memories about other things, among which the asked ones must be found. */
+/** Memories about other topics, among which recall must find those of `ASKED`. */
 export const EVERYDAY: string[] = [
   'The boiler was serviced in autumn and its filter replaced.',
   'Invoices go out on the first working day of each month.',
@@ -64,7 +64,7 @@ const SUBJECTS = ['ore', 'timber', 'wool', 'barley', 'granite', 'salt', 'copper'
 const PLACES = ['the north dock', 'a barge', 'the upper mill', 'warehouse six', 'the old quay', 'a railway siding'];
 const ACTS = ['was weighed at', 'was unloaded from', 'lay waiting by', 'was sampled near', 'passed through'];
 
-/** So many different memories of a trade that has nothing to do with the others. */
+/** Returns `count` distinct memories about freight, a topic that no other memory of this file has. */
 export function unrelated(count: number): string[] {
   return Array.from({ length: count }, (_, n) => {
     const subject = SUBJECTS[n % SUBJECTS.length];
@@ -74,7 +74,7 @@ export function unrelated(count: number): string[] {
   });
 }
 
-/** The words of a text, lower case. */
+/** Returns the distinct words of a text in lower case. */
 export function getWords(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 }

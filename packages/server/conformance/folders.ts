@@ -9,7 +9,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new empty folder that is removed after the test file. */
+/** Creates an empty temporary folder and removes it after the test file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-conformance-'));
   folders.push(folder);

@@ -11,14 +11,14 @@ const PURGE_TIMEOUT_MS = 5_000;
 const memoryd = useServer({ env: WORDS_ONLY });
 
 describe('DELETE /forget/{memory_id}', () => {
-  it('answers 200 with the status "forgotten" and the id', async () => {
+  it('returns 200 with the status "forgotten" and the id', async () => {
     const id = await memoryd.store({ content: 'short-lived' });
     const { purge, ...answer } = await memoryd.forget(id);
     expect(answer).toEqual({ status: 'forgotten', id });
     expect([undefined, 'pending']).toContain(purge);
   });
 
-  it('takes the memory out of every answer', async () => {
+  it('removes the memory from recall, its session and lists', async () => {
     const id = await memoryd.store({ content: 'the bandicoot burrow', session_id: 'gone', tags: ['gone'] });
     await memoryd.forget(id);
     expect(await memoryd.getStatus(id)).toBe(404);
@@ -27,7 +27,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.memories('tag=gone')).total).toBe(0);
   });
 
-  it('takes the memory out of the counts', async () => {
+  it('removes the memory from the counts', async () => {
     const before = await memoryd.stats();
     const ids = await memoryd.storeAll([{ content: 'counted' }, { content: 'counted too' }]);
     for (const id of ids) await memoryd.forget(id);
@@ -37,7 +37,7 @@ describe('DELETE /forget/{memory_id}', () => {
     });
   });
 
-  it.each([1, 8, 40])('forgets nothing when all that it is given are %i unknown parameters', async (count) => {
+  it.each([1, 8, 40])('DELETE /memories forgets nothing if all of its %i parameters are unknown', async (count) => {
     const id = await memoryd.store({ content: 'stays' });
     const parameters = Array.from({ length: count }, (_, n) => `unknown${n}=1`).join('&');
     const answer = await memoryd.send({ method: 'DELETE', path: `/memories?${parameters}` });
@@ -45,19 +45,19 @@ describe('DELETE /forget/{memory_id}', () => {
     expect(await memoryd.getStatus(id)).toBe(200);
   });
 
-  it('answers 404 the second time', async () => {
+  it('returns 404 the second time', async () => {
     const id = await memoryd.store({ content: 'once only' });
     await memoryd.forget(id);
     expectRefusal(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
   });
 
-  it('answers 404 for an unknown id and forgets nothing', async () => {
+  it('returns 404 for an unknown id and forgets nothing', async () => {
     const before = (await memoryd.memories()).total;
     expectRefusal(await memoryd.send({ method: 'DELETE', path: '/forget/unknown' }), { code: 'NOT_FOUND' });
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('lets exactly one of five callers forget', async () => {
+  it('succeeds for exactly one of five concurrent callers', async () => {
     const id = await memoryd.store({ content: 'fought over' });
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}` })),
@@ -65,13 +65,13 @@ describe('DELETE /forget/{memory_id}', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 404, 404, 404, 404]);
   });
 
-  it('works with a JSON content type and no body', async () => {
+  it('accepts a JSON content type without a body', async () => {
     const id = await memoryd.store({ content: 'with a content type' });
     const headers = { 'content-type': 'application/json' };
     expect((await memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers })).status).toBe(200);
   });
 
-  it('forgets the hidden duplicates of a visible memory too, and names them', async () => {
+  it('forgets the hidden duplicates of a visible memory too, and returns their ids', async () => {
     const ids = await memoryd.storeAll(
       Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'duplicates' })),
     );
@@ -84,7 +84,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.session('duplicates')).total).toBe(0);
   });
 
-  it('forgets a hidden duplicate alone, and names the memories that still have its text', async () => {
+  it('forgets only the hidden duplicate, and returns the ids of memories that still have its text', async () => {
     const [visible = '', hidden = ''] = await memoryd.storeInOrder(
       [0, 1].map(() => ({ content: 'the double okapi', session_id: 'hidden named' })),
     );
@@ -152,28 +152,31 @@ describe('DELETE /memories', () => {
       stays: { source: 'both', created_at: late },
     },
   ];
-  it.each(rows)('forgets by $row, says how many, and leaves the rest', async ({ parameters, goes, stays }) => {
-    const gone = await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `goes ${n}`, ...goes })));
-    const kept = await memoryd.storeAll([0, 1].map((n) => ({ content: `stays ${n}`, ...stays })));
-    const { purge, ...answer } = await memoryd.forgetMany(parameters);
-    expect(answer).toEqual({ status: 'forgotten', forgotten_count: 3 });
-    expect([undefined, 'pending']).toContain(purge);
-    for (const id of gone) expect(await memoryd.getStatus(id)).toBe(404);
-    for (const id of kept) expect(await memoryd.getStatus(id)).toBe(200);
-  });
+  it.each(rows)(
+    'forgets the memories selected by $row, returns their number, and keeps the rest',
+    async ({ parameters, goes, stays }) => {
+      const gone = await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `goes ${n}`, ...goes })));
+      const kept = await memoryd.storeAll([0, 1].map((n) => ({ content: `stays ${n}`, ...stays })));
+      const { purge, ...answer } = await memoryd.forgetMany(parameters);
+      expect(answer).toEqual({ status: 'forgotten', forgotten_count: 3 });
+      expect([undefined, 'pending']).toContain(purge);
+      for (const id of gone) expect(await memoryd.getStatus(id)).toBe(404);
+      for (const id of kept) expect(await memoryd.getStatus(id)).toBe(200);
+    },
+  );
 
-  it('answers 0 where nothing is selected', async () => {
+  it('returns 0 if no memory is selected', async () => {
     expect(await memoryd.forgetMany('session_id=nobody')).toMatchObject({ status: 'forgotten', forgotten_count: 0 });
   });
 
-  it('needs at least one condition', async () => {
+  it('rejects a request without conditions', async () => {
     const before = (await memoryd.memories()).total;
     expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories' }));
     expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories?' }));
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('refuses a condition that it does not know, and forgets nothing', async () => {
+  it('rejects an unknown condition, and forgets nothing', async () => {
     const id = await memoryd.store({ content: 'safe', session_id: 'safe' });
     const answer = await memoryd.send({ method: 'DELETE', path: '/memories?session_id=safe&colour=red' });
     expectRefusal(answer, { field: 'colour' });
@@ -200,12 +203,12 @@ describe('DELETE /memories', () => {
   });
 });
 
-describe('a forgotten text is in no byte of the database files, and in no row on a server', () => {
+describe('a forget leaves no trace in the database', () => {
   interface PurgeRow {
     row: string;
-    /** Stores the word somewhere and answers how to forget it. */
+    /** Stores the word somewhere in a memory and returns a function that forgets the memory. */
     plant: (client: Client, word: string) => Promise<() => Promise<{ purge?: 'pending' }>>;
-    /** Whether no row holds the word any more before it is forgotten, while bytes of the file may. */
+    /** True if no row contains the word even before the forget, while bytes of the file may. */
     isInNoRow?: true;
   }
   const storing = (getMemory: (word: string) => StoreRequest): PurgeRow['plant'] => {
@@ -215,17 +218,20 @@ describe('a forgotten text is in no byte of the database files, and in no row on
     };
   };
   const rows: PurgeRow[] = [
-    { row: 'its text', plant: storing((word) => ({ content: `remember ${word} for me` })) },
-    { row: 'its tags', plant: storing((word) => ({ content: 'tagged', tags: ['a', word] })) },
-    { row: 'its metadata', plant: storing((word) => ({ content: 'with metadata', metadata: { k: { deep: word } } })) },
+    { row: 'of the text', plant: storing((word) => ({ content: `remember ${word} for me` })) },
+    { row: 'of the tags', plant: storing((word) => ({ content: 'tagged', tags: ['a', word] })) },
     {
-      row: 'the names in its metadata',
+      row: 'of the metadata',
+      plant: storing((word) => ({ content: 'with metadata', metadata: { k: { deep: word } } })),
+    },
+    {
+      row: 'of the names in the metadata',
       plant: storing((word) => ({ content: 'with metadata', metadata: { [word]: 1 } })),
     },
-    { row: 'its source', plant: storing((word) => ({ content: 'from somewhere', source: word })) },
-    { row: 'a long text', plant: storing((word) => ({ content: `${'padding '.repeat(20_000)} ${word}` })) },
+    { row: 'of the source', plant: storing((word) => ({ content: 'from somewhere', source: word })) },
+    { row: 'of a long text', plant: storing((word) => ({ content: `${'padding '.repeat(20_000)} ${word}` })) },
     {
-      row: 'its earlier text',
+      row: 'of an earlier text',
       plant: async (client, word) => {
         const id = await client.store({ content: `first ${word}` });
         await client.update(id, { content: 'second' });
@@ -233,7 +239,7 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'its earlier tags and metadata',
+      row: 'of earlier tags and metadata',
       isInNoRow: true,
       plant: async (client, word) => {
         const id = await client.store({ content: 'first', tags: [word], metadata: { word } });
@@ -242,7 +248,7 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'its text after it promoted',
+      row: 'of the text of a promoted memory',
       plant: async (client, word) => {
         const id = await client.store({ content: `promoted ${word}` });
         await client.consolidate();
@@ -250,7 +256,7 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'its merged duplicates',
+      row: 'of merged duplicates',
       plant: async (client, word) => {
         const ids = await client.storeAll([0, 1].map(() => ({ content: `duplicate ${word}`, session_id: word })));
         await client.consolidate();
@@ -260,14 +266,14 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'its text under an idempotency key',
+      row: 'of a text stored with an idempotency key',
       plant: async (client, word) => {
         const id = await client.store({ content: `keyed ${word}` }, { 'idempotency-key': `key of ${label(word)}` });
         return () => client.forget(id);
       },
     },
     {
-      row: 'its text after it was recalled by it',
+      row: 'of a text that was a recall query',
       plant: async (client, word) => {
         const id = await client.store({ content: `asked for ${word}` });
         expect(await client.recalled(word)).toEqual([id]);
@@ -275,7 +281,7 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'texts forgotten by session',
+      row: 'of texts forgotten by session',
       plant: async (client, word) => {
         const session_id = `session ${label(word)}`;
         await client.storeAll([0, 1, 2].map((n) => ({ content: `${n} ${word}`, session_id })));
@@ -283,22 +289,22 @@ describe('a forgotten text is in no byte of the database files, and in no row on
       },
     },
     {
-      row: 'texts forgotten while others are stored and recalled',
+      row: 'of a text forgotten while others are stored and recalled',
       plant: async (client, word) => {
-        const id = await client.store({ content: `in the bustle ${word}` });
+        const id = await client.store({ content: `under load ${word}` });
         return async () => {
-          const bustle = Array.from({ length: 60 }, async (_, n) => {
+          const load = Array.from({ length: 60 }, async (_, n) => {
             await client.store({ content: `bystander ${n}` });
             await client.recall('bystander', 'top_k=50');
           });
-          const [answer] = await Promise.all([client.forget(id), ...bustle]);
+          const [answer] = await Promise.all([client.forget(id), ...load]);
           return answer;
         };
       },
     },
   ];
 
-  /** A label for the word that does not hold it. */
+  /** Returns a label for the word that is too short to be found as the word. */
   function label(word: string): string {
     return word.slice(0, 3);
   }
@@ -307,17 +313,19 @@ describe('a forgotten text is in no byte of the database files, and in no row on
     const word = uniqueWord();
     const { database } = memoryd.server;
     const forget = await plant(memoryd, word);
-    expect(await databaseHolds(database, word), 'the word before it is forgotten').toBe(ON_FILE || !isInNoRow);
+    expect(await databaseHolds(database, word), 'the database contains the word before the forget').toBe(
+      ON_FILE || !isInNoRow,
+    );
     const { purge } = await forget();
     if (purge === undefined) {
-      expect(await databaseHolds(database, word), 'the word is gone with the answer').toBe(false);
+      expect(await databaseHolds(database, word), 'the database contains the word after the response').toBe(false);
     } else {
       await eventually('the purge', PURGE_TIMEOUT_MS, async () => !(await databaseHolds(database, word)) || undefined);
     }
     expect(await memoryd.recalled(word)).toEqual([]);
   });
 
-  it('nor after a restart', async () => {
+  it('after the server has stopped', async () => {
     const word = uniqueWord();
     const first = await startClient({ env: WORDS_ONLY });
     await first.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `neighbour ${n}` })));

@@ -5,15 +5,16 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
 
-const history = (id: string, parameters = '') => memoryd.get<HistoryResponse>(`/memories/${id}/history?${parameters}`);
-const earlier = (time: string) => `as_of=${encodeURIComponent(time)}`;
-const textAt = async (id: string, time: string) => (await history(id, earlier(time))).texts[0]?.content;
+const getHistory = (id: string, parameters = '') =>
+  memoryd.get<HistoryResponse>(`/memories/${id}/history?${parameters}`);
+const toParameters = (time: string) => `as_of=${encodeURIComponent(time)}`;
+const getTextAt = async (id: string, time: string) => (await getHistory(id, toParameters(time))).texts[0]?.content;
 
 describe('GET /memories/{id}/history', () => {
-  it('tells every text with the times during which it held, the present one last', async () => {
+  it('returns every text with its period of validity, the current text last', async () => {
     const id = await memoryd.store({ content: 'first' });
     for (const content of ['second', 'third']) await memoryd.update(id, { content });
-    const { texts, total, ...rest } = await history(id);
+    const { texts, total, ...rest } = await getHistory(id);
     expect(rest).toEqual({ id });
     expect(total).toBe(3);
     expect(texts.map(({ content }) => content)).toEqual(['first', 'second', 'third']);
@@ -23,69 +24,69 @@ describe('GET /memories/{id}/history', () => {
     expect(Date.parse(first?.held_from ?? '')).toBeLessThanOrEqual(Date.parse(first?.held_until ?? ''));
   });
 
-  it('of a memory whose text never changed is that text, however often the rest was written', async () => {
+  it('returns one text if only other fields were updated', async () => {
     const id = await memoryd.store({ content: ' the only\ntext ' });
     await memoryd.update(id, { importance: 1, tags: ['a'], content: ' the only\ntext ' });
-    const { texts } = await history(id);
+    const { texts } = await getHistory(id);
     expect(texts).toMatchObject([{ content: ' the only\ntext ', held_until: null }]);
   });
 
-  it('counts from the time of storing, whatever created_at says', async () => {
+  it('starts at the time of storing, whatever created_at is', async () => {
     const before = Date.now();
     const id = await memoryd.store({ content: 'back-filled', created_at: '2001-01-01T00:00:00Z' });
-    expect(Date.parse((await history(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);
-    expectRefusal(await memoryd.send({ path: `/memories/${id}/history?${earlier('2002-01-01T00:00:00Z')}` }), {
+    expect(Date.parse((await getHistory(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);
+    expectRefusal(await memoryd.send({ path: `/memories/${id}/history?${toParameters('2002-01-01T00:00:00Z')}` }), {
       code: 'NOT_FOUND',
     });
   });
 
-  it('with as_of tells the text of that time alone', async () => {
+  it('returns only the text at the time given by as_of', async () => {
     const id = await memoryd.store({ content: 'first' });
     await memoryd.update(id, { content: 'second' });
-    const [first] = (await history(id)).texts;
+    const [first] = (await getHistory(id)).texts;
     const replaced = first?.held_until ?? '';
     const justBefore = new Date(Date.parse(replaced) - 1).toISOString();
-    expect(await textAt(id, replaced)).toBe('second');
-    if (justBefore >= (first?.held_from ?? '')) expect(await textAt(id, justBefore)).toBe('first');
-    expect(await textAt(id, '9999-01-01T00:00:00+01:00')).toBe('second');
-    expect((await history(id, earlier(replaced))).total).toBe(1);
+    expect(await getTextAt(id, replaced)).toBe('second');
+    if (justBefore >= (first?.held_from ?? '')) expect(await getTextAt(id, justBefore)).toBe('first');
+    expect(await getTextAt(id, '9999-01-01T00:00:00+01:00')).toBe('second');
+    expect((await getHistory(id, toParameters(replaced))).total).toBe(1);
   });
 
-  it('with as_of before the memory was stored is 404', async () => {
+  it('returns 404 if as_of is before the memory was stored', async () => {
     const id = await memoryd.store({ content: 'new' });
-    const path = `/memories/${id}/history?${earlier('2020-01-01T00:00:00Z')}`;
+    const path = `/memories/${id}/history?${toParameters('2020-01-01T00:00:00Z')}`;
     expectRefusal(await memoryd.send({ path }), { code: 'NOT_FOUND' });
   });
 
-  it('comes page by page', async () => {
+  it('returns texts page by page', async () => {
     const id = await memoryd.store({ content: 'text 0' });
     for (const n of [1, 2, 3, 4]) await memoryd.update(id, { content: `text ${n}` });
-    const first = await history(id, 'limit=3');
+    const first = await getHistory(id, 'limit=3');
     expect([first.texts.length, first.total]).toEqual([3, 5]);
-    const second = await history(id, `limit=3&cursor=${first.next_cursor}`);
+    const second = await getHistory(id, `limit=3&cursor=${first.next_cursor}`);
     expect(second.next_cursor).toBeUndefined();
-    expect([...first.texts, ...second.texts]).toEqual((await history(id)).texts);
+    expect([...first.texts, ...second.texts]).toEqual((await getHistory(id)).texts);
   });
 
-  it('of a merged duplicate is its own', async () => {
+  it('returns the own texts of a merged duplicate', async () => {
     const session_id = 'duplicates';
     const survivor = await memoryd.store({ content: 'same', session_id });
     const duplicate = await memoryd.store({ content: 'other', session_id });
     await memoryd.update(duplicate, { content: 'same' });
     await memoryd.consolidate();
     expect((await memoryd.memory(duplicate)).merged_into).toBe(survivor);
-    expect((await history(duplicate)).texts.map(({ content }) => content)).toEqual(['other', 'same']);
-    expect((await history(survivor)).texts.map(({ content }) => content)).toEqual(['same']);
+    expect((await getHistory(duplicate)).texts.map(({ content }) => content)).toEqual(['other', 'same']);
+    expect((await getHistory(survivor)).texts.map(({ content }) => content)).toEqual(['same']);
   });
 
-  it('is gone with the memory', async () => {
+  it('returns 404 once the memory is forgotten', async () => {
     const id = await memoryd.store({ content: 'first' });
     await memoryd.update(id, { content: 'second' });
     await memoryd.forget(id);
     expectRefusal(await memoryd.send({ path: `/memories/${id}/history` }), { code: 'NOT_FOUND' });
   });
 
-  it('of an unknown id is 404', async () => {
+  it('returns 404 for an unknown id', async () => {
     expectRefusal(await memoryd.send({ path: '/memories/nobody/history' }), { code: 'NOT_FOUND' });
   });
 
@@ -97,8 +98,8 @@ describe('GET /memories/{id}/history', () => {
     { parameters: 'as_of=2999-01-01T00:00:00Z&cursor=no.where', field: 'cursor' },
     { parameters: 'since=2026-01-01T00:00:00Z', field: 'since' },
   ];
-  it.each(refused)('refuses $parameters', async ({ parameters, field }) => {
-    const id = await memoryd.store({ content: 'asked wrongly' });
+  it.each(refused)('rejects $parameters', async ({ parameters, field }) => {
+    const id = await memoryd.store({ content: 'unchanged' });
     expectRefusal(await memoryd.send({ path: `/memories/${id}/history?${parameters}` }), { field });
   });
 });

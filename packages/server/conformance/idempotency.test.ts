@@ -9,7 +9,7 @@ describe('Idempotency-Key on POST /store', () => {
     memoryd.send<StoreResponse>({ method: 'POST', path: '/store', headers: { 'idempotency-key': key }, json });
   const total = async () => (await memoryd.memories('limit=1')).total;
 
-  it('answers the first response again to the same key with the same body, and stores nothing', async () => {
+  it('returns the first response again for the same key and body, and stores nothing', async () => {
     const body = { content: 'sent twice', tags: ['a'], metadata: { n: 1 } };
     const first = await storeWith('same', body);
     const before = await total();
@@ -18,7 +18,7 @@ describe('Idempotency-Key on POST /store', () => {
     expect(await total()).toBe(before);
   });
 
-  it('answers each of 20 requests at the same time with one memory', async () => {
+  it('stores one memory for 20 concurrent requests with the same key', async () => {
     const before = await total();
     const answers = await Promise.all(Array.from({ length: 20 }, () => storeWith('at once', { content: 'a volley' })));
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
@@ -33,38 +33,38 @@ describe('Idempotency-Key on POST /store', () => {
     { row: 'metadata', body: { content: 'the text', metadata: { k: 'v' } } },
     { row: 'expires_at', body: { content: 'the text', expires_at: '2999-01-01T00:00:00Z' } },
   ];
-  it.each(others)('refuses the same key with another $row', async ({ row, body }) => {
+  it.each(others)('rejects the same key with a different $row', async ({ row, body }) => {
     expect((await storeWith(`conflict ${row}`, { content: 'the text' })).status).toBe(200);
     const before = await total();
     expectRefusal(await storeWith(`conflict ${row}`, body), { code: 'CONFLICT' });
     expect(await total()).toBe(before);
   });
 
-  it('stores the same body under two keys as two memories', async () => {
+  it('stores two memories for the same body with two keys', async () => {
     const first = await storeWith('one', { content: 'a body' });
     const second = await storeWith('two', { content: 'a body' });
     expect(second.body.id).not.toBe(first.body.id);
   });
 
-  it('tells keys apart that differ in case', async () => {
+  it('is case-sensitive', async () => {
     const lower = await storeWith('key', { content: 'lower' });
     const upper = await storeWith('KEY', { content: 'upper' });
     expect([lower.status, upper.status]).toEqual([200, 200]);
   });
 
-  it('is not used up by a refused request', async () => {
+  it('remains usable after a rejected request', async () => {
     expectRefusal(await storeWith('again', { content: '' }), { field: 'content' });
     expect((await storeWith('again', { content: 'now it is right' })).status).toBe(200);
   });
 
-  it('answers the first response after the memory was updated, and leaves the update', async () => {
+  it('returns the first response after the memory was updated, and keeps the update', async () => {
     const { id } = (await storeWith('updated', { content: 'first text' })).body;
     expect((await memoryd.update(id, { content: 'second text' })).status).toBe(200);
     expect((await storeWith('updated', { content: 'first text' })).body).toEqual({ id, status: 'stored' });
     expect((await memoryd.memory(id)).content).toBe('second text');
   });
 
-  it('answers the first response after the memory was forgotten, and stores nothing', async () => {
+  it('returns the first response after the memory was forgotten, and stores nothing', async () => {
     const { id } = (await storeWith('forgotten', { content: 'to be forgotten' })).body;
     await memoryd.forget(id);
     const before = await total();
@@ -73,20 +73,20 @@ describe('Idempotency-Key on POST /store', () => {
     expect(await total()).toBe(before);
   });
 
-  it('may have 255 characters', async () => {
+  it('accepts a key of 255 characters', async () => {
     expect((await storeWith('k'.repeat(255), { content: 'a long key' })).status).toBe(200);
   });
 
   it.each([
     { row: 'an empty key', key: '' },
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
-  ])('refuses $row', async ({ key }) => {
+  ])('rejects $row', async ({ key }) => {
     const before = await total();
-    expectRefusal(await storeWith(key, { content: 'refused' }));
+    expectRefusal(await storeWith(key, { content: 'rejected' }));
     expect(await total()).toBe(before);
   });
 
-  it('is kept over a restart', async () => {
+  it('survives a restart', async () => {
     const request = {
       method: 'POST',
       path: '/store',

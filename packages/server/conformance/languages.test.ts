@@ -8,14 +8,14 @@ interface LanguageSet {
   questions: { query: string; relevant: string[] }[];
 }
 
-/** Memories in many languages, and questions that ask for them in other forms of their words. */
+/** Memories in many languages, and questions that use other forms of their words. */
 const fixture = new URL('../../engine/src/core/text/fixtures/languages.json', import.meta.url);
 const languages = JSON.parse(readFileSync(fixture, 'utf8')) as LanguageSet[];
 
-describe('many languages in one namespace, by words and meaning', () => {
+describe('recall by terms and embeddings in a namespace with many languages', () => {
   const memoryd = useServer({ env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' } });
   const ids = new Map<string, string>();
-  let foundInAll = 0;
+  let totalFound = 0;
 
   beforeAll(async () => {
     const memories = languages.flatMap((set) => set.memories);
@@ -24,18 +24,18 @@ describe('many languages in one namespace, by words and meaning', () => {
     await memoryd.embedded();
   });
 
-  it.each(languages)('answers questions in $language', async ({ questions }) => {
+  it.each(languages)('finds at least 70% of the answers in $language', async ({ questions }) => {
     let found = 0;
     for (const { query, relevant } of questions) {
       const first = await memoryd.recalled(query, 'top_k=3');
       if (relevant.some((id) => first.includes(ids.get(id) as string))) found++;
     }
-    foundInAll += found;
+    totalFound += found;
     expect(found / questions.length).toBeGreaterThanOrEqual(0.7);
   });
 
-  it('answers nearly all of them', () => {
+  it('finds at least 90% of the answers over all languages', () => {
     const asked = languages.flatMap((set) => set.questions).length;
-    expect(foundInAll / asked).toBeGreaterThanOrEqual(0.9);
+    expect(totalFound / asked).toBeGreaterThanOrEqual(0.9);
   });
 });

@@ -37,16 +37,16 @@ describe('GET /memories', () => {
   const get = (path: string) => memoryd.get<MemoriesResponse>(path);
   const getIds = (pages: MemoriesResponse[]) => pages.flatMap((page) => page.memories.map((memory) => memory.id));
 
-  it('answers memories whole, as GET /memories/{id} does', async () => {
+  it('returns memories with all fields, as GET /memories/{id} does', async () => {
     const { memories } = await get('/memories?limit=3');
     for (const memory of memories) expect(memory).toEqual(await memoryd.memory(memory.id));
   });
 
-  it('answers the newest first, and of one time the last to arrive', async () => {
+  it('returns the newest memory first, and the last stored first if times are equal', async () => {
     expect(getIds([await get('/memories')])).toEqual([...ids].reverse());
   });
 
-  it.each([1, 2, 5, 22, 23, 24, 10_000])('in pages of %i sees each memory exactly once', async (limit) => {
+  it.each([1, 2, 5, 22, 23, 24, 10_000])('returns each memory exactly once in pages of %i', async (limit) => {
     const pages = await getPages(`/memories?limit=${limit}`, get);
     expect(getIds(pages)).toEqual([...ids].reverse());
     expect(pages.length).toBe(Math.ceil(23 / limit));
@@ -66,14 +66,14 @@ describe('GET /memories', () => {
     { row: 'another tier', filter: 'tier=semantic', picks: () => false },
     { row: 'session_id and source', filter: 'session_id=s0&source=even', picks: (n) => n % 6 === 0 },
   ];
-  it.each(filters)('filters by $row, over pages too', async ({ filter, picks }) => {
+  it.each(filters)('filters by $row on every page', async ({ filter, picks }) => {
     const expected = ids.filter((_, n) => picks(n)).reverse();
     const pages = await getPages(`/memories?limit=3&${filter}`, get);
     expect(getIds(pages)).toEqual(expected);
     expect(pages[0]?.total).toBe(expected.length);
   });
 
-  it('leaves out what was merged, expired or forgotten', async () => {
+  it('leaves out merged, expired and forgotten memories', async () => {
     const session_id = 'left out';
     const stored = await memoryd.storeInOrder([
       { content: 'duplicate', session_id },
@@ -88,7 +88,7 @@ describe('GET /memories', () => {
     await memoryd.forgetMany('session_id=left%20out');
   });
 
-  it('goes on where it was when newer memories come between the pages', async () => {
+  it('continues after the last page when a newer memory was stored in between', async () => {
     const first = await get('/memories?limit=4&tag=all');
     const late = await memoryd.store({ content: 'a newcomer', tags: ['all'] });
     const rest = await getPages(
@@ -103,7 +103,7 @@ describe('GET /memories', () => {
 describe('pages of GET /memories', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it('end where the largest answer ends, and the rest follows', async () => {
+  it('end at the maximum response size, and the next page continues', async () => {
     const ids = await memoryd.storeInOrder(
       Array.from({ length: 9 }, (_, n) => ({ content: `${n}`.repeat(n === 4 ? 50_000 : 6_000) })),
     );
@@ -127,7 +127,7 @@ describe('GET /sessions', () => {
   });
   const get = (path: string) => memoryd.get<SessionsResponse>(path);
 
-  it('answers each session with its total, its first and its last memory’s time', async () => {
+  it('returns each session with its total and the times of its first and last memory', async () => {
     const { sessions, total } = await get('/sessions');
     expect(total).toBe(names.length);
     expect(sessions[0]).toEqual({
@@ -138,17 +138,17 @@ describe('GET /sessions', () => {
     });
   });
 
-  it('answers sessions in the order of their ids', async () => {
+  it('returns sessions in the order of their ids', async () => {
     expect((await get('/sessions')).sessions.map((session) => session.session_id)).toEqual(names);
   });
 
-  it.each([1, 2, 4, 9, 100])('in pages of %i sees each session exactly once', async (limit) => {
+  it.each([1, 2, 4, 9, 100])('returns each session exactly once in pages of %i', async (limit) => {
     const pages = await getPages(`/sessions?limit=${limit}`, get);
     expect(pages.flatMap((page) => page.sessions.map((session) => session.session_id))).toEqual(names);
     expect(pages.length).toBe(Math.ceil(names.length / limit));
   });
 
-  it('counts only memories that pass a filter', async () => {
+  it('counts only memories that match a filter', async () => {
     const { sessions } = await get('/sessions?source=mail');
     expect(sessions.map((session) => session.total)).toEqual(names.map(() => 1));
     expect((await get('/sessions?tag=x&until=2024-01-01T12:00:00Z')).sessions).toEqual([]);
@@ -166,7 +166,7 @@ describe('GET /sessions', () => {
 describe('GET /, GET /stats and GET /health', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('GET /health answers the document’s nine fields', async () => {
+  it('GET /health returns its nine documented fields', async () => {
     expect(await memoryd.get('/health')).toMatchObject({
       ...{ status: 'healthy', version: expect.stringMatching(/^\d+\.\d+\.\d+/), db_connected: true },
       ...{ db_size_mb: expect.any(Number), working_count: 0, episodic_count: 0, semantic_count: 0 },
@@ -174,7 +174,7 @@ describe('GET /, GET /stats and GET /health', () => {
     });
   });
 
-  it('GET /health says the same version as GET /', async () => {
+  it('GET /health and GET / return the same version', async () => {
     const [health, root] = await Promise.all([
       memoryd.get<{ version: string }>('/health'),
       memoryd.get<{ version: string }>('/'),
@@ -182,14 +182,14 @@ describe('GET /, GET /stats and GET /health', () => {
     expect(health.version).toBe(root.version);
   });
 
-  it('GET /health counts whole seconds since the start', async () => {
+  it('GET /health returns the whole seconds since the start', async () => {
     const { uptime_seconds } = await memoryd.get<{ uptime_seconds: number }>('/health');
     expect(Number.isInteger(uptime_seconds)).toBe(true);
     expect(uptime_seconds).toBeGreaterThanOrEqual(0);
     expect(uptime_seconds).toBeLessThan(600);
   });
 
-  it('GET / answers status "running", the version and the three counts', async () => {
+  it('GET / returns status "running", the version and the three counts', async () => {
     expect(await memoryd.get('/')).toEqual({
       status: 'running',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -199,14 +199,14 @@ describe('GET /, GET /stats and GET /health', () => {
     });
   });
 
-  it('GET /stats answers counts, size, last sleep and waiting embeddings', async () => {
+  it('GET /stats returns counts, size, last consolidation and pending embeddings', async () => {
     expect(await memoryd.stats()).toEqual({
       ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
       ...{ db_size_mb: expect.any(Number), last_sleep_at: null, next_sleep_at: null, pending_embeddings: 0 },
     });
   });
 
-  it('the counts of /, /stats and /health are equal', async () => {
+  it('GET /, GET /stats and GET /health return equal counts', async () => {
     await memoryd.storeAll([{ content: 'one' }, { content: 'two' }, { content: 'three' }]);
     await memoryd.consolidate();
     await memoryd.store({ content: 'four' });
@@ -214,7 +214,7 @@ describe('GET /, GET /stats and GET /health', () => {
     for (const path of ['/', '/stats', '/health']) expect(await memoryd.get(path), path).toMatchObject(counts);
   });
 
-  it.runIf(ON_FILE)('the size grows with what is stored', async () => {
+  it.runIf(ON_FILE)('the size grows with stored text', async () => {
     const before = (await memoryd.stats()).db_size_mb;
     await memoryd.store({ content: `ballast${' '.repeat(800_000)}.` });
     expect((await memoryd.stats()).db_size_mb).toBeGreaterThan(before + 0.5);

@@ -11,10 +11,10 @@ const READING = ['recall', 'session', 'stats'];
 const WRITING = [...READING, 'forget', 'store', 'update'].sort();
 const ALL = [...WRITING, 'consolidate'].sort();
 
-const getHolder = (server: RunningServer, key: string): Promise<Agent> =>
+const connectWithKey = (server: RunningServer, key: string): Promise<Agent> =>
   httpAgent(server.port, { authorization: `Bearer ${key}` });
 
-describe('an agent with a key', () => {
+describe('MCP access with API keys', () => {
   const dbPath = join(temporaryFolder(), 'memory.db');
   const keys = { reader: '', writer: '', operator: '' };
   let server: RunningServer;
@@ -26,9 +26,9 @@ describe('an agent with a key', () => {
     server = await startServer({ dbPath, env: WORDS_ONLY });
   });
 
-  it('finds the tools that its scope allows, in its namespace alone', async () => {
-    const reader = await getHolder(server, keys.reader);
-    const writer = await getHolder(server, keys.writer);
+  it('offers only the tools that the scope of the key allows, in its namespace only', async () => {
+    const reader = await connectWithKey(server, keys.reader);
+    const writer = await connectWithKey(server, keys.writer);
     const operator = await httpAgent(server.port, { 'x-api-key': keys.operator });
     const getNames = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
     expect(await Promise.all([reader, writer, operator].map(getNames))).toEqual([READING, WRITING, ALL]);
@@ -47,9 +47,9 @@ describe('an agent with a key', () => {
     await Promise.all([reader, writer, operator].map((agent) => agent.end()));
   });
 
-  it('is needed once a key exists, but not by who opens the file', async () => {
+  it('requires a key over HTTP once one exists, but not for an agent that opens the file', async () => {
     await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
-    await expect(getHolder(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
+    await expect(connectWithKey(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
     await expectCleanEnd(server);
     const local = await stdioAgent(dbPath, WORDS_ONLY);
     expect((await local.client.listTools()).tools).toHaveLength(ALL.length);

@@ -27,7 +27,7 @@ function read(file: string): Configuration {
   return JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Configuration;
 }
 
-/** The one server of a configuration, under the key that its client looks at. */
+/** Returns the only server of a configuration, under the key that its client reads. */
 function getEntry(file: string): Entry {
   const { mcpServers, servers } = read(file);
   expect(file.startsWith('vscode') ? mcpServers : servers).toBeUndefined();
@@ -44,27 +44,30 @@ async function expectTools(connected: Promise<Agent>): Promise<void> {
   await agent.end();
 }
 
-describe('a configuration that starts memoryd', () => {
+describe('an example MCP configuration that starts memoryd', () => {
   it.each(files.filter((file) => !file.includes('-http')))('%s runs `memoryd mcp`', (file) => {
     const type = file === 'vscode.json' ? { type: 'stdio' } : {};
     expect(getEntry(file)).toEqual({ ...type, command: 'npx', args: ['-y', packageName, 'mcp'] });
   });
 });
 
-describe('a configuration for a running server', () => {
+describe('an example MCP configuration for a running server', () => {
   const variables: Record<string, string> = {
     'claude-code-http.json': 'MEMORYD_API_KEY',
     'cursor-http.json': 'env:MEMORYD_API_KEY',
     'vscode-http.json': 'input:memoryd-key',
   };
-  it.each(files.filter((file) => file.includes('-http')))('%s gives a client the tools, and a key', async (file) => {
-    const { url = '', headers } = getEntry(file);
-    const { origin, pathname } = new URL(url);
-    expect({ origin, pathname }).toEqual({ origin: 'http://127.0.0.1:8090', pathname: '/mcp' });
-    expect(headers).toEqual({ Authorization: `Bearer \${${variables[file]}}` });
-    for (const { id, password } of read(file).inputs ?? []) {
-      expect([`input:${id}`, password]).toEqual([variables[file], true]);
-    }
-    await expectTools(httpAgent(memoryd.server.port));
-  });
+  it.each(files.filter((file) => file.includes('-http')))(
+    '%s has the URL of /mcp and reads the API key from a variable',
+    async (file) => {
+      const { url = '', headers } = getEntry(file);
+      const { origin, pathname } = new URL(url);
+      expect({ origin, pathname }).toEqual({ origin: 'http://127.0.0.1:8090', pathname: '/mcp' });
+      expect(headers).toEqual({ Authorization: `Bearer \${${variables[file]}}` });
+      for (const { id, password } of read(file).inputs ?? []) {
+        expect([`input:${id}`, password]).toEqual([variables[file], true]);
+      }
+      await expectTools(httpAgent(memoryd.server.port));
+    },
+  );
 });

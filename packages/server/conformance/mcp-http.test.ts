@@ -14,7 +14,7 @@ function post(client: Client, json: unknown, headers: Record<string, string> = {
   return client.send({ method: 'POST', path: '/mcp', json, headers: { ...HEADERS, ...headers } });
 }
 
-/** The messages of an answer that is a stream of events. */
+/** Returns the messages of an event stream response. */
 function getMessages({ status, headers, text }: Answer): { id?: number; result?: unknown; error?: unknown }[] {
   expect(status, text).toBe(200);
   expect(headers['content-type']).toMatch(/^text\/event-stream\b/);
@@ -22,19 +22,19 @@ function getMessages({ status, headers, text }: Answer): { id?: number; result?:
 }
 
 describe('POST /mcp', () => {
-  it('answers a request as a stream of events that ends, and needs no session', async () => {
+  it('returns the response as an event stream that ends, without a session', async () => {
     const answer = await post(memoryd, PING);
     expect(getMessages(answer)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
     expect(answer.headers['mcp-session-id']).toBeUndefined();
     expect(answer.headers['x-request-id']).toMatch(/\S/);
   });
 
-  it('takes notifications with 202 and no body', async () => {
+  it('returns 202 without a body for a notification', async () => {
     const answer = await post(memoryd, { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([answer.status, answer.text]).toEqual([202, '']);
   });
 
-  it('answers every request of a batch, which version 2025-03-26 has', async () => {
+  it('responds to every request of a batch in protocol version 2025-03-26', async () => {
     const store = { name: 'store', arguments: { content: 'stored in a batch', session_id: 'batch' } };
     const batch = [
       PING,
@@ -46,7 +46,7 @@ describe('POST /mcp', () => {
     expect((await memoryd.session('batch')).total).toBe(1);
   });
 
-  it('answers every request of a batch that also cancels one', async () => {
+  it('responds to every request of a batch that also contains a cancellation', async () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
     const recall = {
       jsonrpc: '2.0',
@@ -59,22 +59,33 @@ describe('POST /mcp', () => {
     expect((await post(memoryd, [cancelled])).status).toBe(202);
   });
 
-  const refusals: { row: string; json?: unknown; body?: string; headers?: Record<string, string>; status: number }[] = [
-    { row: 'a body that is no message', json: { hello: 'world' }, status: 400 },
-    { row: 'no body', body: '', status: 400 },
-    { row: 'too long a batch', json: Array.from({ length: 101 }, () => PING), status: 400 },
-    { row: 'an unknown version', json: PING, headers: { 'mcp-protocol-version': '1999-01-01' }, status: 400 },
-    { row: 'a client that takes no events', json: PING, headers: { accept: 'application/json' }, status: 406 },
-    { row: 'a form', json: PING, headers: { 'content-type': 'text/plain' }, status: 415 },
-  ];
-  it.each(refusals)('refuses $row with $status and an error of JSON-RPC', async ({ json, body, headers, status }) => {
+  const rejections: { row: string; json?: unknown; body?: string; headers?: Record<string, string>; status: number }[] =
+    [
+      { row: 'a body that is not a JSON-RPC message', json: { hello: 'world' }, status: 400 },
+      { row: 'an empty body', body: '', status: 400 },
+      { row: 'a batch of more than 100 messages', json: Array.from({ length: 101 }, () => PING), status: 400 },
+      {
+        row: 'an unknown protocol version',
+        json: PING,
+        headers: { 'mcp-protocol-version': '1999-01-01' },
+        status: 400,
+      },
+      {
+        row: 'an Accept header without text/event-stream',
+        json: PING,
+        headers: { accept: 'application/json' },
+        status: 406,
+      },
+      { row: 'a body of type text/plain', json: PING, headers: { 'content-type': 'text/plain' }, status: 415 },
+    ];
+  it.each(rejections)('rejects $row with $status and a JSON-RPC error', async ({ json, body, headers, status }) => {
     const request = { method: 'POST', path: '/mcp', headers: { ...HEADERS, ...headers } };
     const answer = await memoryd.send({ ...request, ...(body === undefined ? { json } : { body }) });
     expect(answer.status, answer.text).toBe(status);
     expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { message: expect.stringMatching(/\S/) } });
   });
 
-  it('refuses what is no JSON, and more than a message may hold, as every route does', async () => {
+  it('rejects malformed JSON and a body that is too large, as every route does', async () => {
     const malformed = { method: 'POST', path: '/mcp', headers: HEADERS, body: '{"jsonrpc"' };
     expectRefusal(await memoryd.send(malformed));
     const large = { ...PING, params: { x: 'x'.repeat(2_000_000) } };
@@ -85,26 +96,26 @@ describe('POST /mcp', () => {
     ['a list', []],
     ['a text', '{}'],
     ['null', null],
-  ])('says that arguments must not be %s', async (_what, args) => {
+  ])('rejects %s as the arguments of a tool', async (_row, args) => {
     const params = { name: 'stats', arguments: args };
     const [message] = getMessages(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
     expect(message).toMatchObject({ id: 7, error: { code: -32602, message: 'arguments must be a JSON object' } });
   });
 
-  it('answers many agents at once, each with its own', async () => {
+  it('returns to each of 8 concurrent agents its own results', async () => {
     const agents = await Promise.all(Array.from({ length: 8 }, () => httpAgent(memoryd.server.port)));
     await Promise.all(
-      agents.map(async (agent, who) => {
-        const content = `agent number${who} was here`;
-        const id = await agent.store({ content, session_id: `agent ${who}` });
-        const answer = await agent.call<RecallResponse>('recall', { query: `number${who}` });
+      agents.map(async (agent, index) => {
+        const content = `agent number${index} was here`;
+        const id = await agent.store({ content, session_id: `agent ${index}` });
+        const answer = await agent.call<RecallResponse>('recall', { query: `number${index}` });
         expect(answer.results[0]).toMatchObject({ id, content });
       }),
     );
     await Promise.all(agents.map((agent) => agent.end()));
   });
 
-  it('goes on when an agent hangs up in the middle of a consolidation', async () => {
+  it('continues to work after an agent disconnects during a consolidation', async () => {
     await memoryd.storeAll(Array.from({ length: 200 }, (_, i) => ({ content: `memory ${i}` })));
     const agent = await httpAgent(memoryd.server.port);
     const consolidating = agent.client.callTool({ name: 'consolidate', arguments: {} }).catch(() => undefined);
@@ -114,7 +125,7 @@ describe('POST /mcp', () => {
     expect((await memoryd.consolidate()).status).toBe('consolidated');
   });
 
-  it('is cancelled by the signal of the client', async () => {
+  it('continues to work after an agent cancels a call', async () => {
     const agent = await httpAgent(memoryd.server.port);
     const cancel = new AbortController();
     const call = agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, { signal: cancel.signal });
@@ -126,56 +137,59 @@ describe('POST /mcp', () => {
 });
 
 describe('/mcp', () => {
-  it.each(['GET', 'DELETE'])('answers %s with 405, having neither a stream of its own nor sessions', async (method) => {
-    const answer = await memoryd.send({ method, path: '/mcp', headers: { accept: 'text/event-stream' } });
-    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
-    expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32000 } });
-  });
+  it.each(['GET', 'DELETE'])(
+    'returns 405 for %s, because the server has neither a stream nor sessions',
+    async (method) => {
+      const answer = await memoryd.send({ method, path: '/mcp', headers: { accept: 'text/event-stream' } });
+      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+      expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32000 } });
+    },
+  );
 
-  it('is not part of the REST interface', async () => {
+  it('is not in the OpenAPI document', async () => {
     expect(Object.keys((await memoryd.get<{ paths: object }>('/openapi.json')).paths)).not.toContain('/mcp');
   });
 
-  it('is closed to callers from elsewhere, and to names that are not of this machine', async () => {
+  it('rejects forwarded requests without a key, and foreign host names', async () => {
     expectRefusal(await post(memoryd, PING, { 'x-forwarded-for': '203.0.113.7' }), { code: 'UNAUTHORIZED' });
     expectRefusal(await post(memoryd, PING, { host: 'evil.example' }), { code: 'FORBIDDEN' });
   });
 });
 
-describe('a foreign Origin', () => {
+describe('POST /mcp with an Origin header', () => {
   const modes: { mode: string; env: Record<string, string> }[] = [
-    { mode: 'development', env: {} },
-    { mode: 'production', env: { NODE_ENV: 'production' } },
-    { mode: 'every origin allowed', env: { SERVICE_CORS_ORIGINS: '*' } },
-    { mode: 'another origin allowed', env: { SERVICE_CORS_ORIGINS: 'https://app.example' } },
+    { mode: 'in development', env: {} },
+    { mode: 'in production', env: { NODE_ENV: 'production' } },
+    { mode: 'with every origin allowed', env: { SERVICE_CORS_ORIGINS: '*' } },
+    { mode: 'with another origin allowed', env: { SERVICE_CORS_ORIGINS: 'https://app.example' } },
   ];
-  describe.each(modes)('with $mode', ({ env }) => {
+  describe.each(modes)('$mode', ({ env }) => {
     let client: Client | undefined;
-    const started = async () => (client ??= await startClient({ env: { ...WORDS_ONLY, ...env } }));
+    const getClient = async () => (client ??= await startClient({ env: { ...WORDS_ONLY, ...env } }));
     afterAll(async () => {
       if (client) await expectCleanEnd(client.server);
     });
 
     const foreign = ['https://evil.example', 'http://localhost.evil.example', 'null', 'http://127.0.0.1:1', ''];
-    it.each(foreign)('"%s" may neither POST, GET nor DELETE', async (origin) => {
+    it.each(foreign)('rejects POST, GET and DELETE from the origin "%s"', async (origin) => {
       const headers = { origin };
       const call = { name: 'store', arguments: { content: 'planted by a page' } };
       const store = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
-      expectRefusal(await post(await started(), store, headers), { code: 'FORBIDDEN' });
+      expectRefusal(await post(await getClient(), store, headers), { code: 'FORBIDDEN' });
       for (const method of ['GET', 'DELETE']) {
-        expectRefusal(await (await started()).send({ method, path: '/mcp', headers }), { code: 'FORBIDDEN' });
+        expectRefusal(await (await getClient()).send({ method, path: '/mcp', headers }), { code: 'FORBIDDEN' });
       }
-      expect((await (await started()).memories()).total).toBe(0);
+      expect((await (await getClient()).memories()).total).toBe(0);
     });
 
-    it('is not the own one', async () => {
-      const { server } = await started();
-      const own = `http://127.0.0.1:${server.port}`;
-      expect(getMessages(await post(await started(), PING, { origin: own }))).toHaveLength(1);
+    it('accepts the origin of the service itself', async () => {
+      const { server } = await getClient();
+      const ownOrigin = `http://127.0.0.1:${server.port}`;
+      expect(getMessages(await post(await getClient(), PING, { origin: ownOrigin }))).toHaveLength(1);
     });
   });
 
-  it('is not one that is named', async () => {
+  it('accepts an origin listed in SERVICE_CORS_ORIGINS', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_CORS_ORIGINS: 'https://app.example' } });
     const answer = await post(client, PING, { origin: 'https://app.example' });
     expect(getMessages(answer)).toHaveLength(1);

@@ -8,9 +8,9 @@ import { temporaryFolder } from './process.ts';
 import { startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
-const NO_TOOL = 'there is no tool for it';
+const NO_TOOL = 'MCP has no tool for it';
 
-/** The verbs that models have no tool for. */
+/** The methods of MemoryApi without an MCP tool. */
 const without = {
   storeBatch: NO_TOOL,
   sessions: NO_TOOL,
@@ -26,15 +26,15 @@ const without = {
   importMemories: NO_TOOL,
 } satisfies Partial<Record<keyof MemoryApi, string>>;
 
-/** The MemoryApi as far as tools and resources have it. */
-function getMemory(agent: Agent): MemoryApi {
+/** Implements MemoryApi, except for the methods in `without`, with the tools and resources of an agent. */
+function createMemoryApi(agent: Agent): MemoryApi {
   async function call<Answer>(name: string, args: object, meta: object = {}): Promise<Answer> {
     const params = { name, arguments: { ...args }, _meta: { ...meta } };
     const { isError, _meta, structuredContent } = await agent.client.callTool(params);
-    if (isError) throw getError(_meta?.error as ErrorBody);
+    if (isError) throw toMemoryError(_meta?.error as ErrorBody);
     return structuredContent as Answer;
   }
-  const offered: Omit<MemoryApi, keyof typeof without> = {
+  const supported: Omit<MemoryApi, keyof typeof without> = {
     store: (request, { idempotencyKey } = {}) => call('store', request, { 'memoryd/idempotencyKey': idempotencyKey }),
     recall: (request) => call('recall', request),
     session: (request) => call('session', request),
@@ -48,27 +48,27 @@ function getMemory(agent: Agent): MemoryApi {
         const { contents } = await agent.client.readResource({ uri: `memory://${encodeURIComponent(memoryId)}` });
         return JSON.parse(contents.map((content) => ('text' in content ? content.text : '')).join('')) as Memory;
       } catch (error) {
-        throw error instanceof McpError ? getError((error.data as { error: ErrorBody }).error) : error;
+        throw error instanceof McpError ? toMemoryError((error.data as { error: ErrorBody }).error) : error;
       }
     },
   };
-  return offered as MemoryApi;
+  return supported as MemoryApi;
 }
 
-function getError({ code, message, details }: ErrorBody): MemoryError {
+function toMemoryError({ code, message, details }: ErrorBody): MemoryError {
   return new MemoryError(code, message, { ...(details && { details }) });
 }
 
-async function overStdio(): Promise<MemoryApiUnderTest> {
+async function connectOverStdio(): Promise<MemoryApiUnderTest> {
   const agent = await stdioAgent(join(temporaryFolder(), 'memory.db'), WORDS_ONLY);
-  return { memory: getMemory(agent), close: () => agent.end() };
+  return { memory: createMemoryApi(agent), close: () => agent.end() };
 }
 
-async function overStdioAndHttp(): Promise<MemoryApiUnderTest> {
+async function connectOverStdioToService(): Promise<MemoryApiUnderTest> {
   const server = await startServer({ env: WORDS_ONLY });
   const agent = await commandAgent(['--url', `http://127.0.0.1:${server.port}`]);
   return {
-    memory: getMemory(agent),
+    memory: createMemoryApi(agent),
     async close() {
       await agent.end();
       await expectCleanEnd(server);
@@ -76,11 +76,11 @@ async function overStdioAndHttp(): Promise<MemoryApiUnderTest> {
   };
 }
 
-async function overHttp(): Promise<MemoryApiUnderTest> {
+async function connectOverHttp(): Promise<MemoryApiUnderTest> {
   const server = await startServer({ env: WORDS_ONLY });
   const agent = await httpAgent(server.port);
   return {
-    memory: getMemory(agent),
+    memory: createMemoryApi(agent),
     async close() {
       await agent.end();
       await expectCleanEnd(server);
@@ -88,6 +88,7 @@ async function overHttp(): Promise<MemoryApiUnderTest> {
   };
 }
 
-describe('tools over stdio', () => memoryApiContract(overStdio, { without }));
-describe('tools over stdio that ask a service', () => memoryApiContract(overStdioAndHttp, { without }));
-describe('tools over Streamable HTTP', () => memoryApiContract(overHttp, { without }));
+describe('MCP tools over stdio', () => memoryApiContract(connectOverStdio, { without }));
+describe('MCP tools over stdio, connected to a service by URL', () =>
+  memoryApiContract(connectOverStdioToService, { without }));
+describe('MCP tools over Streamable HTTP', () => memoryApiContract(connectOverHttp, { without }));

@@ -17,7 +17,7 @@ import { expectCleanEnd, startClient, WORDS_ONLY } from './under-test.ts';
 
 const newFile = () => join(temporaryFolder(), 'memory.db');
 
-/** One message as it goes over standard output. */
+/** A JSON-RPC message on standard output. */
 interface Message {
   jsonrpc: string;
   id?: string | number;
@@ -27,20 +27,21 @@ interface Message {
   params?: Record<string, unknown>;
 }
 
-/** A client without a library: it writes lines, and reads what comes back. */
-class Bare {
+/** A raw MCP client without a library, which writes and reads lines. */
+class RawClient {
   readonly process: Launched;
 
-  constructor(place: string, env: Record<string, string> = {}, ...args: string[]) {
-    const where = place.startsWith('http://') ? '--url' : '--db-path';
-    this.process = launch(['mcp', where, place, ...args], { ...WORDS_ONLY, ...env });
+  /** @param target URL of a service, or path of a database file */
+  constructor(target: string, env: Record<string, string> = {}, ...args: string[]) {
+    const flag = target.startsWith('http://') ? '--url' : '--db-path';
+    this.process = launch(['mcp', flag, target, ...args], { ...WORDS_ONLY, ...env });
   }
 
   send(...messages: object[]): void {
     this.process.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
   }
 
-  /** Everything on standard output until now; throws where something is no message. */
+  /** Returns all messages on standard output so far. Throws if a line is not a message. */
   messages(): Message[] {
     return this.process.lines().map((line) => {
       const message = JSON.parse(line) as Message;
@@ -49,14 +50,14 @@ class Bare {
     });
   }
 
-  answerTo(id: number): Promise<Message> {
-    return eventually(`the answer to ${id}`, 20_000, () => this.messages().find((message) => message.id === id));
+  response(id: number): Promise<Message> {
+    return eventually(`the response to ${id}`, 20_000, () => this.messages().find((message) => message.id === id));
   }
 
   async initialize(): Promise<void> {
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bare', version: '1' } };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
     this.send({ id: 0, method: 'initialize', params });
-    await this.answerTo(0);
+    await this.response(0);
     this.send({ method: 'notifications/initialized' });
   }
 
@@ -64,13 +65,13 @@ class Bare {
     return { id, method: 'tools/call', params: { name, arguments: args, ...more } };
   }
 
-  /** Ends standard input, and answers the log once the process has ended with this code. */
+  /** Closes standard input. Returns the log records once the process has exited with `code`. */
   async end(code = 0): Promise<LogRecord[]> {
     this.process.endInput();
-    return this.ended(code);
+    return this.expectExit(code);
   }
 
-  async ended(code: number): Promise<LogRecord[]> {
+  async expectExit(code: number): Promise<LogRecord[]> {
     const exit = await this.process.exited;
     expect(exit.code, exit.stderr).toBe(code);
     this.messages();
@@ -81,11 +82,11 @@ class Bare {
   }
 }
 
-describe('standard output', () => {
-  it('has nothing but the protocol, with an embedder that fails, every record logged and a library that prints', async () => {
+describe('memoryd mcp', () => {
+  it('writes only protocol messages to standard output, even if the embedder fails and a library prints', async () => {
     const dbPath = newFile();
     const noise = join(temporaryFolder(), 'noise.mjs');
-    // From when the database is there, in every thread.
+    // Prints in every thread once the database exists.
     writeFileSync(
       noise,
       `import { existsSync } from 'node:fs';
@@ -98,80 +99,80 @@ describe('standard output', () => {
       SERVICE_LOG_QUERIES: 'false',
       NODE_OPTIONS: `--import ${pathToFileURL(noise)}`,
     };
-    const bare = new Bare(dbPath, env);
-    await bare.initialize();
-    bare.send({ id: 3, method: 'logging/setLevel', params: { level: 'debug' } });
-    await bare.answerTo(3);
-    bare.send(bare.call(1, 'store', { content: 'kept all the same' }));
-    await bare.answerTo(1);
-    bare.send(bare.call(2, 'recall', { query: 'kept' }));
-    expect((await bare.answerTo(2)).result).toMatchObject({ structuredContent: { total: 1 } });
-    const notes = () => bare.messages().filter(({ method }) => method === 'notifications/message');
-    await eventually('a word about the query', 20_000, () =>
-      notes().find(({ params }) => JSON.stringify(params).includes('query_completed')),
+    const raw = new RawClient(dbPath, env);
+    await raw.initialize();
+    raw.send({ id: 3, method: 'logging/setLevel', params: { level: 'debug' } });
+    await raw.response(3);
+    raw.send(raw.call(1, 'store', { content: 'kept all the same' }));
+    await raw.response(1);
+    raw.send(raw.call(2, 'recall', { query: 'kept' }));
+    expect((await raw.response(2)).result).toMatchObject({ structuredContent: { total: 1 } });
+    const logMessages = () => raw.messages().filter(({ method }) => method === 'notifications/message');
+    await eventually('a log message about the query', 20_000, () =>
+      logMessages().find(({ params }) => JSON.stringify(params).includes('query_completed')),
     );
-    // No query is told where the log holds none.
-    expect(JSON.stringify(notes())).not.toContain('kept');
-    const told = await eventually('a word about the embedder', 20_000, () =>
-      bare.messages().find(({ method, params }) => method === 'notifications/message' && params?.level === 'error'),
+    // Log messages to the client omit the query if the log does.
+    expect(JSON.stringify(logMessages())).not.toContain('kept');
+    const embedderError = await eventually('a log message about the embedder', 20_000, () =>
+      raw.messages().find(({ method, params }) => method === 'notifications/message' && params?.level === 'error'),
     );
-    expect(told.params).toMatchObject({ logger: 'embedding', data: { event: expect.any(String) } });
-    bare.process.endInput();
-    const { code, stderr } = await bare.process.exited;
+    expect(embedderError.params).toMatchObject({ logger: 'embedding', data: { event: expect.any(String) } });
+    raw.process.endInput();
+    const { code, stderr } = await raw.process.exited;
     expect(code, stderr).toBe(0);
-    bare.messages();
-    for (const said of ['noise', '"query_completed"', '"agent_disconnected"']) expect(stderr).toContain(said);
+    raw.messages();
+    for (const part of ['noise', '"query_completed"', '"agent_disconnected"']) expect(stderr).toContain(part);
     expect(stderr).not.toContain('kept');
   });
 });
 
-/** An agent process for the tests that leave it as it was. */
-let bare: Bare;
+/** An agent process shared by the tests that do not change its state. */
+let raw: RawClient;
 let lastId = 100;
 beforeAll(async () => {
-  bare = new Bare(newFile());
-  await bare.initialize();
+  raw = new RawClient(newFile());
+  await raw.initialize();
 });
-afterAll(async () => void (await bare.process.end('SIGKILL')));
+afterAll(async () => void (await raw.process.end('SIGKILL')));
 
-describe('the log that a client is told of', () => {
-  const told = () => bare.messages().filter(({ method }) => method === 'notifications/message');
-  const answered = (message: object) => {
+describe('log messages to an MCP client', () => {
+  const logMessages = () => raw.messages().filter(({ method }) => method === 'notifications/message');
+  const request = (message: object) => {
     const id = ++lastId;
-    bare.send({ ...message, id });
-    return bare.answerTo(id);
+    raw.send({ ...message, id });
+    return raw.response(id);
   };
-  const recall = (query: string) => answered(bare.call(0, 'recall', { query }));
-  const setLevel = (level: string) => answered({ method: 'logging/setLevel', params: { level } });
+  const recall = (query: string) => request(raw.call(0, 'recall', { query }));
+  const setLevel = (level: string) => request({ method: 'logging/setLevel', params: { level } });
 
-  it('begins with warnings, and is what the client chooses', async () => {
+  it('have level warning or above by default, and the level that the client sets', async () => {
     await recall('silent');
-    await answered({ method: 'ping' });
-    expect(told()).toEqual([]);
+    await request({ method: 'ping' });
+    expect(logMessages()).toEqual([]);
     await setLevel('info');
-    await recall('told');
-    await eventually('a record', 20_000, () => told()[0]);
-    expect(told()).toMatchObject([
-      { params: { level: 'info', logger: 'retrieval', data: { event: 'query_completed', query: 'told' } } },
+    await recall('reported');
+    await eventually('a record', 20_000, () => logMessages()[0]);
+    expect(logMessages()).toMatchObject([
+      { params: { level: 'info', logger: 'retrieval', data: { event: 'query_completed', query: 'reported' } } },
     ]);
     await setLevel('warning');
   });
 });
 
-describe('several on one file', () => {
-  it('see what the others write, be they agents or a server, and lose nothing when one of them dies', async () => {
+describe('several MCP agents on one file', () => {
+  it('see the writes of other agents and servers, and lose nothing when one of them is killed', async () => {
     const dbPath = newFile();
     const agent = await stdioAgent(dbPath, WORDS_ONLY);
     const server = await startClient({ dbPath, env: WORDS_ONLY });
-    const bare = new Bare(dbPath);
-    await bare.initialize();
+    const raw = new RawClient(dbPath);
+    await raw.initialize();
     const found = async (query: string) => (await agent.call<RecallResponse>('recall', { query })).results;
 
     const id = await agent.store({ content: 'the anchor is rusty' });
     expect(await found('anchor')).toMatchObject([{ id }]);
     expect(await server.recalled('anchor')).toEqual([id]);
-    bare.send(bare.call(1, 'update', { memory_id: id, content: 'the anchor is new' }));
-    await bare.answerTo(1);
+    raw.send(raw.call(1, 'update', { memory_id: id, content: 'the anchor is new' }));
+    await raw.response(1);
     expect(await found('anchor')).toMatchObject([{ content: 'the anchor is new' }]);
     await server.forget(id);
     expect(await found('anchor')).toEqual([]);
@@ -182,16 +183,16 @@ describe('several on one file', () => {
     const session = await agent.call<{ memories: Memory[]; total: number }>('session', { session_id: 'both' });
     expect(session.memories.map((memory) => memory.id).sort()).toEqual(ids.sort());
 
-    bare.send(bare.call(2, 'store', { content: 'written before the end' }));
-    await bare.answerTo(2);
-    await bare.process.end('SIGKILL');
+    raw.send(raw.call(2, 'store', { content: 'written before the end' }));
+    await raw.response(2);
+    await raw.process.end('SIGKILL');
     await agent.store({ content: 'written after the end' });
     expect(await found('written end')).toHaveLength(2);
     await agent.end();
     await expectCleanEnd(server.server);
   });
 
-  it('leave a file the model that it was embedded with, unless they are told another', async () => {
+  it('keep the embedding model of the file unless another is set', async () => {
     const dbPath = newFile();
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
@@ -214,153 +215,156 @@ describe('several on one file', () => {
   });
 });
 
-/** A service that nobody reaches: what an agent process answers by itself needs none. */
-const NOWHERE = 'http://127.0.0.1:1234';
+/** URL of a service that does not run. The agent process rejects invalid messages without it. */
+const UNREACHABLE_URL = 'http://127.0.0.1:1234';
 
-describe('what is no message', () => {
+describe('an invalid message to memoryd mcp', () => {
   it.each([
-    ['not JSON', 'forget it', -32700],
-    ['a part of a message', '{"jsonrpc":"2.0","id":1,', -32700],
-    ['JSON that is no message', '{"hello":"world"}', -32600],
-    ['a message of another version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
-    ['a request whose id is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600],
-    ['several messages at once', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
-    ['nothing', '', -32700],
-  ])('%s is answered with an error, and the next message as ever', async (_what, line, code) => {
-    const before = bare.messages().length;
+    ['that is not JSON', 'forget it', -32700],
+    ['that is truncated JSON', '{"jsonrpc":"2.0","id":1,', -32700],
+    ['that is JSON but not JSON-RPC', '{"hello":"world"}', -32600],
+    ['of another JSON-RPC version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+    ['whose id is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600],
+    ['that is a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
+    ['that is an empty line', '', -32700],
+  ])('%s gets an error response, and the next message works', async (_row, line, code) => {
+    const before = raw.messages().length;
     const id = ++lastId;
-    bare.process.write(`${line}\n`);
-    bare.send({ id, method: 'ping' });
-    expect((await bare.answerTo(id)).result).toEqual({});
-    const [refusal, ...others] = bare.messages().slice(before);
+    raw.process.write(`${line}\n`);
+    raw.send({ id, method: 'ping' });
+    expect((await raw.response(id)).result).toEqual({});
+    const [refusal, ...others] = raw.messages().slice(before);
     expect(refusal).toMatchObject({ error: { code, message: expect.stringMatching(/\S/) } });
     expect(others).toHaveLength(1);
   });
 
   it.each([
-    ['an unknown method', { method: 'tools/dance' }, -32601, /not found/],
-    ['a call without a name', { method: 'tools/call', params: {} }, -32602, /^name must be a string$/],
+    ['with an unknown method', { method: 'tools/dance' }, -32601, /not found/],
+    ['that calls a tool without a name', { method: 'tools/call', params: {} }, -32602, /^name must be a string$/],
     [
-      'arguments that are a list',
+      'with a list as arguments',
       { method: 'tools/call', params: { name: 'stats', arguments: [] } },
       -32602,
       /^arguments must be a JSON object$/,
     ],
     [
-      'a level that there is none of',
+      'with an unknown log level',
       { method: 'logging/setLevel', params: { level: 'loud' } },
       -32602,
       /^level must be one of debug, info, /,
     ],
-  ])('%s is an error of its own', async (_what, message, code, says) => {
+  ])('%s gets an error that names the problem', async (_row, message, code, reason) => {
     const id = ++lastId;
-    bare.send({ id, ...message });
-    expect((await bare.answerTo(id)).error).toMatchObject({ code, message: expect.stringMatching(says) });
+    raw.send({ id, ...message });
+    expect((await raw.response(id)).error).toMatchObject({ code, message: expect.stringMatching(reason) });
   });
 
-  it("metadata as deep as a message can hold is the model's mistake", async () => {
+  it('with extremely deep metadata returns INVALID_REQUEST', async () => {
     const deep = '['.repeat(300_000) + ']'.repeat(300_000);
     const id = ++lastId;
     const args = `{"content":"deep","metadata":{"a":${deep}}}`;
     const params = `{"name":"store","arguments":${args}}`;
-    bare.process.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`);
-    expect((await bare.answerTo(id)).result).toMatchObject({ _meta: { error: { code: 'INVALID_REQUEST' } } });
+    raw.process.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`);
+    expect((await raw.response(id)).result).toMatchObject({ _meta: { error: { code: 'INVALID_REQUEST' } } });
   });
 
-  it('larger than any message may be ends the process, which says why', async () => {
-    const bare = new Bare(NOWHERE, { SERVICE_MAX_BODY_BYTES: '4096', SERVICE_MAX_BATCH_BODY_BYTES: '200000' });
-    await bare.initialize();
-    bare.send(bare.call(1, 'store', { content: 'x'.repeat(100_000) }));
-    expect((await bare.answerTo(1)).result).toMatchObject({
+  it('above the maximum message size ends the process with a logged reason', async () => {
+    const raw = new RawClient(UNREACHABLE_URL, {
+      SERVICE_MAX_BODY_BYTES: '4096',
+      SERVICE_MAX_BATCH_BODY_BYTES: '200000',
+    });
+    await raw.initialize();
+    raw.send(raw.call(1, 'store', { content: 'x'.repeat(100_000) }));
+    expect((await raw.response(1)).result).toMatchObject({
       isError: true,
       _meta: { error: { code: 'PAYLOAD_TOO_LARGE' } },
     });
-    bare.send(bare.call(2, 'store', { content: 'x'.repeat(300_000) }));
-    const log = await bare.ended(1);
+    raw.send(raw.call(2, 'store', { content: 'x'.repeat(300_000) }));
+    const log = await raw.expectExit(1);
     expect(log.at(-1)).toMatchObject({ level: 'ERROR', event: 'agent_disconnected', reason: 'message too large' });
   });
 });
 
-describe('the end', () => {
-  it('comes with standard input, once all that was asked is answered', async () => {
+describe('memoryd mcp shuts down', () => {
+  it('when standard input closes, after responding to all pending requests', async () => {
     const server = await startClient({ env: WORDS_ONLY });
-    const bare = new Bare(`http://127.0.0.1:${server.server.port}`);
-    await bare.initialize();
-    bare.send(
-      ...Array.from({ length: 20 }, (_, i) => bare.call(i + 1, 'store', { content: `note ${i}` })),
-      bare.call(21, 'consolidate', {}),
+    const raw = new RawClient(`http://127.0.0.1:${server.server.port}`);
+    await raw.initialize();
+    raw.send(
+      ...Array.from({ length: 20 }, (_, i) => raw.call(i + 1, 'store', { content: `note ${i}` })),
+      raw.call(21, 'consolidate', {}),
     );
-    await bare.end();
-    const answered = bare.messages().filter(({ result }) => result?.structuredContent);
-    expect(answered.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(
+    await raw.end();
+    const responses = raw.messages().filter(({ result }) => result?.structuredContent);
+    expect(responses.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 21 }, (_, i) => i + 1),
     );
     await expectCleanEnd(server.server);
   });
 
-  it('comes within ten seconds where what was asked is not answered, and says that it was cut', async () => {
+  it('within ten seconds if a request does not complete, and logs the aborted requests', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     onTestFinished(() => {
       silent.closeAllConnections();
       silent.close();
     });
     await once(silent, 'listening');
-    const bare = new Bare(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
-    await bare.initialize();
-    bare.send(bare.call(1, 'recall', { query: 'kept' }));
-    const log = await bare.end();
+    const raw = new RawClient(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    await raw.initialize();
+    raw.send(raw.call(1, 'recall', { query: 'kept' }));
+    const log = await raw.end();
     expect(log.map(({ event }) => event).slice(-2)).toEqual(['agent_disconnected', 'requests_cut']);
   });
 
-  it('comes with SIGINT, in order', async () => {
-    expect((await bare.process.end('SIGINT')).code).toBe(0);
+  it('gracefully on SIGINT', async () => {
+    expect((await raw.process.end('SIGINT')).code).toBe(0);
   });
 
-  it('comes when the client dies in the middle of a word, and what it was answered stays', async () => {
+  it('when the client dies in the middle of a message, and keeps acknowledged writes', async () => {
     const dbPath = newFile();
-    const bare = new Bare(dbPath);
-    await bare.initialize();
-    bare.send(bare.call(1, 'store', { content: 'kept' }));
-    await bare.answerTo(1);
-    bare.send(bare.call(2, 'consolidate', {}), bare.call(3, 'recall', { query: 'kept' }));
-    bare.process.write('{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sto');
-    bare.process.hangUp();
-    expect((await bare.process.exited).code).toBe(0);
+    const raw = new RawClient(dbPath);
+    await raw.initialize();
+    raw.send(raw.call(1, 'store', { content: 'kept' }));
+    await raw.response(1);
+    raw.send(raw.call(2, 'consolidate', {}), raw.call(3, 'recall', { query: 'kept' }));
+    raw.process.write('{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sto');
+    raw.process.hangUp();
+    expect((await raw.process.exited).code).toBe(0);
     const memory = await openMemory(dbPath, { embedder: 'none' });
     expect((await memory.recall({ query: 'kept' })).total).toBe(1);
     await memory.close();
   });
 });
 
-it('answers nothing to what was cancelled, and everything else, and ends in order with SIGTERM', async () => {
+it('memoryd mcp sends no response to a cancelled request and shuts down gracefully on SIGTERM', async () => {
   const dbPath = newFile();
-  const bare = new Bare(dbPath);
-  await bare.initialize();
-  bare.send(bare.call(1, 'store', { content: 'soon promoted' }));
-  await bare.answerTo(1);
-  bare.send(bare.call(2, 'consolidate', {}, { _meta: { progressToken: 'p' } }), {
+  const raw = new RawClient(dbPath);
+  await raw.initialize();
+  raw.send(raw.call(1, 'store', { content: 'soon promoted' }));
+  await raw.response(1);
+  raw.send(raw.call(2, 'consolidate', {}, { _meta: { progressToken: 'p' } }), {
     method: 'notifications/cancelled',
     params: { requestId: 2, reason: 'changed my mind' },
   });
-  // A consolidation under way is waited for by the next, which is answered later.
-  bare.send(bare.call(3, 'consolidate', {}));
-  expect((await bare.answerTo(3)).result).toMatchObject({ structuredContent: { status: 'consolidated' } });
-  expect((await bare.process.end('SIGTERM')).code).toBe(0);
-  expect(bare.messages().map(({ id }) => id)).not.toContain(2);
+  // The next consolidation waits for the running one, so its response comes later.
+  raw.send(raw.call(3, 'consolidate', {}));
+  expect((await raw.response(3)).result).toMatchObject({ structuredContent: { status: 'consolidated' } });
+  expect((await raw.process.end('SIGTERM')).code).toBe(0);
+  expect(raw.messages().map(({ id }) => id)).not.toContain(2);
   expect(existsSync(`${dbPath}-wal`)).toBe(false);
 });
 
-describe('the command line', () => {
-  it('knows the settings of the engine, and none of a listener', async () => {
+describe('the command line of memoryd mcp', () => {
+  it('has the flags of the engine and rejects those of the HTTP server', async () => {
     const { code, stdout } = await runHere(['mcp', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('--db-path');
     for (const flag of ['--port', '--host', '--cors-origins']) expect(stdout).not.toContain(flag);
-    const refused = await runHere(['mcp', '--port', '1']);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--port') });
+    const rejected = await runHere(['mcp', '--port', '1']);
+    expect(rejected).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--port') });
   });
 
-  it('says in one line on standard error why a file cannot be opened', async () => {
+  it('prints a one-line error if a file cannot be opened', async () => {
     const { code, stdout, stderr } = await runServer(['mcp', '--db-path', temporaryFolder()], WORDS_ONLY);
     expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
     expect(stderr).toMatch(/^cannot open .+\n$/);

@@ -11,8 +11,8 @@ import { Client, expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 const WORDS = { content: 'the bittern booms', session_id: 'marsh' };
 const ACCEPT = 'application/json, text/event-stream';
 
-/** Makes a key and returns the header that shows it. */
-async function keyFor(dbPath: string, owner: { user_id?: string; agent_id?: string } = {}) {
+/** Creates a key and returns the header that sends it. */
+async function createKeyHeader(dbPath: string, owner: { user_id?: string; agent_id?: string } = {}) {
   const { keys } = await getAdministration(dbPath);
   const { key } = await keys.add({ namespace: 'default', scope: 'write', ...owner });
   return { authorization: `Bearer ${key}` };
@@ -20,12 +20,12 @@ async function keyFor(dbPath: string, owner: { user_id?: string; agent_id?: stri
 
 interface Connections {
   connect(user: string): Promise<Agent>;
-  /** Connects an agent that sees everybody. */
+  /** Connects an agent that is not limited to a user. */
   connectAll(): Promise<Agent>;
   end?(): Promise<void>;
 }
 
-function overStdio(): Connections {
+function connectOverStdio(): Connections {
   const options = ['--db-path', join(temporaryFolder(), 'memory.db'), '--namespace', 'app'];
   return {
     connect: (user) => commandAgent([...options, '--user', user, '--agent', 'cook'], WORDS_ONLY),
@@ -33,8 +33,8 @@ function overStdio(): Connections {
   };
 }
 
-/** `memoryd mcp --url`, which asks a service with a key of the whole namespace. */
-async function overStdioAndHttp(): Promise<Connections> {
+/** Connects `memoryd mcp --url` to a service, with a key of the whole namespace. */
+async function connectOverStdioToService(): Promise<Connections> {
   const server = await startServer({ env: WORDS_ONLY });
   const key = await addKey(server.dbPath, 'default', 'operate');
   const env = { SERVICE_API_KEY: key };
@@ -46,7 +46,7 @@ async function overStdioAndHttp(): Promise<Connections> {
   };
 }
 
-async function byAddress(): Promise<Connections> {
+async function connectByUrl(): Promise<Connections> {
   const server = await startServer({ env: WORDS_ONLY });
   const headers = { 'x-api-key': await addKey(server.dbPath, 'default', 'operate') };
   return {
@@ -56,24 +56,25 @@ async function byAddress(): Promise<Connections> {
   };
 }
 
-async function byKey(): Promise<Connections> {
+async function connectByKey(): Promise<Connections> {
   const server = await startServer({ env: WORDS_ONLY });
   const headers = { 'x-api-key': await addKey(server.dbPath, 'default', 'operate') };
   return {
-    connect: async (user) => httpAgent(server.port, await keyFor(server.dbPath, { user_id: user, agent_id: 'cook' })),
+    connect: async (user) =>
+      httpAgent(server.port, await createKeyHeader(server.dbPath, { user_id: user, agent_id: 'cook' })),
     connectAll: () => httpAgent(server.port, headers),
     end: () => expectCleanEnd(server),
   };
 }
 
 const connections = [
-  { how: 'with --user on a file', open: overStdio },
-  { how: 'with --user and --url', open: overStdioAndHttp },
-  { how: 'with user_id in the address', open: byAddress },
-  { how: 'with bound keys', open: byKey },
+  { access: 'with --user on a file', open: connectOverStdio },
+  { access: 'with --user on a service', open: connectOverStdioToService },
+  { access: 'with user_id in the URL', open: connectByUrl },
+  { access: 'with user-bound keys', open: connectByKey },
 ];
 
-describe.each(connections)('agents of two users $how', ({ open }) => {
+describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
   let opened: Connections;
   let agents: Record<'ada' | 'ben' | 'all', Agent>;
   const ids = { ada: '', ben: '' };
@@ -93,7 +94,7 @@ describe.each(connections)('agents of two users $how', ({ open }) => {
     await opened.end?.();
   });
 
-  it('are offered no tool for the whole namespace, and none that takes a user', async () => {
+  it('are offered no namespace-wide tool and no tool with a user parameter', async () => {
     const { tools } = await agents.ada.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
     for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
@@ -111,7 +112,7 @@ describe.each(connections)('agents of two users $how', ({ open }) => {
     expect(memory).toMatchObject({ ...WORDS, user_id: 'ada', agent_id: 'cook' });
   });
 
-  it('recall, read and count their own memories alone', async () => {
+  it('recall, read and count only their own memories', async () => {
     for (const user of ['ada', 'ben'] as const) {
       const { results } = await agents[user].call<RecallResponse>('recall', { query: 'bittern' });
       expect(results.map(({ id }) => id)).toEqual([ids[user]]);
@@ -127,7 +128,7 @@ describe.each(connections)('agents of two users $how', ({ open }) => {
     }
   });
 
-  it('find no memory of the other user by its id', async () => {
+  it('get NOT_FOUND for a memory of the other user', async () => {
     const { ada } = agents;
     const correction: StoreRequest = { content: 'the heron croaks', supersedes: ids.ben };
     for (const [tool, args] of [
@@ -141,20 +142,20 @@ describe.each(connections)('agents of two users $how', ({ open }) => {
     expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
   });
 
-  it('share their session with an agent of the whole namespace, which lists it once', async () => {
+  it('share a session with an agent of the whole namespace, which lists it once', async () => {
     const { resources } = await agents.all.client.listResources();
     expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^2 memories,/) }]);
   });
 });
 
-describe('an address of MCP over HTTP', () => {
+describe('the URL of MCP over HTTP', () => {
   let server: RunningServer;
   let client: Client;
   let ada: Record<string, string>;
   beforeAll(async () => {
     server = await startServer({ env: WORDS_ONLY });
     client = new Client(() => server);
-    ada = await keyFor(server.dbPath, { user_id: 'ada' });
+    ada = await createKeyHeader(server.dbPath, { user_id: 'ada' });
   });
   afterAll(() => expectCleanEnd(server));
   const post = (parameters: string) => ({
@@ -164,26 +165,26 @@ describe('an address of MCP over HTTP', () => {
     json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   });
 
-  it('may name the user that the key is bound to, and no other', async () => {
+  it('may contain only the user to which the key is bound', async () => {
     expect((await client.send(post('user_id=ada'))).status).toBe(200);
     expectRefusal(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
     expectRefusal(await client.send(post('user_id=')), { field: 'user_id' });
     expectRefusal(await client.send(post('user=ada')), { field: 'user' });
   });
 
-  it('adds an agent to the user that the key is bound to, and shared memories where it says so', async () => {
-    const writer = await keyFor(server.dbPath);
+  it('can add an agent to a user-bound key, and shared memories with shared=true', async () => {
+    const writer = await createKeyHeader(server.dbPath);
     const shared = await client.store({ content: 'the marsh is open to all' }, writer);
     const [cook, reader] = await Promise.all(
-      ['?agent_id=cook', '?shared=true'].map((named) => httpAgent(server.port, ada, named)),
+      ['?agent_id=cook', '?shared=true'].map((parameters) => httpAgent(server.port, ada, parameters)),
     );
     const id = (await cook?.store({ content: 'the marsh is wet' })) ?? '';
     const stored = await client.ok({ path: `/memories/${id}`, headers: writer });
     expect(stored).toMatchObject({ user_id: 'ada', agent_id: 'cook' });
-    const recalled = async (agent?: Agent) =>
+    const recallIds = async (agent?: Agent) =>
       (await agent?.call<RecallResponse>('recall', { query: 'marsh' }))?.results.map((result) => result.id).sort();
-    expect(await recalled(cook)).toEqual([id]);
-    expect(await recalled(reader)).toEqual([id, shared].sort());
+    expect(await recallIds(cook)).toEqual([id]);
+    expect(await recallIds(reader)).toEqual([id, shared].sort());
     expect((await reader?.failure('forget', { memory_id: shared }))?.error.code).toBe('NOT_FOUND');
     await cook?.end();
     await reader?.end();

@@ -19,7 +19,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const ENV = { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(MAX_BODY_BYTES) };
 
 const TOOLS = ['consolidate', 'forget', 'recall', 'session', 'stats', 'store', 'update'];
-const READING = ['recall', 'session', 'stats'];
+const READ_ONLY = ['recall', 'session', 'stats'];
 const DESTRUCTIVE = ['forget', 'update'];
 
 let server: RunningServer | undefined;
@@ -53,12 +53,12 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     return JSON.parse((content as { text: string }).text) as Value;
   };
 
-  it('is told what the server is for', () => {
+  it('receives the name, version and instructions of the server', () => {
     expect(agent.client.getServerVersion()).toMatchObject({ name: 'memoryd', version: expect.stringMatching(/^\d/) });
     expect(agent.client.getInstructions()).toMatch(/recall/i);
   });
 
-  it('finds a tool for each verb, with its schemas, what it may do, and how to use it', async () => {
+  it('lists a tool for each verb, with schemas, annotations and a description', async () => {
     const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(TOOLS);
     for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
@@ -66,17 +66,17 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
       expect(description?.length, name).toBeGreaterThan(100);
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false });
       expect(outputSchema, name).toMatchObject({ type: 'object' });
-      expect(JSON.stringify([inputSchema, outputSchema]), 'refers to nothing outside').not.toMatch(/"\$ref"|"x-/);
+      expect(JSON.stringify([inputSchema, outputSchema]), 'has no external references').not.toMatch(/"\$ref"|"x-/);
       expect(annotations, name).toEqual({
-        readOnlyHint: READING.includes(name),
+        readOnlyHint: READ_ONLY.includes(name),
         destructiveHint: DESTRUCTIVE.includes(name),
-        idempotentHint: READING.includes(name) || DESTRUCTIVE.includes(name),
+        idempotentHint: READ_ONLY.includes(name) || DESTRUCTIVE.includes(name),
         openWorldHint: false,
       });
     }
   });
 
-  it('stores what it then recalls, with its id and score in the text too', async () => {
+  it('recalls a stored memory, with its id and score in the text too', async () => {
     const id = await agent.store({ content: 'Ada is allergic to peanuts', tags: ['food'], session_id: 'kitchen' });
     const result = await agent.result('recall', { query: 'Is Ada allergic to peanuts?', tag: ['food'] });
     const { results, total } = result.structuredContent as RecallResponse;
@@ -88,7 +88,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('is told that nothing was found', async () => {
+  it('receives a text that no memory was found', async () => {
     const result = await agent.result('recall', { query: 'xylophone', session_id: 'nowhere' });
     expect(result.structuredContent).toEqual({ results: [], total: 0 });
     expect(getText(result)).toMatch(/^No memory/);
@@ -109,7 +109,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     ).toEqual([id]);
   });
 
-  it('reads the highlight in place of a long content if it asks for highlights', async () => {
+  it('receives the highlight instead of a long content if it requests highlights', async () => {
     const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
     const id = await agent.store({ content, session_id: 'highlight' });
     const args = { query: 'Who tunes the glass harmonica?', session_id: 'highlight', highlight: true };
@@ -125,7 +125,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(text).not.toContain(content);
   });
 
-  it('reads in a correction which memory is outdated', async () => {
+  it('receives a superseded memory marked as outdated in the text', async () => {
     const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
     const corrected = await agent.store({
       content: 'The launch of Zephyr is on Friday',
@@ -151,7 +151,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(getText(await agent.result('session', { session_id: 'nobody' }))).toBe('Session nobody is empty.');
   });
 
-  it('changes a memory and leaves the rest of it as it was', async () => {
+  it('updates some fields of a memory and keeps the others', async () => {
     const id = await agent.store({ content: 'Bob likes tea', tags: ['drinks'] });
     const change = { memory_id: id, content: 'Bob likes coffee', metadata: { by: 'agent' } };
     expect(await agent.call<UpdateResponse>('update', change)).toEqual({ id, status: 'updated' });
@@ -166,32 +166,32 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     await expect(agent.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32002 });
   });
 
-  it('previews a consolidation, and follows one as it goes on', async () => {
+  it('previews a consolidation, and receives progress notifications of a real one', async () => {
     await agent.store({ content: 'soon promoted' });
     const planned = await agent.call<ConsolidateResponse>('consolidate', { dry_run: true });
     expect(planned).toMatchObject({ status: 'planned', plan: { promote: { total: planned.consolidated_count } } });
-    const told: Progress[] = [];
+    const updates: Progress[] = [];
     const done = await agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, {
-      onprogress: (progress) => told.push(progress),
+      onprogress: (progress) => updates.push(progress),
     });
     expect(done.structuredContent).toMatchObject({
       status: 'consolidated',
       consolidated_count: planned.consolidated_count,
     });
-    expect(told[0]?.progress).toBe(0);
-    expect(told.at(-1)?.progress).toBeGreaterThan(0);
-    for (const [index, { progress, message }] of told.entries()) {
-      expect(progress).toBeGreaterThan(told[index - 1]?.progress ?? -1);
+    expect(updates[0]?.progress).toBe(0);
+    expect(updates.at(-1)?.progress).toBeGreaterThan(0);
+    for (const [index, { progress, message }] of updates.entries()) {
+      expect(progress).toBeGreaterThan(updates[index - 1]?.progress ?? -1);
       expect(message).toMatch(/\S/);
     }
   });
 
-  it('tells nothing of how far a consolidation is that is only planned', async () => {
-    const told: Progress[] = [];
+  it('receives no progress notifications for a dry run of a consolidation', async () => {
+    const updates: Progress[] = [];
     await agent.client.callTool({ name: 'consolidate', arguments: { dry_run: true } }, undefined, {
-      onprogress: (progress) => told.push(progress),
+      onprogress: (progress) => updates.push(progress),
     });
-    expect(told).toEqual([]);
+    expect(updates).toEqual([]);
   });
 
   it('counts the memories', async () => {
@@ -201,38 +201,43 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(after.working_count).toBe(before.working_count + 1);
   });
 
-  const failures: { tool: string; args: Record<string, unknown>; code: string; says: RegExp }[] = [
-    { tool: 'store', args: {}, code: 'INVALID_REQUEST', says: /content is required/ },
-    { tool: 'store', args: { content: 7 }, code: 'INVALID_REQUEST', says: /content must be a string/ },
-    { tool: 'store', args: { content: 'a', colour: 1 }, code: 'INVALID_REQUEST', says: /colour is not a known field/ },
-    { tool: 'store', args: { content: 'a\0' }, code: 'INVALID_REQUEST', says: /U\+0000/ },
-    { tool: 'store', args: { content: 'x'.repeat(MAX_BODY_BYTES) }, code: 'PAYLOAD_TOO_LARGE', says: /shorter/ },
-    { tool: 'recall', args: { query: ' ' }, code: 'INVALID_REQUEST', says: /query must be/ },
-    { tool: 'recall', args: { query: 'a', top_k: 0 }, code: 'INVALID_REQUEST', says: /top_k must be/ },
-    { tool: 'session', args: { session_id: 'a', cursor: '?' }, code: 'INVALID_REQUEST', says: /cursor must be/ },
-    { tool: 'update', args: { memory_id: 'a' }, code: 'INVALID_REQUEST', says: /at least one of content/ },
-    { tool: 'update', args: { memory_id: 'a', content: 'b' }, code: 'NOT_FOUND', says: /not found/ },
-    { tool: 'forget', args: { memory_id: 'a' }, code: 'NOT_FOUND', says: /not found/ },
-    { tool: 'forget', args: { session_id: 'a' }, code: 'INVALID_REQUEST', says: /session_id is not a known field/ },
-    { tool: 'consolidate', args: { dry_run: 'yes' }, code: 'INVALID_REQUEST', says: /dry_run must be/ },
-    { tool: 'stats', args: { tier: 'working' }, code: 'INVALID_REQUEST', says: /tier is not a known field/ },
+  const failures: { tool: string; args: Record<string, unknown>; code: string; message: RegExp }[] = [
+    { tool: 'store', args: {}, code: 'INVALID_REQUEST', message: /content is required/ },
+    { tool: 'store', args: { content: 7 }, code: 'INVALID_REQUEST', message: /content must be a string/ },
+    {
+      tool: 'store',
+      args: { content: 'a', colour: 1 },
+      code: 'INVALID_REQUEST',
+      message: /colour is not a known field/,
+    },
+    { tool: 'store', args: { content: 'a\0' }, code: 'INVALID_REQUEST', message: /U\+0000/ },
+    { tool: 'store', args: { content: 'x'.repeat(MAX_BODY_BYTES) }, code: 'PAYLOAD_TOO_LARGE', message: /shorter/ },
+    { tool: 'recall', args: { query: ' ' }, code: 'INVALID_REQUEST', message: /query must be/ },
+    { tool: 'recall', args: { query: 'a', top_k: 0 }, code: 'INVALID_REQUEST', message: /top_k must be/ },
+    { tool: 'session', args: { session_id: 'a', cursor: '?' }, code: 'INVALID_REQUEST', message: /cursor must be/ },
+    { tool: 'update', args: { memory_id: 'a' }, code: 'INVALID_REQUEST', message: /at least one of content/ },
+    { tool: 'update', args: { memory_id: 'a', content: 'b' }, code: 'NOT_FOUND', message: /not found/ },
+    { tool: 'forget', args: { memory_id: 'a' }, code: 'NOT_FOUND', message: /not found/ },
+    { tool: 'forget', args: { session_id: 'a' }, code: 'INVALID_REQUEST', message: /session_id is not a known field/ },
+    { tool: 'consolidate', args: { dry_run: 'yes' }, code: 'INVALID_REQUEST', message: /dry_run must be/ },
+    { tool: 'stats', args: { tier: 'working' }, code: 'INVALID_REQUEST', message: /tier is not a known field/ },
   ];
-  it.each(failures)('$tool fails with $code: $says', async ({ tool, args, code, says }) => {
+  it.each(failures)('$tool fails with $code: $message', async ({ tool, args, code, message }) => {
     const { error, text } = await agent.failure(tool, args);
     expect(error).toMatchObject({ code, message: expect.stringMatching(/\S/) });
     expect(text).toMatch(new RegExp(`^${code}: .+\\. [A-Z].+\\.$`));
-    expect(text).toMatch(says);
+    expect(text).toMatch(message);
   });
 
-  it('is refused a tool that there is none of by the protocol itself', async () => {
+  it('gets a protocol error for an unknown tool', async () => {
     await expect(agent.client.callTool({ name: 'remember', arguments: {} })).rejects.toMatchObject({
       code: -32602,
-      // The SDK's client puts the code before it.
-      message: 'MCP error -32602: there is no tool called remember',
+      // The SDK's client prefixes the message with the code.
+      message: 'MCP error -32602: unknown tool: remember',
     });
   });
 
-  it('gets no more of long memories than fits, says so, and may read on', async () => {
+  it('receives truncated results for long memories, and can read on page by page', async () => {
     const texts = Array.from({ length: 5 }, (_, i) => `lorem ${i} ${'x'.repeat(50_000)}`);
     for (const content of texts) await agent.store({ content, session_id: 'long' });
     const recalled = await agent.result('recall', { query: 'lorem', session_id: 'long' });
@@ -270,13 +275,13 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
   });
 
   it.each(['memory://', 'memory://no-such-id', 'session://%zz', 'file:///etc/passwd', 'session://a/b', ''])(
-    'is told that there is no resource %j',
+    'gets a not-found error for the resource %j',
     async (uri) => {
       await expect(agent.client.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } });
     },
   );
 
-  it('lists the sessions, the one with the newest memory first, in pages', async () => {
+  it('lists sessions as resources in pages, most recent memory first', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `listed ${i}`);
     for (const [i, session_id] of names.entries()) {
       await agent.store({ content: 'x', session_id, created_at: new Date(Date.UTC(2999, 0, 1 + i)).toISOString() });
@@ -299,7 +304,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('begins a task with what is remembered of it', async () => {
+  it('gets a recall_context prompt with the memories of a task', async () => {
     const { prompts } = await agent.client.listPrompts();
     expect(prompts).toMatchObject([{ name: 'recall_context', arguments: [{ name: 'task', required: true }, {}] }]);
     const prompt = async (given: Record<string, string>) => {
@@ -310,7 +315,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     const text = await prompt({ task: 'Bake a cake without peanuts', session_id: 'kitchen' });
     expect(text).toMatch(/^Task: Bake a cake without peanuts\n/);
     expect(text).toContain('Ada is allergic to peanuts');
-    expect(await prompt({ task: 'Bake', session_id: 'nowhere' })).toContain('say nothing');
+    expect(await prompt({ task: 'Bake', session_id: 'nowhere' })).toContain('There are no memories');
     expect(await prompt({ task: `peanuts ${'x'.repeat(10_000)}`, session_id: 'kitchen' })).toContain('allergic');
     await expect(prompt({ task: ' ' })).rejects.toMatchObject({ code: -32602 });
     await expect(agent.client.getPrompt({ name: 'recall_context' })).rejects.toMatchObject({ code: -32602 });

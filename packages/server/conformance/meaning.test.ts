@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ASKED, EVERYDAY, getWords, unrelated } from './everyday-memories.ts';
 import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
 
-/** The bundled model, without runs by itself. */
-const BY_MEANING = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
+/** Settings for the bundled model, without scheduled consolidation. */
+const BUNDLED_MODEL = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
-/** Pages of other things, in sentences that the question about them does not touch. */
-function longMemory(lastSentence: string): string {
+/** Returns a long text of sentences unrelated to the question, followed by `lastSentence`. */
+function createLongText(lastSentence: string): string {
   const pages = unrelated(100).map((sentence, n) => `On day ${n + 1} of the voyage, we noted this: ${sentence}`);
   return `${pages.join(' ')} ${lastSentence}`;
 }
@@ -21,10 +21,10 @@ async function storeBatch(client: Client, texts: readonly string[], session_id: 
   return results.map((result) => ('id' in result ? result.id : ''));
 }
 
-const memoryd = useServer({ env: BY_MEANING });
-const byWords = useServer({ env: { ...BY_MEANING, SERVICE_EMBEDDER: 'none' } });
+const memoryd = useServer({ env: BUNDLED_MODEL });
+const termsOnly = useServer({ env: { ...BUNDLED_MODEL, SERVICE_EMBEDDER: 'none' } });
 
-describe('recall by meaning, with the bundled model', () => {
+describe('recall by embeddings, with the bundled model', () => {
   const ids = new Map<string, string>();
   beforeAll(async () => {
     const texts = [...EVERYDAY, ...ASKED.map(({ memory }) => memory)];
@@ -33,12 +33,12 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.embedded();
   });
 
-  it('says that its embedder is ready', async () => {
+  it('reports that the embedder is ready', async () => {
     expect(await memoryd.get('/health')).toMatchObject({ status: 'healthy', embedder: 'ready' });
   });
 
   it.each(ASKED)(
-    '"$question" finds its memory among the others, though they share no word',
+    'finds the memory that answers "$question" although they share no word',
     async ({ memory, question }) => {
       const words = getWords(memory);
       expect([...getWords(question)].filter((word) => words.has(word))).toEqual([]);
@@ -46,7 +46,7 @@ describe('recall by meaning, with the bundled model', () => {
     },
   );
 
-  it('scores from 0 to 1, best first, and the same for every top_k', async () => {
+  it('returns scores from 0 to 1, best first, that do not depend on top_k', async () => {
     for (const { question } of ASKED) {
       const all = await memoryd.recall(question, 'top_k=1000');
       const scores = all.results.map((result) => result.score);
@@ -59,7 +59,7 @@ describe('recall by meaning, with the bundled model', () => {
     }
   });
 
-  it('gives a long answer the best by words and meaning together, however far down either list', async () => {
+  it('returns the best results by terms and embeddings combined, however low in either ranking', async () => {
     await storeBatch(memoryd, unrelated(120), 'voyage');
     for (const question of ['Which consignment went by the harbour?', 'What became of the goods?']) {
       const top = (k: number) => memoryd.recalled(question, `session_id=voyage&top_k=${k}`);
@@ -68,18 +68,18 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.forgetMany('session_id=voyage');
   });
 
-  it('finds a long memory by its last sentence', async () => {
+  it('finds a long memory by the embedding of its last sentence', async () => {
     const last = 'The hidden door key lies beneath a ceramic frog beside our greenhouse.';
-    const id = await memoryd.store({ content: longMemory(last) });
+    const id = await memoryd.store({ content: createLongText(last) });
     await memoryd.embedded();
     expect(await memoryd.recalled('Where is the spare key to get inside the house?', 'top_k=5')).toContain(id);
-    const wordless = 'How can I unlock it if nobody is at home?';
-    expect([...getWords(wordless)].filter((word) => getWords(last).has(word))).toEqual([]);
-    expect(await memoryd.recalled(wordless, 'top_k=20')).toContain(id);
+    const questionWithoutTerms = 'How can I unlock it if nobody is at home?';
+    expect([...getWords(questionWithoutTerms)].filter((word) => getWords(last).has(word))).toEqual([]);
+    expect(await memoryd.recalled(questionWithoutTerms, 'top_k=20')).toContain(id);
     await memoryd.forget(id);
   });
 
-  it('finds a memory by meaning within a filter', async () => {
+  it('finds a memory by its embedding within a filter', async () => {
     const { question } = ASKED[0] ?? { question: '' };
     const id = await memoryd.store({ content: 'The veterinarian stitched up a hamster.', tags: ['only-this'] });
     await memoryd.embedded();
@@ -87,7 +87,7 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.forget(id);
   });
 
-  it('finds the new meaning of an updated memory and no more the old one', async () => {
+  it('finds an updated memory by its new embedding, and no longer by its old one', async () => {
     const id = await memoryd.store({ content: 'The kitten purrs on a cushion.', session_id: 'updated' });
     await memoryd.update(id, { content: 'Bond yields rose after a central bank decision.' });
     await memoryd.embedded();
@@ -111,7 +111,7 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.forget(old);
   });
 
-  it('forgets a meaning with its memory', async () => {
+  it('deletes the embedding of a forgotten memory', async () => {
     const id = await memoryd.store({ content: 'Penguins huddle together against the Antarctic cold.' });
     await memoryd.embedded();
     expect(await memoryd.recalled('How do polar birds keep warm?')).toContain(id);
@@ -128,7 +128,7 @@ describe('recall by meaning, with the bundled model', () => {
     { row: 'a number', content: 'Ticket 7741902 was refunded', query: '7741902' },
     { row: 'a rare word', content: 'The sesquipedalian speech went on for hours', query: 'sesquipedalian' },
     {
-      row: 'a path of files',
+      row: 'a file path',
       content: 'Settings live in /etc/quux/conf.d/50-main.toml',
       query: '/etc/quux/conf.d/50-main.toml',
     },
@@ -137,7 +137,7 @@ describe('recall by meaning, with the bundled model', () => {
     { row: 'Arabic', content: 'القطة تنام على السرير', query: 'القطة' },
     { row: 'an emoji', content: 'Birthday party for Lin 🎂🎈', query: '🎂' },
   ];
-  it.each(exact)('finds a memory by $row', async ({ content, query }) => {
+  it.each(exact)('finds a memory by exact terms: $row', async ({ content, query }) => {
     const id = await memoryd.store({ content });
     await memoryd.embedded();
     expect(await memoryd.recalled(query)).toContain(id);
@@ -150,14 +150,17 @@ interface Note {
   text: string;
 }
 
-/** Two hundred notes of a life and its work among which the answers stand. */
-const LIFE: Note[] = readFileSync(new URL('../../../bench/sets/everyday/corpus.jsonl', import.meta.url), 'utf8')
+/** Two hundred everyday notes, some of which answer the questions. */
+const EVERYDAY_NOTES: Note[] = readFileSync(
+  new URL('../../../bench/sets/everyday/corpus.jsonl', import.meta.url),
+  'utf8',
+)
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line));
 
-describe('everyday words of a question', () => {
-  const notes = useServer({ env: BY_MEANING });
+describe('common words of a question', () => {
+  const notes = useServer({ env: BUNDLED_MODEL });
 
   const few = [
     {
@@ -177,7 +180,7 @@ describe('everyday words of a question', () => {
     },
   ];
 
-  it.each(few)('do not decide among few notes: $question', async ({ question, answer, others }) => {
+  it.each(few)('do not decide the ranking of few notes: $question', async ({ question, answer, others }) => {
     await storeBatch(notes, [answer, ...others], 'default');
     const { results } = await notes.recall(question);
     await notes.forgetMany('session_id=default');
@@ -190,17 +193,17 @@ describe('everyday words of a question', () => {
     ['in which city does she live', 'Her sister Femke lives in Lisbon.'],
     ['in which city does her sister live', 'Her sister Femke lives in Lisbon.'],
     ['which food is dangerous for Ada', 'Ada is allergic to peanuts'],
-  ])('do not decide among two hundred notes: %s', async (question, answer) => {
+  ])('do not decide the ranking of two hundred notes: %s', async (question, answer) => {
     await notes.forgetMany('session_id=default');
-    const texts = LIFE.map(({ text }) => text);
+    const texts = EVERYDAY_NOTES.map(({ text }) => text);
     await storeBatch(notes, texts, 'default');
     const { results } = await notes.recall(question, 'top_k=1');
     expect(results[0]?.content).toBe(answer);
   });
 });
 
-describe('what a question asks for', () => {
-  it('is answered by what was created last, of what is as relevant, in whatever order it was stored', async () => {
+describe('recall ranking', () => {
+  it('puts the most recently created first among equally relevant memories, in any order of storing', async () => {
     for (const [colour, year] of Object.entries({ red: 2025, blue: 2024, green: 2026 })) {
       const created_at = `${year}-05-01T00:00:00Z`;
       await memoryd.store({ content: `favourite colour is ${colour}`, created_at, session_id: 'colours' });
@@ -212,7 +215,7 @@ describe('what a question asks for', () => {
     await memoryd.forgetMany('session_id=colours');
   });
 
-  it('is found in the last sentence of 100,000 characters, where a short memory says nothing of it', async () => {
+  it('finds the answer in the last sentence of 100,000 characters, ahead of an unrelated short memory', async () => {
     const pages = 'The harbour office files its reports on Monday, and the clerk reads them. '.repeat(1350);
     const long = `${pages}The password of the old lighthouse is quindarvel.`;
     await storeBatch(memoryd, [long, 'The cat sleeps on the windowsill all day.'], 'long');
@@ -223,7 +226,7 @@ describe('what a question asks for', () => {
     await memoryd.forgetMany('session_id=long');
   });
 
-  it('scores lower in all memories where none holds its number', async () => {
+  it('scores all memories lower if none contains the number in the query', async () => {
     await storeBatch(memoryd, ['Error PLT-4093 means that the label printer has no paper.', ...EVERYDAY], 'errors');
     const score = async (query: string) => (await memoryd.recall(query, 'session_id=errors')).results[0]?.score;
     expect(await score('error PLT-5120')).toBeLessThan(((await score('error PLT-4093')) as number) - 0.3);
@@ -231,11 +234,11 @@ describe('what a question asks for', () => {
   });
 });
 
-describe('no query fails', () => {
+describe('recall succeeds for the query', () => {
   beforeAll(async () => {
-    await storeBatch(byWords, EVERYDAY, 'default');
+    await storeBatch(termsOnly, EVERYDAY, 'default');
   });
-  afterAll(() => byWords.forgetMany('session_id=default'));
+  afterAll(() => termsOnly.forgetMany('session_id=default'));
 
   const SIGNS = String.raw`" "" """ "unbalanced ' '' * ** coff* ^coffee -coffee +coffee () ( ) ; : -- /* \ \" % _ %_% ? ??
     $1 :name @x # & | ~ ${'`'} <b> [a] {} = ! , . … – / // [MASK] ##ing`;
@@ -280,11 +283,11 @@ describe('no query fails', () => {
   const title = (query: string) => (query.length > 40 ? `${query.slice(0, 12)}… (${query.length} characters)` : query);
 
   it.each(queries.map((query) => ({ row: JSON.stringify(title(query)), query })))('$row', async ({ query }) => {
-    for (const client of [memoryd, byWords]) {
+    for (const client of [memoryd, termsOnly]) {
       const answer = await client.send<{ total: number; results: { score: number }[] }>({
         path: `/recall?query=${encodeURIComponent(query)}&top_k=50`,
       });
-      // Blank to a reader, such as a line separator alone: there is nothing to look for.
+      // Queries of whitespace only, such as a line separator, are invalid.
       if (query.trim() === '') {
         expect(answer.status).toBe(400);
         continue;
@@ -299,8 +302,8 @@ describe('no query fails', () => {
   });
 });
 
-describe('scores when unrelated memories make the store ten times larger', () => {
-  const byMeaning = useServer({ env: BY_MEANING });
+describe('scores when unrelated memories make the database ten times larger', () => {
+  const withModel = useServer({ env: BUNDLED_MODEL });
 
   const queries = [
     ...ASKED.map(({ question }) => question),
@@ -314,20 +317,20 @@ describe('scores when unrelated memories make the store ten times larger', () =>
     ],
   ];
 
-  /** Scores by query and memory. */
-  async function getScores(client: Client, parameters: string, asked = queries): Promise<Map<string, number>> {
+  /** Returns scores by query and memory id. */
+  async function getScores(client: Client, parameters: string, selected = queries): Promise<Map<string, number>> {
     const scores = new Map<string, number>();
-    for (const query of asked) {
+    for (const query of selected) {
       for (const { id, score } of (await client.recall(query, parameters)).results) scores.set(`${query}|${id}`, score);
     }
     return scores;
   }
 
   const rows = [3, 12].flatMap((size) => [
-    { row: `from ${size} by meaning and words`, client: byMeaning, size },
-    { row: `from ${size} by words alone`, client: byWords, size },
+    { row: `from ${size} by embeddings and terms`, client: withModel, size },
+    { row: `from ${size} by terms only`, client: termsOnly, size },
   ]);
-  it.each(rows)('move by less than .05 $row, and not at all with top_k', async ({ client, size }) => {
+  it.each(rows)('change by less than 0.05 $row, and do not depend on top_k', async ({ client, size }) => {
     const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
     await storeBatch(client, texts, 'first');
     const before = await getScores(client, '');
@@ -346,8 +349,8 @@ describe('scores when unrelated memories make the store ten times larger', () =>
   });
 });
 
-describe('the vectors of stored memories', () => {
-  it('are there by the time of the answer unless more than 64 memories wait', async () => {
+describe('vectors of stored memories', () => {
+  it('exist when the store returns unless more than 64 memories are pending', async () => {
     for (let n = 0; n < 5; n += 1) {
       const id = await memoryd.store({
         content: `Penguins number ${n} slid over frozen water.`,
@@ -358,7 +361,7 @@ describe('the vectors of stored memories', () => {
     }
   });
 
-  it('come for 100 memories stored at once, and /stats shows how many wait', async () => {
+  it('are created for 100 memories stored at once, and /stats returns the number of pending ones', async () => {
     const texts = unrelated(100).map((content) => ({ content }));
     const ids = await memoryd.storeAll(texts);
     const { pending_embeddings } = await memoryd.stats();
@@ -367,12 +370,12 @@ describe('the vectors of stored memories', () => {
     await memoryd.embedded();
   });
 
-  it('are the same after a restart', async () => {
-    const first = await startClient({ env: BY_MEANING });
+  it('survive a restart', async () => {
+    const first = await startClient({ env: BUNDLED_MODEL });
     await storeBatch(first, EVERYDAY, 'everyday');
     const before = await first.recall('something warm to drink', 'top_k=20');
     await expectCleanEnd(first.server);
-    const second = await startClient({ env: BY_MEANING, database: first.server.database });
+    const second = await startClient({ env: BUNDLED_MODEL, database: first.server.database });
     expect((await second.stats()).pending_embeddings).toBe(0);
     expect(await second.recall('something warm to drink', 'top_k=20')).toEqual(before);
     expect(before.total).toBeGreaterThan(0);

@@ -7,13 +7,13 @@ import { eventually, freePort, launch, startProcess, temporaryFolder, untilHealt
 import type { LogRecord } from './server.ts';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
-/** In development, without SERVICE_CORS_ORIGINS. */
+/** Server in development mode, without SERVICE_CORS_ORIGINS. */
 const memoryd = useServer({ env: WORDS_ONLY });
 const production = useServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production', SERVICE_LOG_QUERIES: 'false' } });
 
 const OPENMETRICS = { accept: 'application/openmetrics-text' };
 
-const SEVEN = [
+const PLAIN_METRICS = [
   'service_working_memory_entries',
   'service_episodic_memory_entries',
   'service_semantic_memory_entries',
@@ -23,7 +23,7 @@ const SEVEN = [
   'service_db_size_bytes',
 ];
 
-/** The samples of a plain answer by name. */
+/** Returns the samples of a plain-text response, by name. */
 async function getSamples(client: Client): Promise<Record<string, number>> {
   const { text } = await client.send({ path: '/metrics' });
   const lines = text.split('\n').filter((line) => line !== '');
@@ -33,7 +33,7 @@ async function getSamples(client: Client): Promise<Record<string, number>> {
 }
 
 describe('GET /metrics', () => {
-  it('starts with a latency and a last consolidation of 0', async () => {
+  it('returns 0 as latency and last consolidation before the first ones', async () => {
     expect(await getSamples(memoryd)).toMatchObject({
       'service_query_latency_ms{quantile="0.5"}': 0,
       'service_query_latency_ms{quantile="0.99"}': 0,
@@ -43,9 +43,9 @@ describe('GET /metrics', () => {
 
   it.each([
     { row: 'no Accept header' },
-    { row: 'any type', accept: '*/*' },
-    { row: 'plain text', accept: 'text/plain' },
-  ])('answers exactly the seven lines of name and number to a request for $row', async ({ accept }) => {
+    { row: 'Accept: */*', accept: '*/*' },
+    { row: 'Accept: text/plain', accept: 'text/plain' },
+  ])('returns exactly seven lines of name and number to a request with $row', async ({ accept }) => {
     const answer = await memoryd.send({ path: '/metrics', headers: accept ? { accept } : {} });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toMatch(/^text\/plain\b/);
@@ -54,10 +54,10 @@ describe('GET /metrics', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' ')[0]);
-    expect([...names].sort()).toEqual([...SEVEN].sort());
+    expect([...names].sort()).toEqual([...PLAIN_METRICS].sort());
   });
 
-  it('counts the tiers as /stats does', async () => {
+  it('returns the same tier counts as /stats', async () => {
     await memoryd.storeAll([{ content: 'one' }, { content: 'two' }]);
     await memoryd.consolidate();
     await memoryd.store({ content: 'three' });
@@ -68,15 +68,15 @@ describe('GET /metrics', () => {
     });
   });
 
-  it('says when the last consolidation was, in Unix seconds', async () => {
+  it('returns the time of the last consolidation in Unix seconds', async () => {
     await memoryd.consolidate();
     const { last_sleep_at } = await memoryd.stats();
     const { service_consolidation_last_run: lastRun } = await getSamples(memoryd);
     expect(Math.abs((lastRun ?? 0) - Date.parse(last_sleep_at ?? '') / 1000)).toBeLessThanOrEqual(1);
   });
 
-  it('says the size of the database in bytes, as /stats does in megabytes', async () => {
-    // A server's database also grows by itself.
+  it('returns the same database size in bytes as /stats does in megabytes', async () => {
+    // Background work on a database server changes the size between the two requests.
     const difference = async () => {
       const { db_size_mb } = await memoryd.stats();
       const { service_db_size_bytes: bytes = 0 } = await getSamples(memoryd);
@@ -86,7 +86,7 @@ describe('GET /metrics', () => {
     await expect.poll(difference).toBeLessThan(0.01);
   });
 
-  it('says the latency of queries once there were some', async () => {
+  it('returns the query latency after the first queries', async () => {
     for (let n = 0; n < 5; n += 1) await memoryd.recall('one');
     const samples = await getSamples(memoryd);
     const median = samples['service_query_latency_ms{quantile="0.5"}'] ?? 0;
@@ -100,12 +100,12 @@ describe('GET /metrics', () => {
     'application/openmetrics-text',
     'application/openmetrics-text; version=1.0.0; charset=utf-8',
     'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
-  ])('answers the same samples, typed and described, to a scraper that asks for %s', async (accept) => {
+  ])('returns the same samples with TYPE and HELP lines for Accept: %s', async (accept) => {
     const { headers, text } = await memoryd.send({ path: '/metrics', headers: { accept } });
     expect(headers['content-type']).toMatch(/^application\/openmetrics-text\b/);
     const lines = text.split('\n');
-    for (const name of SEVEN) expect(lines.filter((line) => line.startsWith(`${name} `)).length, name).toBe(1);
-    for (const name of new Set(SEVEN.map((sample) => sample.split('{')[0]))) {
+    for (const name of PLAIN_METRICS) expect(lines.filter((line) => line.startsWith(`${name} `)).length, name).toBe(1);
+    for (const name of new Set(PLAIN_METRICS.map((sample) => sample.split('{')[0]))) {
       expect(text).toMatch(new RegExp(`^# TYPE ${name} \\w+$`, 'm'));
       expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));
     }
@@ -114,7 +114,7 @@ describe('GET /metrics', () => {
     expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);
   });
 
-  it('makes no new series of what callers send', async () => {
+  it('creates no new series from values that callers send', async () => {
     const series = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       return text.split('\n').flatMap((line) => /^(service_(?!nodejs|process)[^ ]+) /.exec(line)?.[1] ?? []);
@@ -133,7 +133,7 @@ describe('GET /metrics', () => {
     expect(await series()).toEqual(before);
   });
 
-  it('counts every error that is answered, by its code', async () => {
+  it('counts error responses by code', async () => {
     const counts = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       const samples = text.matchAll(/^service_errors_total\{code="(\w+)"\} (\d+)$/gm);
@@ -150,26 +150,27 @@ describe('GET /metrics', () => {
     });
   });
 
-  it('counts streams of events while they are open', async () => {
+  it('counts open event streams', async () => {
     const streams = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       return Number(/^service_event_streams (\d+)$/m.exec(text)?.[1]);
     };
     expect(await streams()).toBe(0);
-    const leaves = new AbortController();
-    await fetch(`http://127.0.0.1:${memoryd.server.port}/events`, { signal: leaves.signal });
+    const abort = new AbortController();
+    await fetch(`http://127.0.0.1:${memoryd.server.port}/events`, { signal: abort.signal });
     expect(await streams()).toBe(1);
-    leaves.abort();
+    abort.abort();
     await eventually('the stream to end', 20_000, async () => ((await streams()) === 0 ? true : undefined));
   });
 });
 
 describe('log records', () => {
-  const completed = (client: Client) => client.server.records().filter((record) => record.event === 'query_completed');
-  const logged = (client: Client, pick: (record: LogRecord) => boolean) =>
-    eventually('the log record', 20_000, () => completed(client).find(pick));
+  const getQueryRecords = (client: Client) =>
+    client.server.records().filter((record) => record.event === 'query_completed');
+  const waitForQueryRecord = (client: Client, pick: (record: LogRecord) => boolean) =>
+    eventually('the log record', 20_000, () => getQueryRecords(client).find(pick));
 
-  it('are JSON, one a line, each with timestamp, level, component and event', async () => {
+  it('are one JSON object per line with timestamp, level, component and event', async () => {
     await memoryd.store({ content: 'logged' });
     await memoryd.consolidate();
     await memoryd.send({ path: '/nothing' });
@@ -183,10 +184,10 @@ describe('log records', () => {
     }
   });
 
-  it('tell of a completed query: latency, number of results and text', async () => {
+  it('contain latency, number of results and text of a completed query', async () => {
     await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `ocarina ${n}` })));
     await memoryd.recall('ocarina');
-    const record = await logged(memoryd, ({ query }) => query === 'ocarina');
+    const record = await waitForQueryRecord(memoryd, ({ query }) => query === 'ocarina');
     expect(record).toMatchObject({
       ...{ level: 'INFO', component: 'retrieval', event: 'query_completed' },
       ...{ latency_ms: expect.any(Number), results_count: 3, query: 'ocarina' },
@@ -194,26 +195,26 @@ describe('log records', () => {
     expect(record.latency_ms).toBeGreaterThan(0);
   });
 
-  it('tell of each query once', async () => {
+  it('contain each query once', async () => {
     await memoryd.recall('one single question');
-    await logged(memoryd, ({ query }) => query === 'one single question');
-    expect(completed(memoryd).filter(({ query }) => query === 'one single question').length).toBe(1);
+    await waitForQueryRecord(memoryd, ({ query }) => query === 'one single question');
+    expect(getQueryRecords(memoryd).filter(({ query }) => query === 'one single question').length).toBe(1);
   });
 
-  it('stay one line each, whatever a query holds', async () => {
+  it('stay on one line each for a query with line breaks and control characters', async () => {
     const query = 'line\nend "quoted" \u2028 \u001b[31m 🦊';
     await memoryd.recall(query);
-    await logged(memoryd, (record) => record.query === query);
+    await waitForQueryRecord(memoryd, (record) => record.query === query);
   });
 
-  it('do not tell of a query that was refused', async () => {
+  it('do not contain a rejected query', async () => {
     await memoryd.send({ path: '/recall?query=never-completed&top_k=0' });
     await memoryd.recall('afterwards');
-    await logged(memoryd, ({ query }) => query === 'afterwards');
+    await waitForQueryRecord(memoryd, ({ query }) => query === 'afterwards');
     expect(memoryd.server.lines().join('\n')).not.toContain('never-completed');
   });
 
-  it('never hold the text of a memory', async () => {
+  it('never contain the text of a memory', async () => {
     await memoryd.store({ content: 'a secret vermilion', tags: ['vermilion-tag'], metadata: { k: 'vermilion-value' } });
     await memoryd.send({ method: 'POST', path: '/store', json: { content: 'vermilion', colour: 1 } });
     await memoryd.send({
@@ -223,40 +224,37 @@ describe('log records', () => {
       headers: { 'content-type': 'application/json' },
     });
     await memoryd.recall('secret');
-    await logged(memoryd, ({ query }) => query === 'secret');
+    await waitForQueryRecord(memoryd, ({ query }) => query === 'secret');
     expect(memoryd.server.lines().join('\n')).not.toContain('vermilion');
   });
 
-  it('leave out the query where SERVICE_LOG_QUERIES is false', async () => {
+  it('omit the query text if SERVICE_LOG_QUERIES is false', async () => {
     await production.store({ content: 'confidential matters' });
     await production.recall('confidential');
-    const record = await logged(production, () => true);
+    const record = await waitForQueryRecord(production, () => true);
     expect(record).toMatchObject({ latency_ms: expect.any(Number), results_count: 1 });
     expect(production.server.lines().join('\n')).not.toContain('confidential');
   });
 });
 
-describe('a log that takes no records', () => {
-  /** More of them than a pipe holds. */
+describe('a log that cannot be written', () => {
+  /** Enough recalls for their log records to exceed the capacity of a pipe. */
   const RECALLS = 60;
   const path = `/recall?query=${'w'.repeat(8000)}`;
 
-  it.runIf(existsSync('/dev/full'))(
-    'as its disk is full keeps nobody from being answered, nor the server from ending',
-    async () => {
-      const port = await freePort();
-      const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
-      const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
-      const launched = launch(args, WORDS_ONLY, { under: full });
-      await untilHealthy(port, launched);
-      for (let i = 0; i < RECALLS; i++) {
-        expect((await send(port, { path })).status).toBe(200);
-      }
-      expect(await launched.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
-    },
-  );
+  it.runIf(existsSync('/dev/full'))('because the disk is full does not affect requests or the shutdown', async () => {
+    const port = await freePort();
+    const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
+    const launched = launch(args, WORDS_ONLY, { under: full });
+    await untilHealthy(port, launched);
+    for (let i = 0; i < RECALLS; i++) {
+      expect((await send(port, { path })).status).toBe(200);
+    }
+    expect(await launched.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  });
 
-  it('as nobody reads it keeps nobody from being answered, nor the server from ending', async () => {
+  it('because nothing reads the pipe does not affect requests or the shutdown', async () => {
     const silent = await startProcess({ env: WORDS_ONLY });
     silent.leaveUnread();
     for (let i = 0; i < RECALLS; i++) {
@@ -273,24 +271,44 @@ describe('cross-origin access', () => {
   const rows: { row: string; client: Client; origin: string; allowed: boolean }[] = [
     { row: 'development allows any origin', client: memoryd, origin: 'http://any.example', allowed: true },
     { row: 'development allows a local origin', client: memoryd, origin: 'http://localhost:5173', allowed: true },
-    { row: 'production allows none', client: production, origin: 'http://any.example', allowed: false },
-    { row: 'production allows the first listed', client: productionListed, origin: 'https://a.example', allowed: true },
+    { row: 'production allows no origin by default', client: production, origin: 'http://any.example', allowed: false },
     {
-      row: 'production allows the second listed',
+      row: 'production allows the first listed origin',
+      client: productionListed,
+      origin: 'https://a.example',
+      allowed: true,
+    },
+    {
+      row: 'production allows the second listed origin',
       client: productionListed,
       origin: 'https://b.example:8443',
       allowed: true,
     },
-    { row: 'production allows no other', client: productionListed, origin: 'https://c.example', allowed: false },
-    { row: 'another port is another origin', client: productionListed, origin: 'https://b.example', allowed: false },
-    { row: 'another scheme is another origin', client: productionListed, origin: 'http://a.example', allowed: false },
     {
-      row: 'a longer host is another origin',
+      row: 'production rejects an origin that is not listed',
+      client: productionListed,
+      origin: 'https://c.example',
+      allowed: false,
+    },
+    {
+      row: 'production rejects a listed host on another port',
+      client: productionListed,
+      origin: 'https://b.example',
+      allowed: false,
+    },
+    {
+      row: 'production rejects a listed host with another scheme',
+      client: productionListed,
+      origin: 'http://a.example',
+      allowed: false,
+    },
+    {
+      row: 'production rejects a longer host name',
       client: productionListed,
       origin: 'https://a.example.org',
       allowed: false,
     },
-    { row: 'the origin null is another origin', client: productionListed, origin: 'null', allowed: false },
+    { row: 'production rejects the origin null', client: productionListed, origin: 'null', allowed: false },
   ];
   const expectOrigin = (header: string | string[] | undefined, origin: string, allowed: boolean) => {
     if (allowed) expect(['*', origin]).toContain(header);
@@ -302,19 +320,23 @@ describe('cross-origin access', () => {
     expectOrigin(answer.headers['access-control-allow-origin'], origin, allowed);
   });
 
-  const preflights: { method: string; path: string; asked: string }[] = [
-    { method: 'POST', path: '/store', asked: 'content-type,idempotency-key' },
-    { method: 'PUT', path: '/update/x', asked: 'content-type,if-match' },
-    { method: 'DELETE', path: '/forget/x', asked: 'if-match' },
-    { method: 'GET', path: '/recall?query=a', asked: 'authorization,x-api-key' },
+  const preflights: { method: string; path: string; requestedHeaders: string }[] = [
+    { method: 'POST', path: '/store', requestedHeaders: 'content-type,idempotency-key' },
+    { method: 'PUT', path: '/update/x', requestedHeaders: 'content-type,if-match' },
+    { method: 'DELETE', path: '/forget/x', requestedHeaders: 'if-match' },
+    { method: 'GET', path: '/recall?query=a', requestedHeaders: 'authorization,x-api-key' },
   ];
   it.each(preflights)(
-    'a preflight for $method $path is answered by the same rules',
-    async ({ method, path, asked }) => {
+    'a preflight for $method $path follows the same rules',
+    async ({ method, path, requestedHeaders }) => {
       for (const { client, origin, allowed } of rows) {
         const answer = await client.send({
           ...{ method: 'OPTIONS', path },
-          headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': asked },
+          headers: {
+            origin,
+            'access-control-request-method': method,
+            'access-control-request-headers': requestedHeaders,
+          },
         });
         expectOrigin(answer.headers['access-control-allow-origin'], origin, allowed);
         if (!allowed) continue;
@@ -324,22 +346,22 @@ describe('cross-origin access', () => {
             .toLowerCase()
             .split(/\s*,\s*/);
         expect(list('access-control-allow-methods')).toContain(method.toLowerCase());
-        expect(list('access-control-allow-headers')).toEqual(expect.arrayContaining(asked.split(',')));
+        expect(list('access-control-allow-headers')).toEqual(expect.arrayContaining(requestedHeaders.split(',')));
       }
     },
   );
 
-  it('a NODE_ENV other than production is development', () => {
+  it('any NODE_ENV other than production is development', () => {
     expect(readSettings({}, { NODE_ENV: 'staging' }).production).toBe(false);
     expect(readSettings({}, { NODE_ENV: 'production' }).production).toBe(true);
   });
 
-  it('errors are readable across origins too', async () => {
+  it('error responses also have CORS headers', async () => {
     const answer = await memoryd.send({ path: '/nothing', headers: { origin: 'http://any.example' } });
     expectOrigin(answer.headers['access-control-allow-origin'], 'http://any.example', true);
   });
 
-  it('starting in development without keys logs one warning that any web page may call', async () => {
+  it('a start in development without keys logs one warning that any web page may call the service', async () => {
     const warnings = (client: Client) => client.server.records().filter(({ level }) => level === 'WARN');
     expect(warnings(memoryd).length).toBe(1);
     expect(JSON.stringify(warnings(memoryd)[0])).toMatch(/web page/i);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
-import { fillFile } from './migrated-file.ts';
+import { fillFile } from './migration-fixture.ts';
 import { runServer, temporaryFolder } from './process.ts';
 
-it('migrates a file to PostgreSQL and back, and prints the checksum that both have', async () => {
+it('memoryd migrate copies a file to PostgreSQL and back, and prints the same checksum for both', async () => {
   const server = await usePostgres();
   onTestFinished(() => server.close());
   const url = await server.create();
@@ -13,7 +13,7 @@ it('migrates a file to PostgreSQL and back, and prints the checksum that both ha
   await fillFile(file);
   const there = await runServer(['migrate', '--from', file, '--to', url]);
   expect(there).toMatchObject({ code: 0, stderr: '' });
-  expect(there.stdout).toMatch(/^default: 1 line, SHA-256 [0-9a-f]{64}\nthe same in both: 1 namespace and 0 keys\n$/);
+  expect(there.stdout).toMatch(/^default: 1 line, SHA-256 [0-9a-f]{64}\nidentical in both: 1 namespace and 0 keys\n$/);
   const again = await runServer(['migrate', '--from', url, '--to', back, '--json']);
   const [, sha256] = /SHA-256 ([0-9a-f]+)/.exec(there.stdout) ?? [];
   expect(JSON.parse(again.stdout)).toEqual({ namespaces: [{ name: 'default', lines: 1, sha256 }], keys: 0 });

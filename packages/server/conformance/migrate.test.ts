@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fillFile } from './migrated-file.ts';
+import { fillFile } from './migration-fixture.ts';
 import { runServer, temporaryFolder } from './process.ts';
 
 describe('memoryd migrate', () => {
@@ -8,28 +8,28 @@ describe('memoryd migrate', () => {
   const file = join(folder, 'memory.db');
   beforeAll(() => fillFile(file));
 
-  it('says why it cannot be done, by its exit code too, and without a password', async () => {
-    for (const [from, to, code, why] of [
+  it('reports why a migration fails, with an exit code and without the password', async () => {
+    for (const [from, to, code, reason] of [
       [join(folder, 'missing.db'), join(folder, 'back.db'), 3, 'there is no database'],
       [file, 'postgres://someone:secret@127.0.0.1:1/none', 6, 'ECONNREFUSED'],
     ] as const) {
-      const ended = await runServer(['migrate', '--from', from, '--to', to]);
-      expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(why) });
-      expect(ended.stderr).not.toContain('secret');
+      const exit = await runServer(['migrate', '--from', from, '--to', to]);
+      expect(exit).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(reason) });
+      expect(exit.stderr).not.toContain('secret');
     }
   });
 
-  it('refuses a target that holds memories already', async () => {
+  it('refuses a target that already contains memories', async () => {
     const other = join(folder, 'other.db');
     await fillFile(other);
     expect(await runServer(['migrate', '--from', file, '--to', other])).toMatchObject({
       code: 4,
       stdout: '',
-      stderr: expect.stringContaining('keeps something else'),
+      stderr: expect.stringContaining('must be empty'),
     });
   });
 
-  it('ends with 2 where it is not told from where to where', async () => {
+  it('exits with code 2 if --from or --to is missing', async () => {
     expect(await runServer(['migrate', '--from', file])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--to'),

@@ -13,10 +13,10 @@ import { beginRequest } from './unfinished-request.ts';
 const MEBIBYTE = 1024 * 1024;
 const HEADER = '{"format":"memoryd","version":1}';
 
-/** Waits until a request is refused for what goes on beside it. */
-function refused(ask: () => Promise<Answer>): Promise<Answer> {
-  return eventually('a refusal', 20_000, async () => {
-    const answer = await ask();
+/** Repeats a request until it returns 503. */
+function waitFor503(request: () => Promise<Answer>): Promise<Answer> {
+  return eventually('a 503', 20_000, async () => {
+    const answer = await request();
     return answer.status === 503 ? answer : undefined;
   });
 }
@@ -26,24 +26,24 @@ function expectUnavailable(answer: Answer): void {
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
 }
 
-describe('more at a time than there is room for', () => {
+describe('concurrency limits', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(64 * MEBIBYTE) } });
   const storeOne = () => memoryd.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
   const batchOne = () => memoryd.send({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }] });
 
   const importNothing = () => memoryd.send({ method: 'POST', path: '/import', body: `${HEADER}\n` });
 
-  it('of heavy requests is refused at once, and nothing else is', async () => {
+  it('return 503 at once for heavy requests beyond the limit, and affect no other requests', async () => {
     const unended = await beginRequest(memoryd, '/import', 1000, HEADER);
-    expectUnavailable(await refused(importNothing));
+    expectUnavailable(await waitFor503(importNothing));
     expect((await storeOne()).status).toBe(200);
     expect((await batchOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/memories?limit=1' })).status).toBe(200);
     unended.destroy();
-    await eventually('room', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
+    await eventually('free capacity', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
   });
 
-  it('of batches is not what has yet to arrive', async () => {
+  it('do not count batches whose body has not arrived', async () => {
     const unended = await Promise.all(
       Array.from({ length: 4 + 64 }, () => beginRequest(memoryd, '/store/batch', 1000)),
     );
@@ -51,16 +51,16 @@ describe('more at a time than there is room for', () => {
     for (const socket of unended) socket.destroy();
   });
 
-  it('of bytes in bodies is refused before they come, and what has no body, or one of another kind, is not', async () => {
+  it('return 503 for a body beyond the total size limit before it is sent, and affect no other kinds of requests', async () => {
     const unended = await Promise.all([0, 1, 2, 3].map(() => beginRequest(memoryd, '/store', 64 * MEBIBYTE)));
-    expectUnavailable(await refused(storeOne));
+    expectUnavailable(await waitFor503(storeOne));
     expect((await batchOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/stats' })).status).toBe(200);
     for (const socket of unended) socket.destroy();
-    await eventually('room', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
+    await eventually('free capacity', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
   });
 
-  it('waits for its turn and is done, where no more than that wait', async () => {
+  it('queue batches up to the limit and execute them all', async () => {
     const before = (await memoryd.memories('limit=1')).total;
     const batches = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -73,7 +73,7 @@ describe('more at a time than there is room for', () => {
 });
 
 describe('connections', () => {
-  /** Opens connections that each ask for `/livez` once and stay open; returns them when they have their answers. */
+  /** Opens connections that each request `/livez` once and stay open. */
   async function openIdle(port: number, count: number): Promise<Socket[]> {
     const opened: Socket[] = [];
     for (let i = 0; i < count; i++) {
@@ -85,7 +85,7 @@ describe('connections', () => {
     return opened;
   }
 
-  it('that are idle make room for others, the oldest first, and the log says so', async () => {
+  it('that are idle are closed, oldest first, when the limit is reached, with a log record', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '20' } });
     const idle = await openIdle(client.server.port, 30);
     expect((await client.send({ path: '/stats' })).status).toBe(200);
@@ -98,7 +98,7 @@ describe('connections', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that are all in use leave room for what tells how the service is', async () => {
+  it('that are all busy still leave room for health checks and metrics', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '8' } });
     const busy = await Promise.all(Array.from({ length: 8 }, () => beginRequest(client, '/store', 1000)));
     expectUnavailable(await client.send({ path: '/stats' }));
@@ -106,13 +106,13 @@ describe('connections', () => {
       expect((await client.send({ path })).status, path).toBe(200);
     }
     for (const socket of busy) socket.destroy();
-    await eventually('room', 20_000, async () =>
+    await eventually('free capacity', 20_000, async () =>
       (await client.send({ path: '/stats' })).status === 200 ? true : undefined,
     );
     await expectCleanEnd(client.server);
   });
 
-  it('from one address are limited too', async () => {
+  it('from one address are limited', async () => {
     const env = { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS_PER_ADDRESS: '5' };
     const client = await startClient({ env });
     const idle = await openIdle(client.server.port, 9);
@@ -123,7 +123,7 @@ describe('connections', () => {
   });
 });
 
-describe('a namespace that sends slowly', () => {
+describe('a namespace whose clients send slowly', () => {
   async function addKey(dbPath: string, namespace: string): Promise<{ authorization: string }> {
     const { keys, close } = await openAdministration({ dbPath });
     const { key } = await keys.add({ namespace, scope: 'write' });
@@ -131,7 +131,7 @@ describe('a namespace that sends slowly', () => {
     return { authorization: `Bearer ${key}` };
   }
 
-  it('keeps no other namespace from storing batches and importing', async () => {
+  it('does not block batches and imports of other namespaces', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     const slow = await addKey(dbPath, 'slow');
     const quick = await addKey(dbPath, 'quick');
@@ -145,7 +145,7 @@ describe('a namespace that sends slowly', () => {
       }),
     );
     const importing = { method: 'POST', path: '/import', body: `${HEADER}\n` };
-    expectUnavailable(await refused(() => client.send({ ...importing, headers: slow })));
+    expectUnavailable(await waitFor503(() => client.send({ ...importing, headers: slow })));
     await client.ok({ ...importing, headers: quick });
     await client.ok({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }], headers: quick });
     for (const socket of sockets) socket.destroy();
@@ -153,51 +153,54 @@ describe('a namespace that sends slowly', () => {
   });
 });
 
-describe('a limit of memory that is passed', () => {
-  it('makes every request UNAVAILABLE but those that tell how the service is', async () => {
+describe('the memory limit', () => {
+  it('makes all requests UNAVAILABLE when exceeded, except health checks and metrics', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MEMORY_LIMIT_MB: '1' } });
-    expectUnavailable(await refused(() => client.send({ path: '/stats' })));
+    expectUnavailable(await waitFor503(() => client.send({ path: '/stats' })));
     expectUnavailable(await client.send({ method: 'POST', path: '/store', json: { content: 'too much' } }));
     for (const path of ['/health', '/metrics']) expect((await client.send({ path })).status).toBe(200);
     await expectCleanEnd(client.server);
   });
 });
 
-describe('an event loop that is late', () => {
-  it('makes requests UNAVAILABLE while others are under way, but never one that is alone', async () => {
+describe('a delayed event loop', () => {
+  it('makes requests UNAVAILABLE while others are running, but never a single request', async () => {
     const client = await startClient({ env: WORDS_ONLY, lateLoopMs: Number.EPSILON });
     const unended = await beginRequest(client, '/store', 1000);
     const storeOne = () => client.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
-    expectUnavailable(await refused(storeOne));
+    expectUnavailable(await waitFor503(storeOne));
     expect((await client.send({ path: '/health' })).status).toBe(200);
     unended.destroy();
-    await eventually('room', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
+    await eventually('free capacity', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
     for (let times = 0; times < 5; times++) expect((await storeOne()).status).toBe(200);
     await expectCleanEnd(client.server);
   });
 });
 
-// These wait for time limits: side by side they wait together.
-describe.concurrent('a limit of time', () => {
+// Each test waits for a timeout; running them concurrently saves time.
+describe.concurrent('the timeout for slow clients', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_SLOW_CLIENT_SECONDS: '2' } });
-  const late = (bytes: string) => sendRaw(memoryd.server.port, bytes, 15_000);
+  const sendIncomplete = (bytes: string) => sendRaw(memoryd.server.port, bytes, 15_000);
   const count = async (content: string) =>
     (await memoryd.memories()).memories.filter((memory) => memory.content.includes(content)).length;
 
   it.each([
-    { row: 'a body', bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"con' },
-    { row: 'a batch', bytes: 'POST /store/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[{"con' },
+    { row: 'an incomplete body', bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"con' },
     {
-      row: 'chunks',
+      row: 'an incomplete batch',
+      bytes: 'POST /store/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[{"con',
+    },
+    {
+      row: 'an incomplete chunked body',
       bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"con\r\n',
     },
     {
-      row: 'a body with an odd expectation',
+      row: 'an incomplete body and an unknown Expect header',
       bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\nContent-Length: 100\r\n\r\n{"con',
     },
-    { row: 'headers', bytes: 'POST /store HTTP/1.1\r\nHost: local' },
-  ])('ends a request of which $row never ends, with an error and the connection', async ({ bytes }) => {
-    const text = await late(bytes);
+    { row: 'incomplete headers', bytes: 'POST /store HTTP/1.1\r\nHost: local' },
+  ])('returns an error and closes the connection for a request with $row', async ({ bytes }) => {
+    const text = await sendIncomplete(bytes);
     const { status, headers, text: body } = parseRaw(text);
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) });
@@ -205,30 +208,32 @@ describe.concurrent('a limit of time', () => {
     expect(headers.get('connection')).toBe('close');
   });
 
-  it('ends an import that pauses for too long, with an error and the connection', async () => {
+  it('returns an error and closes the connection for an import that pauses too long', async () => {
     const { status, headers, text } = parseRaw(
-      await late(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n${HEADER}\n`),
+      await sendIncomplete(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n${HEADER}\n`),
     );
     expectRefusal({ status, headers: Object.fromEntries(headers), text, body: JSON.parse(text) });
     expect(text).toContain('body must arrive whole, without long pauses');
     expect(headers.get('connection')).toBe('close');
   });
 
-  it('closes the connection without a second answer where a refusal came before the body had', async () => {
-    const text = await late('POST /nowhere HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n{"con');
+  it('closes the connection without a second response if an error was sent before the body arrived', async () => {
+    const text = await sendIncomplete(
+      'POST /nowhere HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n{"con',
+    );
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 403']);
   });
 
-  it('ends a body that comes drop by drop', async () => {
-    const socket = await beginRequest(memoryd, '/store', 10_000, '{"content":"drop by drop');
-    const dripping = setInterval(() => socket.write('a'), 50);
+  it('closes the connection of a body that arrives byte by byte', async () => {
+    const socket = await beginRequest(memoryd, '/store', 10_000, '{"content":"byte by byte');
+    const timer = setInterval(() => socket.write('a'), 50);
     await once(socket, 'close');
-    clearInterval(dripping);
-    expect(await count('drop by drop')).toBe(0);
+    clearInterval(timer);
+    expect(await count('byte by byte')).toBe(0);
   });
 
-  it('cuts off a client that takes nothing of a long answer', async () => {
-    // Blanks, which are quick to index.
+  it('closes the connection of a client that does not read a long response', async () => {
+    // Spaces are fast to index.
     const content = `${' '.repeat(960_000)}.`;
     for (let n = 0; n < 14; n++) await memoryd.store({ content: n + content, source: 'long' });
     const socket = connect(memoryd.server.port, '127.0.0.1').pause();
@@ -244,12 +249,12 @@ describe.concurrent('a limit of time', () => {
   });
 });
 
-describe('a stop while a request is under way', () => {
-  it('answers a consolidation and a batch that had begun', async () => {
+describe('stopping a server', () => {
+  it('completes a running consolidation and a running batch', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const total = async () => (await client.memories('limit=1')).total;
-    const json = Array.from({ length: 500 }, (_, n) => ({ content: `under way ${n}` }));
-    const others = json.map((_, n) => ({ content: `another ${n}` }));
+    const json = Array.from({ length: 500 }, (_, n) => ({ content: `first ${n}` }));
+    const others = json.map((_, n) => ({ content: `second ${n}` }));
     await client.ok({ method: 'POST', path: '/store/batch', json });
     const consolidated = send(client.server.port, { method: 'POST', path: '/consolidate' });
     await expect.poll(async () => (await client.consolidations()).total, { interval: 0 }).toBe(1);

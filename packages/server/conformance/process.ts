@@ -17,24 +17,24 @@ const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 
 export interface ProcessOptions extends ServerOptions, Surroundings {}
 
-/** What a server's process is run in. */
+/** Environment of a server process. */
 export interface Surroundings {
-  /** A command that becomes the server's process, or watches it, such as `['prlimit', '--fsize=0']`. */
+  /** A wrapper command that executes or traces the server process, such as `['prlimit', '--fsize=0']`. */
   under?: readonly string[];
-  /** The user that it runs as; this process's where absent. */
+  /** User id; that of the test process if absent. */
   uid?: number;
-  /** Its working directory; this process's where absent. */
+  /** Working directory; that of the test process if absent. */
   cwd?: string;
 }
 
-/** A server process that has answered `/health`. */
+/** A server process whose `/health` has returned 200. */
 export interface ServerProcess extends RunningServer {
   pid: number;
-  /** Reads no more of its standard output until it has ended. */
+  /** Stops reading standard output until the process has exited. */
   leaveUnread(): void;
-  /** Ends the process in order. Calling it again answers the same exit. */
+  /** Shuts the process down gracefully. Further calls return the same exit. */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<Exit>;
-  /** Ends the process as a power failure would. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<Exit>;
 }
 
@@ -45,8 +45,8 @@ afterAll(() => {
 });
 
 /**
- * A port that nobody listens on. It lies below the range from which the system gives ports to outgoing connections,
- * so that none of them takes it before the server does.
+ * Returns a free port. It lies below the range of ephemeral ports, so no outgoing connection takes it before the server
+ * does.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
@@ -57,9 +57,9 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server process and resolves when it answers `/health`. Rejects with its output when it ends or stays silent.
- * The system chooses the port, and the log tells it: of two servers that were given one, the later would end while the
- * other answers in its place.
+ * Starts a server process and resolves once `/health` returns 200. Rejects with the output of the process if it exits or
+ * does not respond in time. The system chooses the port, which is read from the log. With a port chosen by the test,
+ * another server could already listen on it and respond in place of this one.
  */
 export async function startProcess(options: ProcessOptions = {}): Promise<ServerProcess> {
   const database = options.dbPath ?? options.database ?? (await newDatabase());
@@ -76,41 +76,41 @@ export async function startProcess(options: ProcessOptions = {}): Promise<Server
   });
 }
 
-/** Runs the server with these arguments until it ends by itself. */
+/** Runs `memoryd` with these arguments until it exits. */
 export async function runServer(
   args: string[],
   env?: Record<string, string>,
   surroundings?: Surroundings,
 ): Promise<Exit> {
-  return within(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to end by itself');
+  return withTimeout(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to exit');
 }
 
 export interface Launched {
   pid: number;
   exited: Promise<Exit>;
   hasExited(): boolean;
-  /** Everything written to standard output until now. */
+  /** Everything written to standard output so far. */
   output(): string;
   lines(): string[];
-  /** Writes to its standard input. */
+  /** Writes to standard input. */
   write(input: string | Uint8Array): void;
-  /** Ends its standard input. */
+  /** Closes standard input. */
   endInput(): void;
-  /** Reads no more of its standard output until it has ended. */
+  /** Stops reading standard output until the process has exited. */
   leaveUnread(): void;
-  /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
+  /** Closes the test's ends of all three standard streams, as the death of the parent process would. */
   hangUp(): void;
   end(signal: NodeJS.Signals): Promise<Exit>;
 }
 
-/** How to start the command: what a program is given to start it by itself. */
+/** Returns the command, arguments and environment that start `memoryd`. */
 export function getCommand(args: string[], env: Record<string, string> = {}) {
   const home = temporaryFolder();
   const { PATH = '', NODE_COMPILE_CACHE } = process.env;
   return {
     command: 'node',
     args: [serverPackage, ...args],
-    // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
+    // Does not inherit the environment: SERVICE_* or NODE_ENV variables would change the behavior under test.
     env: {
       PATH,
       ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
@@ -121,7 +121,7 @@ export function getCommand(args: string[], env: Record<string, string> = {}) {
   };
 }
 
-/** Starts the server's process with exactly these arguments, without waiting for it to answer. */
+/** Starts the process with exactly these arguments, without waiting until it responds. */
 export function launch(
   args: string[],
   env: Record<string, string> = {},
@@ -135,7 +135,7 @@ export function launch(
     env: start.env,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // A process that has ended takes no more, which its exit tells.
+  // Ignores write errors after the process has exited; `exited` reports the exit.
   child.stdin.on('error', () => undefined);
   children.add(child);
   let stdout = '';
@@ -172,12 +172,12 @@ export function launch(
     },
     end: (signal) => {
       if (!ended) child.kill(signal);
-      return within(exited, STOP_TIMEOUT_MS, `the server to end after ${signal}`);
+      return withTimeout(exited, STOP_TIMEOUT_MS, `the server to exit after ${signal}`);
     },
   };
 }
 
-/** The port that a server which was told to take any listens on. */
+/** Waits until the log contains the port on which the server listens, and returns it. */
 async function getPort(launched: Launched): Promise<number> {
   const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
     if (launched.hasExited()) await throwOutput(launched);
@@ -188,10 +188,10 @@ async function getPort(launched: Launched): Promise<number> {
 
 async function throwOutput(launched: Launched): Promise<never> {
   const { code, stdout, stderr } = await launched.exited;
-  throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
+  throw new Error(`the server exited with ${code} instead of starting\n${stdout}\n${stderr}`);
 }
 
-/** Waits until a server answers `/health` with 200. */
+/** Waits until `/health` returns 200. */
 export async function untilHealthy(port: number, launched: Launched): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
@@ -204,33 +204,33 @@ export async function untilHealthy(port: number, launched: Launched): Promise<vo
     await delay(25);
   }
   const { stdout, stderr } = await launched.end('SIGKILL');
-  throw new Error(`the server did not answer /health in ${START_TIMEOUT_MS} ms\n${stdout}\n${stderr}`);
+  throw new Error(`/health did not return 200 within ${START_TIMEOUT_MS} ms\n${stdout}\n${stderr}`);
 }
 
-/** Asks again and again until the answer is not undefined; rejects after `timeoutMs`. */
+/** Polls `check` every 50 ms and returns its first result that is not `undefined`. Rejects after `timeoutMs`. */
 export async function eventually<T>(
-  what: string,
+  condition: string,
   timeoutMs: number,
-  ask: () => Promise<T | undefined> | T | undefined,
+  check: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    if (Date.now() >= deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    const result = await check();
+    if (result !== undefined) return result;
+    if (Date.now() >= deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${condition}`);
     await delay(50);
   }
 }
 
-async function within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+async function withTimeout<T>(promise: Promise<T>, timeoutMs: number, condition: string): Promise<T> {
   const stop = new AbortController();
-  const late = delay(timeoutMs, undefined, { signal: stop.signal }).then(() => {
-    throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+  const timeout = delay(timeoutMs, undefined, { signal: stop.signal }).then(() => {
+    throw new Error(`timed out after ${timeoutMs} ms waiting for ${condition}`);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
-    late.catch(() => undefined);
+    timeout.catch(() => undefined);
     stop.abort();
   }
 }

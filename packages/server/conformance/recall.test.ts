@@ -7,7 +7,7 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 const memoryd = useServer({ env: WORDS_ONLY });
 
 describe('recall on an empty database', () => {
-  it('answers nothing', async () => {
+  it('returns no results', async () => {
     expect(await memoryd.recall('anything at all')).toEqual({ results: [], total: 0 });
   });
 });
@@ -21,7 +21,7 @@ describe('GET /recall', () => {
     await memoryd.storeAll(texts.map((content, n) => ({ content, tags: [`n${n}`] })));
   });
 
-  it('answers exactly results and total, each result with its score, and where and when it is from', async () => {
+  it('returns only results and total, each result with its score, session and time', async () => {
     const id = await memoryd.store({ content: 'a solitary narwhal', tags: ['sea'], importance: 0.9, source: 'chat' });
     expect(await memoryd.recall('narwhal')).toEqual({
       results: [
@@ -38,7 +38,7 @@ describe('GET /recall', () => {
     });
   });
 
-  it('answers no results where no word matches', async () => {
+  it('returns no results if no word matches', async () => {
     expect(await memoryd.recall('xylophonist')).toEqual({ results: [], total: 0 });
   });
 
@@ -48,19 +48,19 @@ describe('GET /recall', () => {
     { row: '7 results with top_k=7', parameters: 'top_k=7', results: 7 },
     { row: 'all 12 results with top_k=1000', parameters: 'top_k=1000', results: 12 },
   ];
-  it.each(sizes)('answers $row, and total says how many', async ({ parameters, results }) => {
+  it.each(sizes)('returns $row, and their number as total', async ({ parameters, results }) => {
     const answer = await memoryd.recall('lantern', parameters);
     expect([answer.results.length, answer.total]).toEqual([results, results]);
   });
 
-  it('answers the best first, with scores from 0 to 1', async () => {
+  it('returns the best first, with scores from 0 to 1', async () => {
     const scores = (await memoryd.recall('lantern oil', 'top_k=100')).results.map((result) => result.score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     expect(Math.min(...scores)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...scores)).toBeLessThanOrEqual(1);
   });
 
-  it('explains each score so that it can be computed again, and only when asked', async () => {
+  it('returns with explain=true the evidence and weights from which each score can be recomputed', async () => {
     const { results } = await memoryd.recall('lantern oil', 'top_k=100&explain=true');
     expect(results.length).toBeGreaterThan(5);
     for (const { score, explanation } of results) {
@@ -74,7 +74,7 @@ describe('GET /recall', () => {
     expect(results.map(({ explanation: _, ...result }) => result)).toEqual(plain);
   });
 
-  it('explains which words of a memory match, as they are written there', async () => {
+  it('returns with explain=true the matching words as they are written in the memory', async () => {
     const { results } = await memoryd.recall('LANTERNS', 'top_k=100&explain=true');
     for (const { content, explanation } of results) {
       for (const word of explanation?.matched ?? []) expect(content).toContain(word);
@@ -82,7 +82,7 @@ describe('GET /recall', () => {
     expect(results[0]?.explanation?.matched).toEqual([expect.stringMatching(/^lantern/i)]);
   });
 
-  it('puts a memory above its like for a synonym of what was asked, and tells the words that were asked alone', async () => {
+  it('ranks a synonym match above no match, and does not return synonyms as matched words', async () => {
     const [plumber, physician, doctor] = await memoryd.storeAll([
       { content: 'the plumber of the narrow harbour is away in June' },
       { content: 'the physician of the narrow harbour is away in June' },
@@ -99,22 +99,22 @@ describe('GET /recall', () => {
     expect(await memoryd.recalled('a doctor, please')).toEqual([doctor]);
   });
 
-  it('answers no memory twice', async () => {
+  it('returns no memory twice', async () => {
     const ids = await memoryd.recalled('lantern', 'top_k=1000');
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it.each([1, 3, 5, 50])('scores the same with top_k=%i as with top_k=1000', async (k) => {
+  it.each([1, 3, 5, 50])('returns the same scores with top_k=%i as with top_k=1000', async (k) => {
     const all = await memoryd.recall('lantern oil', 'top_k=1000');
     const some = await memoryd.recall('lantern oil', `top_k=${k}`);
     expect(some.results).toEqual(all.results.slice(0, k));
   });
 
-  it('answers the same question with the same scores again', async () => {
+  it('returns the same scores for a repeated query', async () => {
     expect(await memoryd.recall('lantern oil')).toEqual(await memoryd.recall('lantern oil'));
   });
 
-  it('ranks the memory that holds more of the words first', async () => {
+  it('ranks the memory with more of the words first', async () => {
     const [both] = await memoryd.storeInOrder([
       { content: 'the saffron is in the cupboard' },
       { content: 'the saffron harvest was poor' },
@@ -123,14 +123,14 @@ describe('GET /recall', () => {
     expect((await memoryd.recalled('saffron cupboard'))[0]).toBe(both);
   });
 
-  it('puts the more important first of two that answer equally well', async () => {
+  it('ranks the more important first of two equally good matches', async () => {
     const ids = await memoryd.storeInOrder(
       [1, 0].map((importance) => ({ content: 'the zither is tuned', importance })),
     );
     expect(await memoryd.recalled('zither')).toEqual(ids);
   });
 
-  it('does not put the more important before the better answer', async () => {
+  it('does not rank a more important memory above a better match', async () => {
     const [better] = await memoryd.storeInOrder([
       { content: 'the theremin is in the attic', importance: 0 },
       { content: 'the theremin is broken', importance: 1 },
@@ -139,11 +139,11 @@ describe('GET /recall', () => {
   });
 
   const encodings: { row: string; query: string }[] = [
-    { row: 'a plus sign for a blank', query: 'solitary+narwhal' },
+    { row: 'a plus sign for a space', query: 'solitary+narwhal' },
     { row: 'percent encoding', query: '%73olitary%20narwhal' },
-    { row: 'blanks around', query: '%20%20narwhal%09%0A' },
+    { row: 'surrounding whitespace', query: '%20%20narwhal%09%0A' },
   ];
-  it.each(encodings)('reads a query with $row', async ({ query }) => {
+  it.each(encodings)('accepts a query with $row', async ({ query }) => {
     const { results } = await memoryd.get<RecallResponse>(`/recall?query=${query}`);
     expect(results[0]?.content).toBe('a solitary narwhal');
   });
@@ -151,11 +151,11 @@ describe('GET /recall', () => {
   const lengths: { row: string; query: string }[] = [
     { row: 'of 1 character', query: 'x' },
     { row: 'of 8,192 characters', query: 'lantern '.repeat(1024).slice(0, 8191).concat('s') },
-    { row: 'of 8,192 characters in blanks', query: `   ${'q'.repeat(8192)}   ` },
-    { row: 'of 8,192 words of one letter and blanks', query: 'a b c d '.repeat(1024).slice(0, 8191).concat('e') },
-    { row: 'of 2,000 different words', query: Array.from({ length: 1500 }, (_, n) => `w${n}`).join(' ') },
+    { row: 'of 8,192 characters surrounded by spaces', query: `   ${'q'.repeat(8192)}   ` },
+    { row: 'of 8,192 characters in one-letter words', query: 'a b c d '.repeat(1024).slice(0, 8191).concat('e') },
+    { row: 'of 1,500 different words', query: Array.from({ length: 1500 }, (_, n) => `w${n}`).join(' ') },
   ];
-  it.each(lengths)('takes a query $row', async ({ query }) => {
+  it.each(lengths)('accepts a query $row', async ({ query }) => {
     await memoryd.recall(query);
   });
 });
@@ -169,7 +169,7 @@ describe('recall among 300 memories that match', () => {
     await memoryd.storeAll(matching);
   });
 
-  it.each([1, 5, 49, 50, 51, 100, 299, 300])('scores the same with top_k=%i as with top_k=1000', async (k) => {
+  it.each([1, 5, 49, 50, 51, 100, 299, 300])('returns the same scores with top_k=%i as with top_k=1000', async (k) => {
     const all = await memoryd.recall('bramble copse', 'top_k=1000');
     const some = await memoryd.recall('bramble copse', `top_k=${k}`);
     expect([some.total, all.total]).toEqual([k, 300]);
@@ -177,16 +177,16 @@ describe('recall among 300 memories that match', () => {
     expect(some.results.filter(({ id, score }) => scores.get(id) !== score)).toEqual([]);
   });
 
-  it('answers the best first over all of them', async () => {
+  it('returns the best first over all of them', async () => {
     const scores = (await memoryd.recall('bramble copse', 'top_k=1000')).results.map((result) => result.score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
   });
 
-  it('answers all that pass a filter', async () => {
+  it('returns all that match a filter', async () => {
     expect((await memoryd.recall('bramble', 'top_k=1000&source=odd')).total).toBe(150);
   });
 
-  it.each([5, 50, 100, 1000])('keeps a strong superseded match below its weak successor with top_k=%i', async (k) => {
+  it.each([5, 50, 100, 1000])('ranks a superseded strong match below its weaker successor with top_k=%i', async (k) => {
     const old = await memoryd.store({ content: 'bramble bramble copse copse bramble', session_id: 'pruned' });
     const content = `${'the report goes on about other matters '.repeat(12)} and then of one bramble`;
     const successor = await memoryd.store({ content, supersedes: old, session_id: 'pruned' });
@@ -199,131 +199,146 @@ describe('recall among 300 memories that match', () => {
   });
 });
 
-describe('filters of recall hold before the top k is taken', () => {
+describe('recall filters before it takes the top k', () => {
   const inside = '2020-06-01T12:00:00.000Z';
   const late = '2024-01-01T00:00:00.000Z';
 
   interface FilterRow {
     row: string;
     filter: string;
-    /** What the one memory has that passes. */
+    /** Fields of the memory that matches the filter. */
     target: Partial<StoreRequest>;
-    /** What the better matches have that must not pass. */
+    /** Fields of the better text matches that the filter must exclude. */
     decoy: Partial<StoreRequest>;
   }
   const rows: FilterRow[] = [
-    { row: 'tag', filter: 'tag=rare', target: { tags: ['x', 'rare'] }, decoy: { tags: ['rarely'] } },
-    { row: 'tag, which is exact in case', filter: 'tag=Rare', target: { tags: ['Rare'] }, decoy: { tags: ['rare'] } },
+    { row: 'by tag', filter: 'tag=rare', target: { tags: ['x', 'rare'] }, decoy: { tags: ['rarely'] } },
+    { row: 'by tag, case-sensitively', filter: 'tag=Rare', target: { tags: ['Rare'] }, decoy: { tags: ['rare'] } },
     {
-      row: 'two tags, which must both match',
+      row: 'by two tags, which must both match',
       filter: 'tag=a&tag=b',
       target: { tags: ['b', 'c', 'a'] },
       decoy: { tags: ['a'] },
     },
-    { row: 'a tag with signs', filter: 'tag=a%25_%22%2C', target: { tags: ['a%_",'] }, decoy: { tags: ['ab_",'] } },
-    { row: 'session_id', filter: 'session_id=s%2F1', target: { session_id: 's/1' }, decoy: { session_id: 's/10' } },
-    { row: 'source', filter: 'source=mail', target: { source: 'mail' }, decoy: { source: 'Mail' } },
-    { row: 'since', filter: 'since=2023-01-01T00:00:00Z', target: { created_at: late }, decoy: { created_at: inside } },
     {
-      row: 'since, its own instant included',
+      row: 'by a tag with special characters',
+      filter: 'tag=a%25_%22%2C',
+      target: { tags: ['a%_",'] },
+      decoy: { tags: ['ab_",'] },
+    },
+    { row: 'by session_id', filter: 'session_id=s%2F1', target: { session_id: 's/1' }, decoy: { session_id: 's/10' } },
+    { row: 'by source', filter: 'source=mail', target: { source: 'mail' }, decoy: { source: 'Mail' } },
+    {
+      row: 'by since',
+      filter: 'since=2023-01-01T00:00:00Z',
+      target: { created_at: late },
+      decoy: { created_at: inside },
+    },
+    {
+      row: 'by since, inclusive',
       filter: `since=${late}`,
       target: { created_at: late },
       decoy: { created_at: inside },
     },
     {
-      row: 'since, a millisecond earlier excluded',
+      row: 'by since, excluding a millisecond earlier',
       filter: 'since=2020-06-01T12:00:00.001Z',
       target: { created_at: '2020-06-01T12:00:00.001Z' },
       decoy: { created_at: inside },
     },
     {
-      row: 'since with an offset',
+      row: 'by since with an offset',
       filter: `since=${encodeURIComponent('2020-06-01T14:00:00+02:00')}`,
       target: { created_at: inside },
       decoy: { created_at: '2020-06-01T11:59:59Z' },
     },
-    { row: 'until', filter: 'until=2023-01-01T00:00:00Z', target: { created_at: inside }, decoy: { created_at: late } },
     {
-      row: 'until, its own instant included',
+      row: 'by until',
+      filter: 'until=2023-01-01T00:00:00Z',
+      target: { created_at: inside },
+      decoy: { created_at: late },
+    },
+    {
+      row: 'by until, inclusive',
       filter: `until=${inside}`,
       target: { created_at: inside },
       decoy: { created_at: late },
     },
     {
-      row: 'since with an offset whose + was not percent-encoded',
+      row: 'by since with an offset whose + is not percent-encoded',
       filter: 'since=2020-06-01T14:00:00+02:00',
       target: { created_at: inside },
       decoy: { created_at: '2020-06-01T11:59:59Z' },
     },
     {
-      row: 'until with a date, the whole day included',
+      row: 'by until with a date, including the whole day',
       filter: 'until=2020-06-01',
       target: { created_at: '2020-06-01T23:59:59.999Z' },
       decoy: { created_at: '2020-06-02T00:00:00.000Z' },
     },
     {
-      row: 'since and until',
+      row: 'by since and until',
       filter: 'since=2020-01-01T00:00:00Z&until=2021-01-01T00:00:00Z',
       target: { created_at: inside },
       decoy: { created_at: late },
     },
     {
-      row: 'metadata with a string',
+      row: 'by metadata with a string',
       filter: 'metadata.kind=report',
       target: { metadata: { kind: 'report' } },
       decoy: { metadata: { kind: 'reports' } },
     },
     {
-      row: 'metadata with a number',
+      row: 'by metadata with a number',
       filter: 'metadata.n=7',
       target: { metadata: { n: 7 } },
       decoy: { metadata: { n: 70 } },
     },
     {
-      row: 'metadata with a boolean',
+      row: 'by metadata with a boolean',
       filter: 'metadata.done=true',
       target: { metadata: { done: true } },
       decoy: { metadata: { done: false } },
     },
     {
-      row: 'metadata with a dot in its name',
+      row: 'by metadata with a dot in its name',
       filter: 'metadata.a.b=1',
       target: { metadata: { 'a.b': 1 } },
       decoy: { metadata: { a: { b: 1 } } },
     },
     {
-      row: 'metadata with quotes in its name',
+      row: 'by metadata with quotes in its name',
       filter: 'metadata.%22q%27=v',
       target: { metadata: { '"q\'': 'v' } },
       decoy: { metadata: { q: 'v' } },
     },
     {
-      row: 'metadata with brackets in its name',
+      row: 'by metadata with brackets in its name',
       filter: 'metadata.a%5B0%5D=v',
       target: { metadata: { 'a[0]': 'v' } },
       decoy: { metadata: { a: ['v'] } },
     },
     {
-      row: 'metadata with line ends in its name',
+      row: 'by metadata with line breaks in its name',
       filter: 'metadata.k%0Al%0D%E2%80%A8=nl',
       target: { metadata: { 'k\nl\r\u2028': 'nl' } },
       decoy: { metadata: { k: 'nl' } },
     },
     {
-      row: 'two fields of metadata',
+      row: 'by two metadata fields',
       filter: 'metadata.a=1&metadata.b=2',
       target: { metadata: { a: '1', b: '2' } },
       decoy: { metadata: { a: '1', b: '3' } },
     },
     {
-      row: 'all of them at once',
+      row: 'by all filters at once',
       filter: `tag=t&session_id=all&source=m&since=${inside}&until=${inside}&metadata.k=v&tier=working`,
       target: { tags: ['t'], session_id: 'all', source: 'm', created_at: inside, metadata: { k: 'v' } },
       decoy: { tags: ['t'], session_id: 'all', source: 'm', created_at: inside, metadata: { k: 'w' } },
     },
   ];
 
-  // A word of its own for each row, of letters alone, so that no part of it is another row's.
+  // Each row has a unique word of letters only, so that no word is part of another.
   const toWord = (n: number) => `flume${'abcdefghijklmnopqrstuvwxyz'.charAt(n).repeat(3)}`;
   it.each(rows.map((row, n) => ({ ...row, word: toWord(n) })))('$row', async ({ word, filter, target, decoy }) => {
     const strong = Array.from({ length: 12 }, () => ({ ...decoy, content: `${word} ${word}` }));
@@ -335,7 +350,7 @@ describe('filters of recall hold before the top k is taken', () => {
     expect(await memoryd.recalled(word, `top_k=100&${filter}`)).toEqual([id]);
   });
 
-  it('tier', async () => {
+  it('by tier', async () => {
     const [promoted, working] = [await memoryd.store({ content: 'a promoted gargoyle' }), 'a gargoyle gargoyle'];
     await memoryd.consolidate();
     const fresh = await memoryd.store({ content: working });
@@ -344,16 +359,16 @@ describe('filters of recall hold before the top k is taken', () => {
     expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=semantic')).toEqual([]);
   });
 
-  it('min_score', async () => {
+  it('by min_score', async () => {
     await memoryd.storeAll(
       ['quince jam', 'quince', 'a quince tree in the corner of a large and otherwise empty garden'].map((content) => ({
         content,
       })),
     );
     const { results: all } = await memoryd.recall('quince jam', 'top_k=100');
-    const bar = ((all[0]?.score ?? 0) + (all[1]?.score ?? 0)) / 2;
-    const { results: above } = await memoryd.recall('quince jam', `top_k=100&min_score=${bar}`);
-    expect(above).toEqual(all.filter((result) => result.score >= bar));
+    const minScore = ((all[0]?.score ?? 0) + (all[1]?.score ?? 0)) / 2;
+    const { results: above } = await memoryd.recall('quince jam', `top_k=100&min_score=${minScore}`);
+    expect(above).toEqual(all.filter((result) => result.score >= minScore));
     expect(above.length).toBeLessThan(all.length);
     for (const none of ['0', '1e-9', '0.0E0']) {
       expect((await memoryd.recall('quince jam', `top_k=100&min_score=${none}`)).results).toEqual(all);
@@ -363,7 +378,7 @@ describe('filters of recall hold before the top k is taken', () => {
     }
   });
 
-  it('a filter that nothing passes leaves an empty answer', async () => {
+  it('and returns no results if no memory matches the filter', async () => {
     expect(await memoryd.recall('quince', 'tag=never-given')).toEqual({ results: [], total: 0 });
   });
 });
@@ -433,7 +448,7 @@ describe('highlight', () => {
     expect(highlights.get('A password is never written on paper.')).toBe('A password is never written on paper.');
   });
 
-  it('is absent if nobody asks for it', async () => {
+  it('is absent by default and with highlight=false', async () => {
     const results = [...(await memoryd.recall('password')).results];
     expect(results.length).toBeGreaterThan(0);
     for (const result of results) expect(result).not.toHaveProperty('highlight');
@@ -449,7 +464,7 @@ describe('highlight', () => {
 });
 
 describe('a superseded memory', () => {
-  it('stays in recall below its successor, and says which that is', async () => {
+  it('is ranked below its successor and returned with superseded_by', async () => {
     const old = await memoryd.store({ content: 'wifi password wifi password bluewhale' });
     const successor = await memoryd.store({
       content: 'since the move, the office wifi has a new password',
@@ -462,21 +477,21 @@ describe('a superseded memory', () => {
     expect(results[0]?.score).toBeGreaterThanOrEqual(results[1]?.score ?? 1);
   });
 
-  it('is in order along a chain of corrections', async () => {
+  it('is ranked below all later ones in a chain of corrections', async () => {
     const first = await memoryd.store({ content: 'the gryphon gryphon gryphon is asleep' });
     const second = await memoryd.store({ content: 'the gryphon gryphon is awake', supersedes: first });
     const third = await memoryd.store({ content: 'well, the gryphon has left for good, they say', supersedes: second });
     expect(await memoryd.recalled('gryphon')).toEqual([third, second, first]);
   });
 
-  it('stays in its session', async () => {
+  it('remains in its session', async () => {
     const old = await memoryd.store({ content: 'before', session_id: 'corrected' });
     const successor = await memoryd.store({ content: 'after', session_id: 'corrected', supersedes: old });
     const { memories } = await memoryd.session('corrected');
     expect(memories.map((memory) => memory.id)).toEqual([old, successor]);
   });
 
-  it('is an ordinary memory again once its successor is forgotten', async () => {
+  it('has no superseded_by after its successor is forgotten', async () => {
     const old = await memoryd.store({ content: 'the heliotrope blooms in May' });
     const successor = await memoryd.store({ content: 'the heliotrope blooms in June', supersedes: old });
     await memoryd.forget(successor);
@@ -486,10 +501,10 @@ describe('a superseded memory', () => {
   });
 });
 
-describe('an answer to recall is cut at the largest answer size', () => {
+describe('a recall response larger than SERVICE_MAX_ANSWER_BYTES', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it('says truncated, keeps the best and counts what it holds', async () => {
+  it('is cut to the best results, with truncated and their number as total', async () => {
     await memoryd.storeAll(Array.from({ length: 10 }, (_, n) => ({ content: `monsoon ${n} `.repeat(400) })));
     const answer = await memoryd.recall('monsoon', 'top_k=10');
     expect(answer.truncated).toBe(true);
@@ -500,7 +515,7 @@ describe('an answer to recall is cut at the largest answer size', () => {
     expect(answer.results[0]).toEqual((await memoryd.recall('monsoon', 'top_k=1')).results[0]);
   });
 
-  it('does not say truncated when everything fits', async () => {
+  it('has no truncated field if all results fit', async () => {
     await memoryd.store({ content: 'a short sirocco' });
     expect(await memoryd.recall('sirocco')).not.toHaveProperty('truncated');
   });

@@ -7,19 +7,19 @@ import { databaseHolds, ON_FILE } from './databases.ts';
 import { eventually, temporaryFolder } from './process.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
-/** A GitHub token that occurs nowhere else; `databaseHolds` finds it where it was kept. */
-const token = () => `ghp_${uniqueWord().padEnd(36, 'A1b2').slice(0, 36)}`;
+/** Returns a unique GitHub token that `databaseHolds` can find. */
+const createToken = () => `ghp_${uniqueWord().padEnd(36, 'A1b2').slice(0, 36)}`;
 const holds = (database: string, secret: string) => databaseHolds(database, secret.slice(4));
 
-describe('secrets, with SERVICE_REDACT=on,', () => {
+describe('secrets with SERVICE_REDACT=on', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_REDACT: 'on', SERVICE_LOG_LEVEL: 'debug' } });
-  const nowhere = async (secret: string) => {
+  const expectNowhere = async (secret: string) => {
     expect(await holds(memoryd.server.database, secret)).toBe(false);
     expect(memoryd.server.lines().join('\n')).not.toContain(secret);
   };
 
-  it('are taken out of a store before anything is written, and reported', async () => {
-    const secret = token();
+  it('are redacted from a store before anything is written, and reported', async () => {
+    const secret = createToken();
     const json = { content: `Deploy with ${secret}.`, tags: [secret], source: secret, metadata: { a: [secret] } };
     const stored = await memoryd.ok<StoreResponse>({ method: 'POST', path: '/store', json });
     expect(stored).toEqual({
@@ -33,11 +33,11 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
       source: '[redacted:github-token]',
       metadata: { a: ['[redacted:github-token]'] },
     });
-    await nowhere(secret);
+    await expectNowhere(secret);
   });
 
-  it('are taken out of each memory of a batch, and reported with it', async () => {
-    const secret = token();
+  it('are redacted from each memory of a batch, and reported with it', async () => {
+    const secret = createToken();
     const json = [{ content: 'plain' }, { content: `pw ${secret}` }, { content: 7 }];
     const { results } = await memoryd.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
     expect(results).toEqual([
@@ -45,11 +45,11 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
       { id: expect.any(String), status: 'stored', redacted: [{ kind: 'github-token', count: 1 }] },
       { error: expect.objectContaining({ code: 'INVALID_REQUEST' }) },
     ]);
-    await nowhere(secret);
+    await expectNowhere(secret);
   });
 
-  it('are taken out of what is imported, its earlier texts included, and reported', async () => {
-    const [secret, earlier] = [token(), token()];
+  it('are redacted from imported memories and their earlier texts, and reported', async () => {
+    const [secret, earlier] = [createToken(), createToken()];
     const plain = await startClient({ env: WORDS_ONLY });
     const { id } = await plain.ok<StoreResponse>({
       method: 'POST',
@@ -63,12 +63,12 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
     const imported = await memoryd.ok<ImportResponse>({ method: 'POST', path: '/import', headers, body });
     expect(imported).toMatchObject({ imported_count: 1, redacted: [{ kind: 'github-token', count: 2 }] });
     expect(await memoryd.memory(id)).toMatchObject({ content: 'is [redacted:github-token]' });
-    await nowhere(secret);
-    await nowhere(earlier);
+    await expectNowhere(secret);
+    await expectNowhere(earlier);
   });
 
-  it('are taken out of an update, and reported', async () => {
-    const secret = token();
+  it('are redacted from an update, and reported', async () => {
+    const secret = createToken();
     const id = await memoryd.store({ content: 'plain' });
     const change = { content: `now ${secret}`, tags: [secret], metadata: { password: 'Tr0ub4dor&3' } };
     expect((await memoryd.update(id, change)).body).toEqual({
@@ -80,34 +80,34 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
       ],
     });
     expect((await memoryd.memory(id)).content).toBe('now [redacted:github-token]');
-    await nowhere(secret);
+    await expectNowhere(secret);
   });
 
-  it('are taken out of a query, which then finds what was stored with them, and out of its record', async () => {
-    const secret = token();
+  it('are redacted from a query and its log record, and the query still finds memories stored with them', async () => {
+    const secret = createToken();
     const id = await memoryd.store({ content: `Pelicans are released with ${secret}` });
     expect(await memoryd.recalled(`pelicans ${secret}`)).toContain(id);
-    const query = await eventually('the record of the query', 20_000, () => {
-      const asked = memoryd.server.records().filter(({ event }) => event === 'query_completed');
-      return asked.at(-1)?.query as string | undefined;
+    const query = await eventually('the log record of the query', 20_000, () => {
+      const records = memoryd.server.records().filter(({ event }) => event === 'query_completed');
+      return records.at(-1)?.query as string | undefined;
     });
     expect(query).toBe('pelicans [redacted:github-token]');
-    await nowhere(secret);
+    await expectNowhere(secret);
   });
 
-  it('are in no error about a request', async () => {
-    const secret = token();
+  it('appear in no error message', async () => {
+    const secret = createToken();
     const answers = [
       await memoryd.send({ method: 'POST', path: '/store', json: { content: secret, importance: 2 } }),
       await memoryd.send({ method: 'POST', path: '/store', body: `{"content": ${secret}` }),
       await memoryd.send({ path: `/memories/${secret}` }),
     ];
     for (const { text } of answers) expect(text).not.toContain(secret);
-    await nowhere(secret);
+    await expectNowhere(secret);
   });
 
-  it('do not make another request of one that is sent again', async () => {
-    const json = { content: `again ${token()}` };
+  it('do not prevent an idempotent repetition of a request', async () => {
+    const json = { content: `again ${createToken()}` };
     const headers = { 'Idempotency-Key': 'redacted once' };
     const request = { method: 'POST', path: '/store', json, headers };
     const first = await memoryd.ok<StoreResponse>(request);
@@ -115,43 +115,43 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
     expect(await memoryd.ok(request)).toEqual(first);
   });
 
-  it('stay in the ids of sessions, by which clients ask for them', async () => {
-    const secret = token();
+  it('are not redacted from session ids, which clients use to read sessions', async () => {
+    const secret = createToken();
     await memoryd.store({ content: 'in a session', session_id: secret });
     expect((await memoryd.session(secret)).total).toBe(1);
   });
 });
 
 describe('secrets', () => {
-  it('are kept as they came where nothing else was asked for', async () => {
+  it('are stored unchanged by default', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const secret = token();
+    const secret = createToken();
     const stored = await client.ok<StoreResponse>({ method: 'POST', path: '/store', json: { content: secret } });
     expect(stored).not.toHaveProperty('redacted');
     expect((await client.memory(stored.id)).content).toBe(secret);
     await expectCleanEnd(client.server);
   });
 
-  it('are sent to no model, with SERVICE_REDACT=on', async () => {
+  it('are not sent to the embedding model with SERVICE_REDACT=on', async () => {
     const remote = await startEmbeddingServer();
     const env = { SERVICE_EMBEDDER: `openai:${remote.model}`, SERVICE_EMBEDDING_URL: remote.url, SERVICE_REDACT: 'on' };
     const client = await startClient({ env: { ...WORDS_ONLY, ...env } });
-    const secret = token();
-    await client.store({ content: `kept with ${secret}` });
+    const secret = createToken();
+    await client.store({ content: `stored with ${secret}` });
     await client.embedded();
-    await client.recall(`asked with ${secret}`);
+    await client.recall(`queried with ${secret}`);
     await expectCleanEnd(client.server);
     const sent = JSON.stringify(remote.requests.map(({ inputs }) => inputs));
-    expect(sent).toContain('kept with [redacted:github-token]');
-    expect(sent).toContain('asked with [redacted:github-token]');
+    expect(sent).toContain('stored with [redacted:github-token]');
+    expect(sent).toContain('queried with [redacted:github-token]');
     expect(sent).not.toContain(secret);
     await remote.close();
   });
 });
 
 describe('the log', () => {
-  // A file can be moved away from under a server, so that every write fails.
-  it.runIf(ON_FILE)('holds no credential at any level, whatever goes wrong', async () => {
+  // Needs a database file: moving it away makes every write fail.
+  it.runIf(ON_FILE)('contains no credentials at any level, even when requests and models fail', async () => {
     const keys = {
       SERVICE_EMBEDDING_API_KEY: `sk-${uniqueWord()}`,
       SERVICE_LLM_API_KEY: `sk-${uniqueWord()}`,
@@ -186,13 +186,13 @@ describe('the log', () => {
       { method: 'POST', path: '/store', body: '{' },
       { method: 'POST', path: '/consolidate' },
     ];
-    const askAll = async () => {
+    const sendAll = async () => {
       for (const header of headers) for (const request of requests) await client.send({ ...request, headers: header });
     };
-    await askAll();
-    // From here on every write fails, and is logged with its cause.
+    await sendAll();
+    // From here on, every write fails and is logged with its cause.
     renameSync(client.server.dbPath, `${temporaryFolder()}/moved.db`);
-    await askAll();
+    await sendAll();
     const { stdout, stderr } = await client.server.stop();
     await remote.close();
     expect(client.server.records().map(({ event }) => event)).toEqual(

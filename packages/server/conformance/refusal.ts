@@ -18,23 +18,23 @@ export const STATUS = {
   UNAVAILABLE: 503,
 } as const;
 
-/** How a request must be refused. */
+/** The expected error of a request. */
 export interface Refusal {
-  /** INVALID_REQUEST where absent. */
+  /** INVALID_REQUEST if absent. */
   code?: keyof typeof STATUS;
-  /** The field that the message names and that a detail's JSON pointer leads to. */
+  /** The field that the message must name and that the JSON pointer of a detail must lead to. */
   field?: string;
 }
 
-/** What no error may show: stack frames, source files, SQL. */
+/** Internals that no error may expose: stack frames, source files, SQL. */
 const INTERNALS = /\n\s+at |node_modules|\.js:\d+|\.ts:\d+|SQLITE|SqliteError|\bSELECT\b|\bINSERT\b/;
 
-/** Asserts that an answer is an error of this kind and has the one shape that all errors have. */
+/** Asserts that a response is this error and has the shape of all errors. */
 export function expectRefusal(answer: Answer, { code = 'INVALID_REQUEST', field }: Refusal = {}): void {
   expect(answer.status, answer.text.slice(0, 400)).toBe(STATUS[code]);
   expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
   const { error, ...rest } = answer.body as ErrorResponse;
-  expect(rest, 'an error answer holds nothing beside "error"').toEqual({});
+  expect(rest, 'an error response has only the field "error"').toEqual({});
   expect(error.code).toBe(code);
   expect(error.message).toMatch(/\S/);
   expect(error.request_id).toMatch(/\S/);
@@ -51,6 +51,6 @@ export function expectRefusal(answer: Answer, { code = 'INVALID_REQUEST', field 
   const paths = (error.details ?? []).map((detail) => detail.path);
   expect(
     paths.some((path) => path === pointer || path.startsWith(`${pointer}/`)),
-    `details lead to ${JSON.stringify(paths)}, none to ${pointer}`,
+    `details point to ${JSON.stringify(paths)}, none to ${pointer}`,
   ).toBe(true);
 }

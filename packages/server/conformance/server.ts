@@ -16,37 +16,37 @@ export interface LogRecord {
 export interface ServerOptions {
   /** The `database` of another server; a new one if absent. */
   database?: string;
-  /** Path of a database file, whatever other servers have. */
+  /** Path of a database file; used instead of `database`. */
   dbPath?: string;
   /** Settings as environment variables. */
   env?: Record<string, string>;
-  /** Delay of the event loop from which it counts as late. */
+  /** Event loop delay, in ms, at which the server counts as overloaded. */
   lateLoopMs?: number;
 }
 
-/** How a server ended. `code` is null if a signal ended its process. */
+/** Exit of a server. `code` is null if a signal ended the process. */
 export interface Exit {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** A server that answers requests. */
+/** A started server. */
 export interface RunningServer {
   port: number;
   /** The path of the database file, or the address of the database. */
   database: string;
   /** The path of the database file; throws if the database is not a file. */
   readonly dbPath: string;
-  /** Lines written to the log until now. */
+  /** Log lines written so far. */
   lines(): string[];
-  /** The same lines, parsed. Throws if one is not JSON. */
+  /** The log lines, parsed. Throws if a line is not JSON. */
   records(): LogRecord[];
-  /** Ends the server in order. Calling it again returns the same exit. */
+  /** Shuts the server down gracefully. Further calls return the same exit. */
   stop(): Promise<Exit>;
 }
 
-/** The test itself, and others in its process, make the event loop late; more so on a loaded machine. */
+/** High default, because the tests in this process delay the event loop too, especially on a loaded machine. */
 const LATE_LOOP_MS = 60_000;
 
 const running = new Set<Service>();
@@ -83,7 +83,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   );
 }
 
-/** A server in the process of the test, or in a process of its own. */
+/** A server in the test process or in a child process. */
 export class ServerUnderTest implements RunningServer {
   readonly port: number;
   readonly database: string;
@@ -111,7 +111,7 @@ export class ServerUnderTest implements RunningServer {
   }
 }
 
-/** Returns the lines of a text that are not empty. */
+/** Returns the nonempty lines of a text. */
 export function splitLines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }

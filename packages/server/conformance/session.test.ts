@@ -2,7 +2,7 @@ import type { SessionResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
-/** All pages of a session, the first one first. */
+/** Returns all pages of a session in order. */
 async function getPages(client: Client, sessionId: string, limit: string): Promise<SessionResponse[]> {
   const pages = [await client.session(sessionId, limit)];
   for (let cursor = pages[0]?.next_cursor; cursor !== undefined && pages.length < 100; ) {
@@ -18,7 +18,7 @@ const contents = (pages: SessionResponse[]) => pages.flatMap((page) => page.memo
 describe('GET /session/{session_id}', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('answers exactly session_id, memories and total, each memory with its five fields', async () => {
+  it('returns only session_id, memories and total, each memory with its five fields', async () => {
     const created_at = '2024-05-06T07:08:09.000Z';
     const id = await memoryd.store({
       ...{ content: 'hello', tags: ['x'], importance: 0.25, session_id: 'shape', created_at },
@@ -31,16 +31,16 @@ describe('GET /session/{session_id}', () => {
     });
   });
 
-  it('answers an empty session where nobody stored', async () => {
+  it('returns an empty session for an unknown id', async () => {
     expect(await memoryd.session('nobody was here')).toEqual({ session_id: 'nobody was here', memories: [], total: 0 });
   });
 
-  it('holds what was stored without a session under "default"', async () => {
+  it('returns memories stored without a session under "default"', async () => {
     const id = await memoryd.store({ content: 'no session given' });
     expect((await memoryd.session('default')).memories.map((memory) => memory.id)).toContain(id);
   });
 
-  it('is ordered by created_at, then by arrival', async () => {
+  it('returns memories by created_at, then in the order of storing', async () => {
     const session_id = 'ordered';
     const at = (created_at: string, content: string) => ({ session_id, created_at, content });
     await memoryd.storeInOrder([
@@ -55,7 +55,7 @@ describe('GET /session/{session_id}', () => {
     expect(memories.map((memory) => memory.content)).toEqual(['first', 'second', 'third', 'fourth', 'fifth', 'sixth']);
   });
 
-  it('leaves out what was forgotten', async () => {
+  it('omits forgotten memories', async () => {
     const [kept, forgotten] = await memoryd.storeInOrder([
       { content: 'kept', session_id: 'thinned' },
       { content: 'forgotten', session_id: 'thinned' },
@@ -65,7 +65,7 @@ describe('GET /session/{session_id}', () => {
     expect([memories.map((memory) => memory.id), total]).toEqual([[kept], 1]);
   });
 
-  it('shows an updated text in its old place', async () => {
+  it('returns an updated memory at its old position', async () => {
     const [first] = await memoryd.storeInOrder([
       { content: 'one', session_id: 'edited' },
       { content: 'two', session_id: 'edited' },
@@ -74,7 +74,7 @@ describe('GET /session/{session_id}', () => {
     expect((await memoryd.session('edited')).memories.map((memory) => memory.content)).toEqual(['uno', 'two']);
   });
 
-  it('keeps sessions apart whose ids differ in case or in Unicode form', async () => {
+  it('distinguishes ids that differ in case or Unicode normalization', async () => {
     const ids = ['Fork', 'fork', 'caf\u00e9', 'cafe\u0301'];
     await memoryd.storeAll(ids.map((session_id) => ({ content: `in ${session_id}`, session_id })));
     for (const id of ids) expect((await memoryd.session(id)).total).toBe(1);
@@ -83,29 +83,29 @@ describe('GET /session/{session_id}', () => {
   const names: { row: string; id: string }[] = [
     { row: 'a slash', id: 'team/alpha' },
     { row: 'a percent sign', id: '100%' },
-    { row: 'an encoded slash spelled out', id: 'a%2Fb' },
-    { row: 'blanks', id: ' two words ' },
+    { row: 'a literal percent-encoded slash', id: 'a%2Fb' },
+    { row: 'spaces', id: ' two words ' },
     { row: 'a plus sign', id: 'a+b' },
     { row: 'a question mark and a hash', id: 'what?#now' },
     { row: 'two dots', id: '..' },
     { row: 'one dot', id: '.' },
-    { row: 'a path upwards', id: '../../etc/passwd' },
+    { row: 'a path with parent folders', id: '../../etc/passwd' },
     { row: 'quotes and SQL', id: `'; DROP TABLE sessions; --"` },
     { row: 'an emoji', id: '👩🏽‍🚀' },
     { row: 'another script', id: '会议记录' },
-    { row: 'the name of a prototype', id: '__proto__' },
-    { row: 'a line end', id: 'a\nb' },
+    { row: 'the name __proto__', id: '__proto__' },
+    { row: 'a line break', id: 'a\nb' },
     { row: '101 characters', id: 'l'.repeat(101) },
     { row: '256 characters', id: 'm'.repeat(256) },
     { row: '256 emoji', id: '🦊'.repeat(256) },
   ];
-  it.each(names)('works with an id of $row', async ({ id }) => {
+  it.each(names)('accepts an id with $row', async ({ id }) => {
     const stored = await memoryd.store({ content: 'anywhere', session_id: id });
     const session = await memoryd.session(id);
     expect(session).toMatchObject({ session_id: id, memories: [{ id: stored }], total: 1 });
   });
 
-  it('pages hold at most 1,000 memories by default', async () => {
+  it('returns at most 1,000 memories per page by default', async () => {
     const session_id = 'many';
     await memoryd.storeAll(Array.from({ length: 1003 }, (_, n) => ({ content: `m${n}`, session_id })));
     const pages = await getPages(memoryd, session_id, '');
@@ -117,10 +117,10 @@ describe('GET /session/{session_id}', () => {
 describe('pages of a session', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it.each([1, 3, 7, 10, 11, 10_000])('of limit %i hold each of 10 memories once, in order', async (limit) => {
+  it.each([1, 3, 7, 10, 11, 10_000])('with limit %i contain each of 10 memories once, in order', async (limit) => {
     const session_id = `by ${limit}`;
     const texts = Array.from({ length: 10 }, (_, n) => `entry ${n}`);
-    // Equal times: only the order of arrival tells them apart.
+    // Equal times, so that only the order of storing decides.
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id, created_at: '2024-01-01T00:00:00Z' })));
     const pages = await getPages(memoryd, session_id, `limit=${limit}`);
     expect(contents(pages)).toEqual(texts);
@@ -129,7 +129,7 @@ describe('pages of a session', () => {
     expect(pages.slice(0, -1).every((page) => page.memories.length === limit)).toBe(true);
   });
 
-  it('end where the largest answer ends, and the rest follows', async () => {
+  it('end at SERVICE_MAX_ANSWER_BYTES, and the next page continues', async () => {
     const session_id = 'bulky';
     const texts = Array.from({ length: 10 }, (_, n) => `${n}`.repeat(5000));
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id })));
@@ -138,13 +138,13 @@ describe('pages of a session', () => {
     expect(pages.length).toBeGreaterThan(2);
   });
 
-  it('show a memory that is larger than the largest answer', async () => {
+  it('contain a memory that is larger than SERVICE_MAX_ANSWER_BYTES', async () => {
     const texts = ['small', 'huge '.repeat(8000), 'small again'];
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: 'huge' })));
     expect(contents(await getPages(memoryd, 'huge', ''))).toEqual(texts);
   });
 
-  it('go on in order when memories are stored and forgotten between them', async () => {
+  it('continue in order when memories are stored and forgotten between requests', async () => {
     const session_id = 'moving';
     const ids = await memoryd.storeInOrder([0, 1, 2, 3].map((n) => ({ content: `step ${n}`, session_id })));
     const first = await memoryd.session(session_id, 'limit=2');

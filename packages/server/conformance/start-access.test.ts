@@ -18,13 +18,13 @@ import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test
 
 const memoryd = useServer({ env: WORDS_ONLY });
 
-/** Permission bits of a file. */
+/** Returns the permission bits of a file. */
 function getMode(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-describe('starting', () => {
-  it('makes the folders of --db-path and files that only their owner may read', async () => {
+describe('starting memoryd', () => {
+  it('creates the folders of --db-path, and files that only their owner may read', async () => {
     const dbPath = join(temporaryFolder(), 'some', 'deep folder', 'the memories.db');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
     await client.store({ content: 'private' });
@@ -35,7 +35,7 @@ describe('starting', () => {
     expect(getMode(dbPath)).toBe(0o600);
   });
 
-  it('keeps one database file by default, memoryd/memory.db under the XDG data folder, and takes options with =', async () => {
+  it('creates memoryd/memory.db in the XDG data folder by default, and accepts --option=value', async () => {
     const data = temporaryFolder();
     const port = await freePort();
     const server = launch(['--host=127.0.0.1', `--port=${port}`], { ...WORDS_ONLY, XDG_DATA_HOME: data });
@@ -46,12 +46,12 @@ describe('starting', () => {
     expect((await server.end('SIGTERM')).code).toBe(0);
   });
 
-  it('listens on loopback alone where no --host is given', async () => {
+  it('listens on the loopback address only by default', async () => {
     const flags = { port: '0', dbPath: join(temporaryFolder(), 'memory.db') };
     const service = await startService(readSettings(flags, WORDS_ONLY), { write() {} });
     const { hostname, port } = new URL(service.url);
     expect(hostname).toBe('127.0.0.1');
-    // Another address of the same machine stays free for others: the server did not bind every address.
+    // Binding the same port on another loopback address fails if the server listens on all addresses.
     const probe = createServer();
     await new Promise<void>((resolve, reject) => {
       probe.once('error', reject);
@@ -61,63 +61,67 @@ describe('starting', () => {
     await stopService(service);
   });
 
-  it('--help tells the three options and their defaults, and ends with code 0', async () => {
+  it('with --help prints three options and their defaults, and exits with code 0', async () => {
     const { code, stdout } = await runHere(['--help']);
     expect(code).toBe(0);
     for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
   });
 
-  it('help before a command tells what --help after it does', async () => {
+  it('with help before a command prints the same as with --help after it', async () => {
     for (const words of [[], ['recall'], ['keys', 'add']]) {
       expect(await runHere(['help', ...words]), words.join(' ')).toEqual(await runHere([...words, '--help']));
     }
   });
 
-  const refused: { row: string; args?: string[]; env?: Record<string, string>; says: RegExp }[] = [
-    { row: 'an unknown option', args: ['--colour', 'red'], says: /--colour/ },
-    { row: 'an argument that is no option', args: ['8090'], says: /8090/ },
-    { row: 'a port that is no number', args: ['--port', 'high'], says: /--port/ },
-    { row: 'a port out of range', args: ['--port', '70000'], says: /--port/ },
-    { row: 'a negative port', args: ['--port=-1'], says: /--port/ },
-    { row: 'an option without its value', args: ['--db-path'], says: /--db-path/ },
-    { row: 'an unknown embedder', env: { SERVICE_EMBEDDER: 'telepathy' }, says: /SERVICE_EMBEDDER/ },
-    { row: 'an embedder without a model', args: ['--embedder', 'openai:'], says: /--embedder/ },
+  const invalid: { row: string; args?: string[]; env?: Record<string, string>; names: RegExp }[] = [
+    { row: 'an unknown option', args: ['--colour', 'red'], names: /--colour/ },
+    { row: 'an argument that is not an option', args: ['8090'], names: /8090/ },
+    { row: 'a port that is not a number', args: ['--port', 'high'], names: /--port/ },
+    { row: 'a port out of range', args: ['--port', '70000'], names: /--port/ },
+    { row: 'a negative port', args: ['--port=-1'], names: /--port/ },
+    { row: 'an option without its value', args: ['--db-path'], names: /--db-path/ },
+    { row: 'an unknown embedder', env: { SERVICE_EMBEDDER: 'telepathy' }, names: /SERVICE_EMBEDDER/ },
+    { row: 'an embedder without a model', args: ['--embedder', 'openai:'], names: /--embedder/ },
     {
-      row: 'an address of an embedding server that is none',
+      row: 'an invalid URL of an embedding server',
       env: { SERVICE_EMBEDDING_URL: 'localhost:11434/v1' },
-      says: /SERVICE_EMBEDDING_URL/,
+      names: /SERVICE_EMBEDDING_URL/,
     },
-    { row: 'a body size that is no number', env: { SERVICE_MAX_BODY_BYTES: 'big' }, says: /SERVICE_MAX_BODY_BYTES/ },
+    {
+      row: 'a body size that is not a number',
+      env: { SERVICE_MAX_BODY_BYTES: 'big' },
+      names: /SERVICE_MAX_BODY_BYTES/,
+    },
     {
       row: 'a negative interval',
       env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '-1' },
-      says: /SERVICE_CONSOLIDATION_INTERVAL_SECONDS/,
+      names: /SERVICE_CONSOLIDATION_INTERVAL_SECONDS/,
     },
-    { row: 'a switch that is neither on nor off', env: { SERVICE_LOG_QUERIES: 'maybe' }, says: /SERVICE_LOG_QUERIES/ },
-    { row: 'an origin that is none', env: { SERVICE_CORS_ORIGINS: 'not an origin' }, says: /SERVICE_CORS_ORIGINS/ },
+    { row: 'an invalid Boolean', env: { SERVICE_LOG_QUERIES: 'maybe' }, names: /SERVICE_LOG_QUERIES/ },
+    { row: 'an invalid origin', env: { SERVICE_CORS_ORIGINS: 'not an origin' }, names: /SERVICE_CORS_ORIGINS/ },
   ];
-  it.each(refused)('is refused for $row, in one line that names it', async ({ args = [], env = {}, says }) => {
-    const neverServes = serveCommand(() => Promise.reject(new Error('it would serve')));
+  it.each(invalid)('fails for $row, with a one-line error that names it', async ({ args = [], env = {}, names }) => {
+    const neverServes = serveCommand(() => Promise.reject(new Error('the server would start')));
     const refusal: Error = await runCommandLine(args, env, [neverServes]).then(
-      () => new Error('nothing was refused'),
+      () => new Error('the command did not fail'),
       (error) => error,
     );
     expect(refusal).toBeInstanceOf(UsageError);
-    expect(refusal.message).toMatch(says);
+    expect(refusal.message).toMatch(names);
     expect(refusal.message).not.toContain('\n');
   });
 
-  it('ends with 2 and one line for a setting that cannot be used', async () => {
+  it('exits with code 2 and a one-line error for an invalid setting', async () => {
     const { code, stdout, stderr } = await runServer(['--port', 'high'], WORDS_ONLY);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^--port must be .*\n$/);
   });
 
-  it('is refused for a folder as the database', async () => {
+  it('fails if the database path is a folder', async () => {
     await expect(startServer({ env: WORDS_ONLY, dbPath: temporaryFolder() })).rejects.toThrow(/^cannot open .+/);
   });
 
-  it('is refused for a database below a file', async () => {
+  it('fails if a parent of the database path is a file', async () => {
     const file = join(temporaryFolder(), 'file');
     writeFileSync(file, 'x');
     await expect(startServer({ env: WORDS_ONLY, dbPath: join(file, 'memory.db') })).rejects.toThrow(
@@ -125,7 +129,7 @@ describe('starting', () => {
     );
   });
 
-  it('refuses a file that is no database of its own and leaves it untouched', async () => {
+  it('fails if the file is not a memoryd database, and leaves it unchanged', async () => {
     const dbPath = join(temporaryFolder(), 'letters.db');
     const letters = 'Dear diary, this is no database. '.repeat(500);
     writeFileSync(dbPath, letters);
@@ -133,7 +137,7 @@ describe('starting', () => {
     expect(readFileSync(dbPath, 'utf8')).toBe(letters);
   });
 
-  it('opens an empty file as a new database, also at a path that holds blanks, quotes and other scripts', async () => {
+  it('opens an empty file as a new database, at a path with spaces, quotes and non-Latin characters', async () => {
     const dbPath = join(temporaryFolder(), `it's 50% "new" 記憶?#.db`);
     writeFileSync(dbPath, '');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
@@ -143,7 +147,7 @@ describe('starting', () => {
   });
 });
 
-describe('a request with a forwarding header needs a key', () => {
+describe('without keys, a request with a forwarding header is UNAUTHORIZED', () => {
   const headers: Record<string, string>[] = [
     { 'x-forwarded-for': '203.0.113.7' },
     { 'x-forwarded-for': '127.0.0.1' },
@@ -153,13 +157,16 @@ describe('a request with a forwarding header needs a key', () => {
     { 'x-forwarded-proto': 'https' },
     { 'x-real-ip': '203.0.113.7' },
   ];
-  it.each(headers.map((header) => ({ row: JSON.stringify(header), header })))('$row', async ({ header }) => {
-    const answer = await memoryd.send({ path: '/stats', headers: header });
-    expectRefusal(answer, { code: 'UNAUTHORIZED' });
-    expect((answer.body as { error: { message: string } }).error.message).toMatch(/key/i);
-  });
+  it.each(headers.map((header) => ({ row: JSON.stringify(header), header })))(
+    'for the header $row',
+    async ({ header }) => {
+      const answer = await memoryd.send({ path: '/stats', headers: header });
+      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+      expect((answer.body as { error: { message: string } }).error.message).toMatch(/key/i);
+    },
+  );
 
-  const closed: Request[] = [
+  const protectedRequests: Request[] = [
     { path: '/' },
     { path: '/store', method: 'POST', json: { content: 'forwarded' } },
     { path: '/recall?query=a' },
@@ -174,8 +181,8 @@ describe('a request with a forwarding header needs a key', () => {
     { path: '/memories/a' },
     { path: '/sessions' },
   ];
-  it.each(closed.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'on $row, which then does nothing',
+  it.each(protectedRequests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
+    'for $row, which has no effect',
     async ({ request }) => {
       const id = await memoryd.store({ content: 'stays' });
       const before = await memoryd.stats();
@@ -187,14 +194,14 @@ describe('a request with a forwarding header needs a key', () => {
     },
   );
 
-  it('whatever key it brings while none exists', async () => {
+  it('with any made-up key', async () => {
     for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
       const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
       expectRefusal(answer, { code: 'UNAUTHORIZED' });
     }
   });
 
-  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('but not on %s', async (path) => {
+  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('except for %s', async (path) => {
     const answer = await memoryd.send({ path, headers: { 'x-forwarded-for': '203.0.113.7' } });
     expect([200, 301, 302, 307, 308]).toContain(answer.status);
   });
@@ -204,7 +211,7 @@ describe('the Host header', () => {
   const port = () => memoryd.server.port;
 
   it.each(['127.0.0.1:PORT', 'localhost:PORT', 'LOCALHOST:PORT', '[::1]:PORT', '127.0.0.1', 'localhost'])(
-    '%s is answered',
+    '%s is accepted',
     async (host) => {
       const headers = { host: host.replace('PORT', String(port())) };
       expect((await memoryd.send({ path: '/stats', headers })).status).toBe(200);
@@ -221,7 +228,7 @@ describe('the Host header', () => {
     ],
     ...['192.168.0.7:PORT', 'memory.internal', 'localhost@evil.example', '0.0.0.0.example'],
   ];
-  it.each(foreign)('%s is 403, and nothing is stored', async (host) => {
+  it.each(foreign)('%s gets a 403, and nothing is stored', async (host) => {
     const headers = { host: host.replace('PORT', String(port())) };
     const before = (await memoryd.memories()).total;
     expectRefusal(await memoryd.send({ path: '/stats', headers }), { code: 'FORBIDDEN' });
@@ -230,17 +237,17 @@ describe('the Host header', () => {
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it.each(['', ' '])('"%s" reaches no memory', async (host) => {
+  it.each(['', ' '])('"%s" is rejected', async (host) => {
     const bytes = `GET /stats HTTP/1.1\r\nHost:${host}\r\nConnection: close\r\n\r\n`;
     expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
   });
 
-  it('given twice reaches no memory', async () => {
+  it('is rejected if sent twice', async () => {
     const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
     expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
   });
 
-  it('of a foreign name in an absolute request line reaches no memory', async () => {
+  it('is rejected with a foreign name in an absolute request URL', async () => {
     const bytes = `GET http://evil.example/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
     expect(parseRaw(await sendRaw(port(), bytes)).status).toBeGreaterThanOrEqual(400);
   });

@@ -10,28 +10,27 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 const MEBIBYTE = 1024 * 1024;
 const MAX_ITEMS = 10_000;
 
-interface Sending {
+interface BatchOptions {
   key?: string;
   type?: string;
 }
 
-/** Sends bytes as the body of a batch. */
-function sendBody(client: Client, body: string | Uint8Array, { key, type = 'application/json' }: Sending = {}) {
+function sendBody(client: Client, body: string | Uint8Array, { key, type = 'application/json' }: BatchOptions = {}) {
   const headers = { 'content-type': type, ...(key !== undefined && { 'idempotency-key': key }) };
   return client.send<StoreBatchResponse>({ method: 'POST', path: '/store/batch', headers, body });
 }
 
-/** Sends a batch that must be accepted as a whole. */
-async function storeBatch(client: Client, items: unknown[], sending: Sending = {}): Promise<StoreBatchResponse> {
-  return accepted(await sendBody(client, JSON.stringify(items), sending));
+/** Sends a batch and expects a 200; single memories of it may fail. */
+async function storeBatch(client: Client, items: unknown[], options: BatchOptions = {}): Promise<StoreBatchResponse> {
+  return expectAccepted(await sendBody(client, JSON.stringify(items), options));
 }
 
-function accepted(answer: Answer<StoreBatchResponse>): StoreBatchResponse {
+function expectAccepted(answer: Answer<StoreBatchResponse>): StoreBatchResponse {
   expect(answer.status, answer.text.slice(0, 400)).toBe(200);
   return answer.body;
 }
 
-const numbered = (count: number, text = 'numbered'): StoreRequest[] =>
+const createMemories = (count: number, text = 'numbered'): StoreRequest[] =>
   Array.from({ length: count }, (_, n) => ({ content: `${text} ${n}` }));
 
 const getId = (result: StoreBatchResult | undefined): string => (result && 'id' in result ? result.id : '');
@@ -42,9 +41,9 @@ const memoryd = useServer({ env: WORDS_ONLY });
 const total = async () => (await memoryd.memories('limit=1')).total;
 
 describe('POST /store/batch', () => {
-  it('stores every memory and answers them in order', async () => {
+  it('stores every memory and returns the results in order', async () => {
     const before = await total();
-    const answer = await storeBatch(memoryd, numbered(700, 'ordered'));
+    const answer = await storeBatch(memoryd, createMemories(700, 'ordered'));
     expect(Object.keys(answer).sort()).toEqual(['failed_count', 'results', 'stored_count']);
     expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([700, 700, 0]);
     expect(answer.results[0]).toEqual({ id: expect.stringMatching(/^\S+$/), status: 'stored' });
@@ -56,7 +55,7 @@ describe('POST /store/batch', () => {
     }
   });
 
-  it('keeps every field as a store of its own does', async () => {
+  it('stores every field as POST /store does', async () => {
     const corrected = await memoryd.store({ content: 'to be corrected' });
     const full = {
       content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
@@ -76,69 +75,69 @@ describe('POST /store/batch', () => {
     expect(await memoryd.memory(plain)).toMatchObject({ tags: [], importance: 0.5, source: 'api' });
   });
 
-  it('lets what it stored be found by its words at once', async () => {
-    const answer = await storeBatch(memoryd, [...numbered(20), { content: 'a solitary quokka' }]);
+  it('makes the memories recallable by their words at once', async () => {
+    const answer = await storeBatch(memoryd, [...createMemories(20), { content: 'a solitary quokka' }]);
     expect(await memoryd.recalled('quokka')).toEqual([getId(answer.results[20])]);
   });
 
-  it('answers an empty batch with nothing', async () => {
+  it('returns no results for an empty batch', async () => {
     const nothing = { results: [], stored_count: 0, failed_count: 0 };
     expect(await storeBatch(memoryd, [])).toEqual(nothing);
     for (const lines of ['', '\n']) {
-      expect(accepted(await sendBody(memoryd, lines, { type: 'application/x-ndjson' }))).toEqual(nothing);
+      expect(expectAccepted(await sendBody(memoryd, lines, { type: 'application/x-ndjson' }))).toEqual(nothing);
     }
     expectRefusal(await sendBody(memoryd, ''));
   });
 
-  it('stores one text twice as two memories', async () => {
+  it('stores two memories for the same text', async () => {
     const ids = getIds(await storeBatch(memoryd, [{ content: 'twice told' }, { content: 'twice told' }]));
     expect(new Set(ids).size).toBe(2);
   });
 });
 
-describe('a memory of a batch that is refused', () => {
-  const wrong: { row: string; item: unknown; code?: string; path: string; says: string }[] = [
-    { row: 'a tag that is no text', item: { content: 'x', tags: [7] }, path: '/1/tags/0', says: 'tags' },
-    { row: 'no content', item: {}, path: '/1/content', says: 'content is required' },
-    { row: 'an unknown field', item: { content: 'x', colour: 'red' }, path: '/1/colour', says: 'colour' },
-    { row: 'a text', item: 'content', path: '/1', says: 'JSON object' },
-    { row: 'nothing', item: null, path: '/1', says: 'JSON object' },
-    { row: 'a list', item: [{ content: 'x' }], path: '/1', says: 'JSON object' },
-    { row: 'U+0000', item: { content: 'a\0b' }, path: '/1/content', says: 'U+0000' },
+describe('an invalid memory in a batch', () => {
+  const wrong: { row: string; item: unknown; code?: string; path: string; reason: string }[] = [
+    { row: 'with a tag that is not a string', item: { content: 'x', tags: [7] }, path: '/1/tags/0', reason: 'tags' },
+    { row: 'without content', item: {}, path: '/1/content', reason: 'content is required' },
+    { row: 'with an unknown field', item: { content: 'x', colour: 'red' }, path: '/1/colour', reason: 'colour' },
+    { row: 'that is a string', item: 'content', path: '/1', reason: 'JSON object' },
+    { row: 'that is null', item: null, path: '/1', reason: 'JSON object' },
+    { row: 'that is an array', item: [{ content: 'x' }], path: '/1', reason: 'JSON object' },
+    { row: 'with U+0000', item: { content: 'a\0b' }, path: '/1/content', reason: 'U+0000' },
     {
-      row: 'a time after the year 9999',
+      row: 'with a time after the year 9999',
       item: { content: 'x', created_at: '9999-12-31T23:59:59-01:00' },
       path: '/1/created_at',
-      says: 'created_at',
+      reason: 'created_at',
     },
     {
-      row: 'an unknown predecessor',
+      row: 'that supersedes an unknown memory',
       item: { content: 'x', supersedes: 'nobody' },
       code: 'NOT_FOUND',
       path: '/1/supersedes',
-      says: 'id',
+      reason: 'id',
     },
   ];
-  it.each(wrong)('for $row leaves the others as they are', async ({ item, code = 'INVALID_REQUEST', path, says }) => {
+  it.each(wrong)('$row does not affect the others', async ({ item, code = 'INVALID_REQUEST', path, reason }) => {
     const before = await total();
     const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
     expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
     const error = getError(answer.results[1]);
     expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
-    expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
+    expect(error).toMatchObject({ code, message: expect.stringContaining(reason) });
     expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
     expect((await memoryd.memory(getId(answer.results[2]))).content).toBe('after');
     expect(await total()).toBe(before + 2);
   });
 
   it.each(['application/json', 'application/x-ndjson'])(
-    'for a text beyond the size of a store leaves the others as they are, as %s',
+    'with a content above the size limit of a store does not affect the others, as %s',
     async (type) => {
       const before = await total();
       const contents = ['before', 'é'.repeat(MEBIBYTE / 2 + 1), 'after'];
       const items = contents.map((content) => JSON.stringify({ content }));
       const body = type === 'application/json' ? `[${items}]` : items.join('\n');
-      const answer = accepted(await sendBody(memoryd, body, { type }));
+      const answer = expectAccepted(await sendBody(memoryd, body, { type }));
       expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
       expect(getError(answer.results[1])).toMatchObject({
         code: 'PAYLOAD_TOO_LARGE',
@@ -149,8 +148,8 @@ describe('a memory of a batch that is refused', () => {
     },
   );
 
-  it('is told by its place in a long batch too', async () => {
-    const items: unknown[] = numbered(600);
+  it('is identified by its index in a long batch', async () => {
+    const items: unknown[] = createMemories(600);
     items[555] = { content: '' };
     const answer = await storeBatch(memoryd, items);
     expect([answer.stored_count, answer.failed_count]).toEqual([599, 1]);
@@ -158,34 +157,34 @@ describe('a memory of a batch that is refused', () => {
   });
 });
 
-describe('a batch that is refused as a whole', () => {
+describe('an invalid batch', () => {
   const bodies: { row: string; body: string }[] = [
     { row: 'an object', body: '{"content":"x"}' },
-    { row: 'a text', body: '"content"' },
-    { row: 'no JSON', body: '[{"content":"x"},' },
-    { row: 'nothing', body: '' },
-    { row: 'more than 10,000 memories', body: JSON.stringify(numbered(MAX_ITEMS + 1)) },
+    { row: 'a string', body: '"content"' },
+    { row: 'malformed JSON', body: '[{"content":"x"},' },
+    { row: 'empty', body: '' },
+    { row: 'more than 10,000 memories', body: JSON.stringify(createMemories(MAX_ITEMS + 1)) },
   ];
-  it.each(bodies)('because it is $row stores nothing', async ({ body }) => {
+  it.each(bodies)('that is $row is rejected and stores nothing', async ({ body }) => {
     const before = await total();
     expectRefusal(await sendBody(memoryd, body));
     expect(await total()).toBe(before);
   });
 
-  it('because it is larger than 16 MiB stores nothing', async () => {
+  it('larger than 16 MiB is rejected and stores nothing', async () => {
     const before = await total();
     const body = JSON.stringify(Array.from({ length: 17 }, () => ({ content: 'x'.repeat(MEBIBYTE) })));
     expectRefusal(await sendBody(memoryd, body), { code: 'PAYLOAD_TOO_LARGE' });
     expect(await total()).toBe(before);
   });
 
-  it('has a size that a setting gives', async () => {
+  it('larger than SERVICE_MAX_BATCH_BODY_BYTES is rejected', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: '2000' } });
     const sized = (bytes: number) => JSON.stringify([{ content: 'x'.repeat(bytes - '[{"content":""}]'.length) }]);
-    expect(accepted(await sendBody(client, sized(2000))).stored_count).toBe(1);
+    expect(expectAccepted(await sendBody(client, sized(2000))).stored_count).toBe(1);
     const answer = await sendBody(client, sized(2001));
     expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
-    expect(answer.text).toMatch(/2000 bytes; SERVICE_MAX_BATCH_BODY_BYTES/);
+    expect(answer.text).toMatch(/2000 bytes; raise the limit with SERVICE_MAX_BATCH_BODY_BYTES/);
     await expectCleanEnd(client.server);
   });
 });
@@ -193,94 +192,99 @@ describe('a batch that is refused as a whole', () => {
 describe('a batch of 10,000 memories', () => {
   it('is stored', async () => {
     const before = await total();
-    const answer = await storeBatch(memoryd, numbered(MAX_ITEMS));
+    const answer = await storeBatch(memoryd, createMemories(MAX_ITEMS));
     expect([answer.stored_count, answer.failed_count]).toEqual([MAX_ITEMS, 0]);
     expect(await total()).toBe(before + MAX_ITEMS);
   });
 });
 
-describe('a batch of lines', () => {
+describe('a batch of JSON Lines', () => {
   const lines = (...texts: string[]) => texts.join('\n');
 
   it.each(['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'Application/X-NDJSON; charset=utf-8'])(
-    'is read where the content type is %s',
+    'is accepted with the content type %s',
     async (type) => {
-      const answer = accepted(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type }));
+      const answer = expectAccepted(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type }));
       expect(answer.stored_count).toBe(2);
     },
   );
 
   const type = 'application/x-ndjson';
 
-  it('may end its lines as it likes and leave some empty', async () => {
+  it('may mix line endings and contain empty lines', async () => {
     const body = '\ufeff{"content":"first"}\r\n\n{"content":"second"}\n\r\n{"content":"third"}\n';
-    const ids = getIds(accepted(await sendBody(memoryd, body, { type })));
+    const ids = getIds(expectAccepted(await sendBody(memoryd, body, { type })));
     const texts = await Promise.all(ids.map(async (id) => (await memoryd.memory(id)).content));
     expect(texts).toEqual(['first', 'second', 'third']);
   });
 
-  it('loses only the line that is not JSON in UTF-8', async () => {
+  it('fails only for the lines that are not JSON objects in UTF-8', async () => {
     const bytes = Buffer.concat([
       Buffer.from(lines('{"content":"before"}', '{"content":', '')),
       Buffer.from([0x22, 0xff, 0x22]),
       Buffer.from(lines('', '[{"content":"a list"}]', '{"content":"after"}')),
     ]);
-    const answer = accepted(await sendBody(memoryd, bytes, { type }));
+    const answer = expectAccepted(await sendBody(memoryd, bytes, { type }));
     expect(answer.results.map((result) => 'id' in result)).toEqual([true, false, false, false, true]);
-    for (const place of [1, 2, 3]) {
-      expect(getError(answer.results[place])).toMatchObject({
+    for (const index of [1, 2, 3]) {
+      expect(getError(answer.results[index])).toMatchObject({
         code: 'INVALID_REQUEST',
-        details: [{ path: `/${place}` }],
+        details: [{ path: `/${index}` }],
       });
     }
   });
 
-  it('is not read as lines where its content type says something else', async () => {
+  it('is rejected with another content type', async () => {
     expectRefusal(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type: 'text/plain' }));
-    expect(accepted(await sendBody(memoryd, '[{"content":"a"}]', { type: 'text/plain' })).stored_count).toBe(1);
+    expect(expectAccepted(await sendBody(memoryd, '[{"content":"a"}]', { type: 'text/plain' })).stored_count).toBe(1);
   });
 
   it.each([
     { row: 'memories', line: '{"content":"x"}\n' },
     { row: 'empty lines', line: '\n' },
-  ])('of more than 10,000 $row stores nothing', async ({ line }) => {
+  ])('of more than 10,000 $row is rejected and stores nothing', async ({ line }) => {
     const before = await total();
     expectRefusal(await sendBody(memoryd, line.repeat(MAX_ITEMS + 1), { type }));
     expect(await total()).toBe(before);
-    expect(accepted(await sendBody(memoryd, line.repeat(10), { type })).failed_count).toBe(0);
+    expect(expectAccepted(await sendBody(memoryd, line.repeat(10), { type })).failed_count).toBe(0);
   });
 });
 
 describe('Idempotency-Key on POST /store/batch', () => {
-  it('answers the same ids again to the same batch, and stores nothing', async () => {
-    const items = numbered(300, 'sent twice');
+  it('returns the same ids for the same batch, and stores nothing', async () => {
+    const items = createMemories(300, 'sent twice');
     const first = await storeBatch(memoryd, items, { key: 'whole' });
     const before = await total();
     expect(await storeBatch(memoryd, items, { key: 'whole' })).toEqual(first);
     expect(await total()).toBe(before);
   });
 
-  it('is not used up by a memory that was refused', async () => {
+  it('stores a corrected memory that was invalid the first time', async () => {
     const first = await storeBatch(memoryd, [{ content: 'right' }, { content: '' }], { key: 'mended' });
     const second = await storeBatch(memoryd, [{ content: 'right' }, { content: 'mended' }], { key: 'mended' });
     expect([first.stored_count, second.stored_count]).toEqual([1, 2]);
     expect(getId(second.results[0])).toBe(getId(first.results[0]));
   });
 
-  it('refuses what has changed at its place, and nothing else', async () => {
-    const first = await storeBatch(memoryd, numbered(3, 'kept'), { key: 'changed' });
+  it('rejects only the memories that differ from the first batch at the same index', async () => {
+    const first = await storeBatch(memoryd, createMemories(3, 'stored'), { key: 'changed' });
     const before = await total();
-    const changed = [{ content: 'kept 0' }, { content: 'another text' }, { content: 'kept 2' }, { content: 'more' }];
+    const changed = [
+      { content: 'stored 0' },
+      { content: 'another text' },
+      { content: 'stored 2' },
+      { content: 'more' },
+    ];
     const second = await storeBatch(memoryd, changed, { key: 'changed' });
     expect(getError(second.results[1])?.code).toBe('CONFLICT');
-    expect([0, 2].map((place) => getId(second.results[place]))).toEqual(
-      [0, 2].map((place) => getId(first.results[place])),
+    expect([0, 2].map((index) => getId(second.results[index]))).toEqual(
+      [0, 2].map((index) => getId(first.results[index])),
     );
     expect([second.stored_count, second.failed_count]).toEqual([3, 1]);
     expect(await total()).toBe(before + 1);
   });
 
-  it('is another key than that of a store of its own', async () => {
+  it('is independent of the keys of POST /store', async () => {
     await memoryd.store({ content: 'shared' }, { 'idempotency-key': 'shared' });
     const answer = await storeBatch(memoryd, [{ content: 'something else' }], { key: 'shared' });
     expect(answer.stored_count).toBe(1);
@@ -289,35 +293,32 @@ describe('Idempotency-Key on POST /store/batch', () => {
   it.each([
     { row: 'an empty key', key: '' },
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
-  ])('refuses $row', async ({ key }) => {
-    expectRefusal(await sendBody(memoryd, '[{"content":"refused"}]', { key }));
+  ])('rejects $row', async ({ key }) => {
+    expectRefusal(await sendBody(memoryd, '[{"content":"rejected"}]', { key }));
   });
 });
 
-describe('a batch that the database cannot take', () => {
-  it.runIf(ON_FILE)(
-    'says UNAVAILABLE of each memory when the database cannot take it, and the log says so once a chunk',
-    async () => {
-      const client = await startClient({ env: WORDS_ONLY });
-      const { dbPath } = client.server;
-      expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
-      renameSync(dbPath, `${dbPath}-away`);
-      const answer = await storeBatch(client, [...numbered(300), { content: '' }]);
-      expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
-      expect(new Set(answer.results.map((result) => getError(result)?.code))).toEqual(
-        new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
-      );
-      const records = await eventually('the log records', 20_000, () => {
-        const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
-        return found.length >= 2 ? found : undefined;
-      });
-      expect(records.map(({ level, memories }) => [level, memories])).toEqual([
-        ['WARN', 256],
-        ['WARN', 44],
-      ]);
-      renameSync(`${dbPath}-away`, dbPath);
-      expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
-      await expectCleanEnd(client.server);
-    },
-  );
+describe('a batch whose writes to the database fail', () => {
+  it.runIf(ON_FILE)('returns UNAVAILABLE for each memory, and logs once per chunk', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const { dbPath } = client.server;
+    expect((await storeBatch(client, createMemories(2))).stored_count).toBe(2);
+    renameSync(dbPath, `${dbPath}-away`);
+    const answer = await storeBatch(client, [...createMemories(300), { content: '' }]);
+    expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
+    expect(new Set(answer.results.map((result) => getError(result)?.code))).toEqual(
+      new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
+    );
+    const records = await eventually('the log records', 20_000, () => {
+      const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
+      return found.length >= 2 ? found : undefined;
+    });
+    expect(records.map(({ level, memories }) => [level, memories])).toEqual([
+      ['WARN', 256],
+      ['WARN', 44],
+    ]);
+    renameSync(`${dbPath}-away`, dbPath);
+    expect((await storeBatch(client, createMemories(2))).stored_count).toBe(2);
+    await expectCleanEnd(client.server);
+  });
 });

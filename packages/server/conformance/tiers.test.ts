@@ -8,32 +8,32 @@ const FIRST_RUN_TIMEOUT_MS = 70_000;
 
 const memoryd = useServer({ env: WORDS_ONLY });
 
-// A run by itself may take up to a minute to come: these servers start first, and their test is the last.
-const consolidatorDatabase = await newDatabase();
+// The first scheduled run may start up to a minute after the server. These servers start first and are tested last.
+const scheduledDatabase = await newDatabase();
 let oldEnough = '';
 let tooYoung = '';
 beforeAll(async () => {
-  const before = await startClient({ env: WORDS_ONLY, database: consolidatorDatabase });
+  const before = await startClient({ env: WORDS_ONLY, database: scheduledDatabase });
   oldEnough = await before.store({ content: 'there before the server started' });
   await expectCleanEnd(before.server);
 });
-const wakeful = useServer({ env: { ...WORDS_ONLY, SERVICE_WORKING_MAX: '20' } });
-const consolidator = useServer({
+const smallWorkingTier = useServer({ env: { ...WORDS_ONLY, SERVICE_WORKING_MAX: '20' } });
+const scheduled = useServer({
   env: { SERVICE_EMBEDDER: 'none', SERVICE_WORKING_AGE_SECONDS: '0' },
-  database: consolidatorDatabase,
+  database: scheduledDatabase,
 });
-const young = useServer({ env: { SERVICE_EMBEDDER: 'none' } });
+const withWorkingAge = useServer({ env: { SERVICE_EMBEDDER: 'none' } });
 beforeAll(async () => {
-  tooYoung = await young.store({ content: 'too young, whatever it says', created_at: '2001-01-01T00:00:00Z' });
+  tooYoung = await withWorkingAge.store({ content: 'stored too recently', created_at: '2001-01-01T00:00:00Z' });
 });
 
 describe('POST /consolidate', () => {
-  it('is preceded by a last_sleep_at of null', async () => {
+  it('has not run yet while last_sleep_at is null', async () => {
     expect(await memoryd.stats()).toMatchObject({ last_sleep_at: null, working_count: 0, episodic_count: 0 });
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at: null });
   });
 
-  it('answers status "consolidated" with both counts where there is nothing to do', async () => {
+  it('returns status "consolidated" with counts of 0 if there is nothing to do', async () => {
     expect(await memoryd.consolidate()).toMatchObject({
       status: 'consolidated',
       consolidated_count: 0,
@@ -66,13 +66,13 @@ describe('POST /consolidate', () => {
     });
   });
 
-  it('promotes nothing twice', async () => {
+  it('promotes each memory once', async () => {
     await memoryd.store({ content: 'promotes once' });
     await memoryd.consolidate();
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
   });
 
-  it('keeps id, text and all that a client wrote', async () => {
+  it('does not change the id and the fields that a client wrote', async () => {
     const id = await memoryd.store({
       ...{ content: ' exact\r\ntext \u{1f98a} ', tags: ['a'], importance: 0.7, source: 'chat', session_id: 'kept' },
       ...{ created_at: '2020-01-01T00:00:00.000Z', metadata: { k: [1] }, expires_at: '2999-01-01T00:00:00.000Z' },
@@ -82,14 +82,14 @@ describe('POST /consolidate', () => {
     expect(await memoryd.memory(id)).toEqual({ ...before, tier: 'episodic' });
   });
 
-  it('leaves a promoted memory in recall and in its session', async () => {
+  it('keeps a promoted memory in recall and in its session', async () => {
     const id = await memoryd.store({ content: 'the promoted cormorant', session_id: 'promoted' });
     await memoryd.consolidate();
     expect(await memoryd.recalled('cormorant')).toEqual([id]);
     expect((await memoryd.session('promoted')).memories.map((memory) => memory.id)).toEqual([id]);
   });
 
-  it('lists memories by the tier they are in', async () => {
+  it('changes the tier by which GET /memories filters', async () => {
     const id = await memoryd.store({ content: 'changes tier', session_id: 'listed' });
     expect((await memoryd.memories('session_id=listed&tier=working')).memories.map((m) => m.id)).toEqual([id]);
     await memoryd.consolidate();
@@ -101,13 +101,13 @@ describe('POST /consolidate', () => {
     { row: 'no content type' },
     { row: 'a JSON content type', headers: { 'content-type': 'application/json' } },
   ];
-  it.each(bodies)('works without a body and with $row', async ({ headers = {} }) => {
+  it.each(bodies)('accepts an empty body with $row', async ({ headers = {} }) => {
     expect((await memoryd.send({ method: 'POST', path: '/consolidate', headers })).status).toBe(200);
   });
 });
 
 describe('min_age_seconds of a consolidation', () => {
-  it('leaves what was stored more lately, whatever its created_at', async () => {
+  it('does not promote memories stored more recently, regardless of created_at', async () => {
     const id = await memoryd.store({ content: 'young by storing time', created_at: '2001-01-01T00:00:00Z' });
     expect(await memoryd.consolidate('min_age_seconds=3600')).toMatchObject({ consolidated_count: 0 });
     expect((await memoryd.memory(id)).tier).toBe('working');
@@ -115,7 +115,7 @@ describe('min_age_seconds of a consolidation', () => {
     expect((await memoryd.memory(id)).tier).toBe('episodic');
   });
 
-  it('promotes what is older', async () => {
+  it('promotes memories stored earlier', async () => {
     const old = await memoryd.store({ content: 'stored first' });
     await new Promise((resolve) => setTimeout(resolve, 2100));
     const later = await memoryd.store({ content: 'stored later' });
@@ -124,23 +124,23 @@ describe('min_age_seconds of a consolidation', () => {
     await memoryd.consolidate();
   });
 
-  it.each(['-1', '1.5', 'soon', ''])('is refused as "%s"', async (age) => {
+  it.each(['-1', '1.5', 'soon', ''])('rejects "%s"', async (age) => {
     const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
     expectRefusal(answer, { field: 'min_age_seconds' });
   });
 });
 
 describe('exact duplicates in a consolidation', () => {
-  const live = async (sessionId: string) =>
+  const countLive = async (sessionId: string) =>
     (await memoryd.memories(`session_id=${encodeURIComponent(sessionId)}`)).total;
 
   const merged: { row: string; texts: string[] }[] = [
     { row: 'two equal texts', texts: ['the same text', 'the same text'] },
     { row: 'five equal texts', texts: Array.from({ length: 5 }, () => 'five of a kind') },
-    { row: 'texts that differ in blanks around them', texts: ['a trimmed text', '  a trimmed text\n'] },
-    { row: 'texts that differ in Unicode form', texts: ['caf\u00e9 cr\u00e8me', 'cafe\u0301 cre\u0300me'] },
+    { row: 'texts that differ in surrounding whitespace', texts: ['a trimmed text', '  a trimmed text\n'] },
+    { row: 'texts that differ in Unicode normalization', texts: ['caf\u00e9 cr\u00e8me', 'cafe\u0301 cre\u0300me'] },
   ];
-  it.each(merged)('merges $row and counts all but one as evicted', async ({ row, texts }) => {
+  it.each(merged)('are merged for $row, and all but one count as evicted', async ({ row, texts }) => {
     const ids = await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: row })));
     const answer = await memoryd.consolidate();
     expect(answer.evicted_count).toBe(texts.length - 1);
@@ -155,7 +155,7 @@ describe('exact duplicates in a consolidation', () => {
     expect(memories.map((memory) => memory.content)).toEqual(texts);
     const { memories: transcript, total } = await memoryd.session(row);
     expect([transcript.map((memory) => memory.id), total]).toEqual([ids, texts.length]);
-    expect(await live(row)).toBe(1);
+    expect(await countLive(row)).toBe(1);
   });
 
   const apart: { row: string; memories: StoreRequest[] }[] = [
@@ -174,27 +174,27 @@ describe('exact duplicates in a consolidation', () => {
       ],
     },
     {
-      row: 'that differ in blanks within',
+      row: 'that differ in inner whitespace',
       memories: [
         { content: 'to  ld', session_id: 'd' },
         { content: 'to ld', session_id: 'd' },
       ],
     },
     {
-      row: 'that differ in compatibility form',
+      row: 'that differ in compatibility characters',
       memories: [
         { content: 'ﬁn', session_id: 'e' },
         { content: 'fin', session_id: 'e' },
       ],
     },
   ];
-  it.each(apart)('leaves texts $row', async ({ memories }) => {
+  it.each(apart)('are not texts $row', async ({ memories }) => {
     const ids = await memoryd.storeAll(memories);
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
     for (const id of ids) expect((await memoryd.memory(id)).merged_into).toBeNull();
   });
 
-  it('leaves one of two duplicates in recall and in the counts', async () => {
+  it('appear once in recall and in the counts after a merge', async () => {
     const before = await memoryd.stats();
     await memoryd.storeAll([0, 1].map(() => ({ content: 'the duplicate pangolin', session_id: 'pangolins' })));
     await memoryd.consolidate();
@@ -202,23 +202,23 @@ describe('exact duplicates in a consolidation', () => {
     expect((await memoryd.stats()).episodic_count).toBe(before.episodic_count + 1);
   });
 
-  it('merges a new memory into one that promoted before', async () => {
+  it('are merged if one of them was promoted earlier', async () => {
     const first = await memoryd.store({ content: 'told again later', session_id: 'later' });
     await memoryd.consolidate();
     await memoryd.store({ content: 'told again later', session_id: 'later' });
     expect((await memoryd.consolidate()).evicted_count).toBe(1);
-    expect(await live('later')).toBe(1);
+    expect(await countLive('later')).toBe(1);
     expect((await memoryd.session('later')).total).toBe(2);
     expect(await memoryd.getStatus(first)).toBe(200);
   });
 
-  it('merges nothing twice', async () => {
+  it('are merged only once', async () => {
     await memoryd.storeAll([0, 1].map(() => ({ content: 'merged once', session_id: 'once' })));
     await memoryd.consolidate();
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
   });
 
-  it('does not merge into an expired memory', async () => {
+  it('are not merged into an expired memory', async () => {
     const soon = new Date(Date.now() + 300).toISOString();
     await memoryd.store({ content: 'a fading echo', session_id: 'echo', expires_at: soon });
     const lasting = await memoryd.store({ content: 'a fading echo', session_id: 'echo' });
@@ -229,7 +229,7 @@ describe('exact duplicates in a consolidation', () => {
 });
 
 describe('expired memories in a consolidation', () => {
-  it('are evicted once, and stay hidden', async () => {
+  it('are evicted once and stay hidden', async () => {
     const { working_count, episodic_count } = await memoryd.stats();
     const counts = { working_count, episodic_count };
     const id = await memoryd.store({ content: 'a stale croissant', expires_at: '2001-01-01T00:00:00Z' });
@@ -240,19 +240,19 @@ describe('expired memories in a consolidation', () => {
   });
 });
 
-describe('consolidations at the same time', () => {
-  it('count every memory exactly once, and calls that wait share one run', async () => {
+describe('concurrent consolidations', () => {
+  it('count every memory exactly once, and waiting calls share one run', async () => {
     const { episodic_count } = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `crowd ${n}` })));
     const answers = await Promise.all(Array.from({ length: 12 }, () => memoryd.consolidate()));
     const counts = answers.map((answer: ConsolidateResponse) => answer.consolidated_count);
-    // The first run promotes all; the shared second one finds nothing left.
+    // The first run promotes all memories; the shared second run finds none.
     expect(counts.filter((count) => count === 60).length).toBeGreaterThanOrEqual(1);
     expect(counts.filter((count) => count !== 60 && count !== 0)).toEqual([]);
     expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: episodic_count + 60 });
   });
 
-  it('promote a memory that was stored while a run was under way', async () => {
+  it('promote a memory that was stored during a run', async () => {
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `before ${n}` })));
     const running = memoryd.consolidate();
     const id = await memoryd.store({ content: 'stored meanwhile' });
@@ -263,7 +263,7 @@ describe('consolidations at the same time', () => {
 });
 
 describe('two servers on one database', () => {
-  it('share runs: every memory promotes once', async () => {
+  it('share consolidation runs and promote every memory once', async () => {
     const { episodic_count } = await memoryd.stats();
     const second = await startClient({ env: WORDS_ONLY, database: memoryd.server.database });
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `shared ${n}` })));
@@ -283,10 +283,10 @@ describe('two servers on one database', () => {
   });
 });
 
-describe('the episodic maximum', () => {
+describe('SERVICE_EPISODIC_MAX', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_EPISODIC_MAX: '3' } });
 
-  it('lets a consolidation evict what is retained least, and nothing of the working tier', async () => {
+  it('makes a consolidation evict the episodic memories with the lowest retention', async () => {
     const importances = [0.9, 0.1, 0.5, 1, 0.2, 0.6];
     const ids = await memoryd.storeInOrder(
       importances.map((importance, n) => ({ content: `gannet ${n}`, importance })),
@@ -297,62 +297,62 @@ describe('the episodic maximum', () => {
     const least = [1, 4, 2].map((n) => ({ id: ids[n], reason: 'maximum' }));
     expect(planned).toMatchObject({ evicted_count: 3, plan: { evict: { total: 3, memories: least } } });
     expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: 3 });
-    const kept = importances.flatMap((importance, n) => (importance > 0.5 ? [ids[n]] : []));
-    expect((await memoryd.recalled('gannet', 'top_k=10')).sort()).toEqual(kept.sort());
-    expect((await memoryd.memories()).memories.map(({ id }) => id).sort()).toEqual(kept);
+    const expected = importances.flatMap((importance, n) => (importance > 0.5 ? [ids[n]] : []));
+    expect((await memoryd.recalled('gannet', 'top_k=10')).sort()).toEqual(expected.sort());
+    expect((await memoryd.memories()).memories.map(({ id }) => id).sort()).toEqual(expected);
     expect(await memoryd.consolidate()).toMatchObject({ evicted_count: 0 });
   });
 });
 
-describe('the working maximum', () => {
-  it('lets the oldest promote at once past three quarters', async () => {
-    const ids = await wakeful.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
-    const stats = await wakeful.stats();
+describe('SERVICE_WORKING_MAX', () => {
+  it('promotes the oldest working memories at once above three quarters of the maximum', async () => {
+    const ids = await smallWorkingTier.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
+    const stats = await smallWorkingTier.stats();
     expect(stats.working_count).toBeLessThanOrEqual(15);
     expect(stats.working_count).toBeGreaterThan(0);
     expect(stats.working_count + stats.episodic_count).toBe(30);
-    expect((await wakeful.memory(ids[0] ?? '')).tier).toBe('episodic');
-    expect((await wakeful.memory(ids[29] ?? '')).tier).toBe('working');
+    expect((await smallWorkingTier.memory(ids[0] ?? '')).tier).toBe('episodic');
+    expect((await smallWorkingTier.memory(ids[29] ?? '')).tier).toBe('working');
   });
 
-  it('leaves the promoted in recall', async () => {
-    expect((await wakeful.recall('queue', 'top_k=100')).total).toBe(30);
+  it('keeps the promoted memories in recall', async () => {
+    expect((await smallWorkingTier.recall('queue', 'top_k=100')).total).toBe(30);
   });
 });
 
-// These wait long for little: side by side they wait together.
-describe.runIf(ON_FILE).concurrent('a run by itself', () => {
-  /** Waits for the first run; asks rarely, since it waits long. */
-  const runConsolidation = (client: Client) =>
+// Each test waits for a scheduled run; running them concurrently saves time.
+describe.runIf(ON_FILE).concurrent('a scheduled consolidation', () => {
+  /** Waits for the first scheduled run. */
+  const waitForConsolidation = (client: Client) =>
     expect
       .poll(async () => (await client.stats()).last_sleep_at, { timeout: FIRST_RUN_TIMEOUT_MS, interval: 500 })
       .not.toBeNull();
 
   it(
-    'starts within a minute of start-up and promotes what has the working age',
+    'starts within a minute of the server start and promotes memories of the working age',
     async () => {
-      await runConsolidation(consolidator);
-      expect((await consolidator.memory(oldEnough)).tier).toBe('episodic');
-      const { last_sleep_at, next_sleep_at } = await consolidator.stats();
+      await waitForConsolidation(scheduled);
+      expect((await scheduled.memory(oldEnough)).tier).toBe('episodic');
+      const { last_sleep_at, next_sleep_at } = await scheduled.stats();
       expect(Date.parse(next_sleep_at ?? '') - Date.parse(last_sleep_at ?? '')).toBe(3_600_000);
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
   );
 
   it(
-    'leaves what was stored less than the working age ago, whatever its created_at',
+    'does not promote memories younger than the working age, regardless of created_at',
     async () => {
-      await runConsolidation(young);
-      expect((await young.memory(tooYoung)).tier).toBe('working');
+      await waitForConsolidation(withWorkingAge);
+      expect((await withWorkingAge.memory(tooYoung)).tier).toBe('working');
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
   );
 
   it(
-    'does not come where the interval is 0',
+    'does not run if the interval is 0',
     async () => {
-      await runConsolidation(consolidator);
-      expect(await wakeful.stats()).toMatchObject({ last_sleep_at: null, next_sleep_at: null });
+      await waitForConsolidation(scheduled);
+      expect(await smallWorkingTier.stats()).toMatchObject({ last_sleep_at: null, next_sleep_at: null });
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
   );

@@ -6,34 +6,35 @@ import { send } from './http.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 /*
- * Two users, each with two agents, do the same things with the same words in one namespace; and each of them does them once
- * more in a namespace alone. What each is answered must be the same in both: then nothing of the others was returned,
- * counted, merged, superseded, exported, streamed or forgotten through it, and nothing of its own was lost to them.
+ * Isolation test. Two users with two agents each (four owners) send random operations with overlapping texts to one shared
+ * namespace. The operations of each owner also run in a separate namespace. Both responses must be equal. This proves that
+ * no memory of another owner was returned, counted, merged, superseded, exported, streamed or forgotten, and that no own
+ * memory was lost.
  */
 
 const OWNERS = ['ada', 'ben'].flatMap((user) => ['cook', 'guide'].map((agent) => ({ user, agent })));
 const OPERATIONS = 500;
-/** 10,000 operations in all in `npm run test:long`. */
+/** `npm run test:long` runs 10,000 operations in total. */
 const RUNS = process.env.LONG_TESTS ? 20 : 1;
 
 const owner = fc.nat({ max: OWNERS.length - 1 });
 const text = fc.constantFrom('I like tea', 'I like tea ', 'my door code is 4711', 'the red heron nests here', 'tea');
 const session_id = fc.constantFrom('default', 'monday', 'tuesday');
 const tag = fc.constantFrom('home', 'work');
-/** A memory by its place among all that were stored, of any owner; those of others are asked for as well. */
-const place = fc.nat({ max: 1000 });
-/** By a key that is bound, or by one of the namespace that names the owner; over REST with the SDK, or over MCP. */
-const door = fc.constantFrom('bound', 'scope', 'bound mcp', 'mcp');
+/** Index into the stored memories of all owners, so that operations also target memories of others. */
+const index = fc.nat({ max: 1000 });
+/** An owner-bound key, or a namespace key with owner parameters; over REST with the client, or over MCP. */
+const access = fc.constantFrom('bound', 'scope', 'bound mcp', 'mcp');
 
 const stored = { content: text, session_id, tags: fc.subarray(['home', 'work']) };
-const operation = fc.oneof(
-  { weight: 24, arbitrary: fc.record({ owner, door, verb: fc.constant('store'), ...stored }) },
-  { weight: 3, arbitrary: fc.record({ owner, door, verb: fc.constant('correct'), ...stored, place }) },
+const anyOperation = fc.oneof(
+  { weight: 24, arbitrary: fc.record({ owner, access, verb: fc.constant('store'), ...stored }) },
+  { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('correct'), ...stored, index }) },
   {
     weight: 3,
     arbitrary: fc.record({
       owner,
-      door,
+      access,
       verb: fc.constant('storeOnce'),
       content: text,
       key: fc.constantFrom('k', 'l'),
@@ -43,7 +44,7 @@ const operation = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       owner,
-      door,
+      access,
       verb: fc.constant('storeBatch'),
       some: fc.array(text, { minLength: 1, maxLength: 3 }),
     }),
@@ -52,7 +53,7 @@ const operation = fc.oneof(
     weight: 9,
     arbitrary: fc.record({
       owner,
-      door,
+      access,
       verb: fc.constant('recall'),
       query: text,
       tag: fc.option(tag),
@@ -61,25 +62,29 @@ const operation = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.record({ owner, door, verb: fc.constantFrom('memories', 'sessions'), tag: fc.option(tag) }),
+    arbitrary: fc.record({ owner, access, verb: fc.constantFrom('memories', 'sessions'), tag: fc.option(tag) }),
   },
   {
     weight: 3,
-    arbitrary: fc.record({ owner, door, verb: fc.constantFrom('stats', 'exportMemories', 'users', 'consolidations') }),
+    arbitrary: fc.record({
+      owner,
+      access,
+      verb: fc.constantFrom('stats', 'exportMemories', 'users', 'consolidations'),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ owner, door, verb: fc.constant('session'), session_id }) },
-  { weight: 9, arbitrary: fc.record({ owner, door, verb: fc.constantFrom('memory', 'history', 'forget'), place }) },
-  { weight: 6, arbitrary: fc.record({ owner, door, verb: fc.constant('update'), place, content: text }) },
-  { weight: 3, arbitrary: fc.record({ owner, door, verb: fc.constant('forgetMany'), session_id, tag }) },
-  { weight: 3, arbitrary: fc.record({ owner, door, verb: fc.constant('forgetAndImport'), place }) },
+  { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('session'), session_id }) },
+  { weight: 9, arbitrary: fc.record({ owner, access, verb: fc.constantFrom('memory', 'history', 'forget'), index }) },
+  { weight: 6, arbitrary: fc.record({ owner, access, verb: fc.constant('update'), index, content: text }) },
+  { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetMany'), session_id, tag }) },
+  { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetAndImport'), index }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant('consolidate') }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant('storeShared'), content: text, session_id }) },
 );
-type Operation = typeof operation extends fc.Arbitrary<infer Drawn> ? Drawn : never;
-type Owned = Extract<Operation, { owner: number }>;
+type Operation = typeof anyOperation extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+type OwnerOperation = Extract<Operation, { owner: number }>;
 
-/** Ways in which one owner reaches its memories in one namespace. */
-type Doors = Record<Owned['door'], MemoryApi>;
+/** APIs with which one owner accesses one namespace. */
+type OwnerApis = Record<OwnerOperation['access'], MemoryApi>;
 
 const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '0' } });
 let operatorKey: string | undefined;
@@ -90,79 +95,87 @@ async function addKey(fields: object): Promise<string> {
   return answer.key;
 }
 
-function newClient(apiKey: string): MemoryClient {
+function createClient(apiKey: string): MemoryClient {
   return new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}`, apiKey, retries: 0 });
 }
 
-/** One namespace, with what was stored there. */
-class World {
+/** A namespace under test, and the ids stored in it. */
+class TestNamespace {
   readonly #operator: MemoryClient;
-  /** By owner. */
-  readonly #doors = new Map<number, Doors>();
+  readonly #apis = new Map<number, OwnerApis>();
   readonly #streams = new Map<number, { events: MemoryEvent[]; ended: Promise<void> }>();
-  readonly #leaving = new AbortController();
-  /** Ids by the order in which they were stored; undefined for what is stored in another world alone. */
+  readonly #abort = new AbortController();
+  /** Ids in the order of storing; `undefined` for memories stored only in another namespace. */
   readonly ids: (string | undefined)[] = [];
 
   private constructor(operator: MemoryClient) {
     this.#operator = operator;
   }
 
-  static async open(namespace: string, owners: readonly number[]): Promise<World> {
-    const world = new World(newClient(await addKey({ namespace, scope: 'operate' })));
+  static async open(namespace: string, owners: readonly number[]): Promise<TestNamespace> {
+    const result = new TestNamespace(createClient(await addKey({ namespace, scope: 'operate' })));
     const appKey = await addKey({ namespace, scope: 'write' });
-    const app = newClient(appKey);
-    for (const one of owners) {
-      const { user, agent } = OWNERS[one] as (typeof OWNERS)[number];
+    const app = createClient(appKey);
+    for (const ownerIndex of owners) {
+      const { user, agent } = OWNERS[ownerIndex] as (typeof OWNERS)[number];
       const key = await addKey({ namespace, scope: 'write', user_id: user, agent_id: agent });
-      const [bound, scoped] = [newClient(key), app.scope({ userId: user, agentId: agent })];
-      const named = `user_id=${user}&agent_id=${agent}`;
-      const mcp = overMcp(scoped, appKey, named);
-      world.#doors.set(one, { bound, scope: scoped, 'bound mcp': overMcp(bound, key, ''), mcp });
-      world.#follow(one, bound);
+      const [bound, scoped] = [createClient(key), app.scope({ userId: user, agentId: agent })];
+      const parameters = `user_id=${user}&agent_id=${agent}`;
+      const mcp = createMcpApi(scoped, appKey, parameters);
+      result.#apis.set(ownerIndex, { bound, scope: scoped, 'bound mcp': createMcpApi(bound, key, ''), mcp });
+      result.#openEvents(ownerIndex, bound);
     }
-    return world;
+    return result;
   }
 
-  #follow(one: number, api: MemoryApi): void {
+  #openEvents(ownerIndex: number, api: MemoryApi): void {
     const events: MemoryEvent[] = [];
-    const stream = api.events({ last_event_id: 'from the start' }, this.#leaving.signal);
+    const stream = api.events({ last_event_id: 'from the start' }, this.#abort.signal);
     const ended = (async () => {
       for await (const event of stream) events.push(event);
     })().catch(() => {});
-    this.#streams.set(one, { events, ended });
+    this.#streams.set(ownerIndex, { events, ended });
   }
 
-  /** Does an operation; answers what came of it without what differs from one world to another. */
-  async perform(one: Owned): Promise<unknown> {
-    const api = (this.#doors.get(one.owner) as Doors)[one.door];
+  /** Executes an operation. Returns its result or error, without values that differ between namespaces. */
+  async perform(operation: OwnerOperation): Promise<unknown> {
+    const api = (this.#apis.get(operation.owner) as OwnerApis)[operation.access];
     try {
-      return this.#comparable(await this.#call(api, one));
+      return this.#normalize(await this.#call(api, operation));
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };
       return { code, message };
     }
   }
 
-  async #call(api: MemoryApi, one: Owned): Promise<unknown> {
-    const filter = { ...('tag' in one && one.tag && { tag: [one.tag] }) };
-    switch (one.verb) {
+  async #call(api: MemoryApi, operation: OwnerOperation): Promise<unknown> {
+    const filter = { ...('tag' in operation && operation.tag && { tag: [operation.tag] }) };
+    switch (operation.verb) {
       case 'store':
-        return this.#note(await api.store({ content: one.content, session_id: one.session_id, tags: one.tags }));
+        return this.#note(
+          await api.store({ content: operation.content, session_id: operation.session_id, tags: operation.tags }),
+        );
       case 'correct': {
-        const { content, session_id: session, tags } = one;
-        return this.#note(await api.store({ content, session_id: session, tags, supersedes: this.#id(one.place) }));
+        const { content, session_id: session, tags } = operation;
+        return this.#note(
+          await api.store({ content, session_id: session, tags, supersedes: this.#id(operation.index) }),
+        );
       }
       case 'storeOnce':
-        return this.#note(await api.store({ content: one.content }, { idempotencyKey: one.key }));
+        return this.#note(await api.store({ content: operation.content }, { idempotencyKey: operation.key }));
       case 'storeBatch': {
-        const answer = await api.storeBatch(one.some.map((content) => ({ content })));
+        const answer = await api.storeBatch(operation.some.map((content) => ({ content })));
         for (const result of answer.results) if ('id' in result) this.#note(result);
         return answer;
       }
       case 'recall': {
-        const { results, total } = await api.recall({ query: one.query, top_k: 1000, shared: one.shared, ...filter });
-        // Word statistics of the namespace may put them in another order.
+        const { results, total } = await api.recall({
+          query: operation.query,
+          top_k: 1000,
+          shared: operation.shared,
+          ...filter,
+        });
+        // The order may differ, because it depends on word statistics of the namespace.
         return { total, results: results.map(({ id, content }) => this.#name(id) + content).sort() };
       }
       case 'memories':
@@ -170,7 +183,7 @@ class World {
       case 'sessions':
         return api.sessions(filter);
       case 'session':
-        return api.session({ session_id: one.session_id });
+        return api.session({ session_id: operation.session_id });
       case 'users':
         return api.users();
       case 'consolidations':
@@ -181,39 +194,39 @@ class World {
         return (await exportLines(api)).map((line) => JSON.parse(line));
       case 'forgetAndImport': {
         const [header = '', ...lines] = await exportLines(api);
-        const chosen = lines[one.place % Math.max(1, lines.length)];
+        const chosen = lines[operation.index % Math.max(1, lines.length)];
         if (chosen !== undefined && 'id' in JSON.parse(chosen)) await api.forget(JSON.parse(chosen).id);
         return [await api.importMemories(getBytes([header, ...lines])), await api.memories({ limit: 1000 })];
       }
       case 'memory':
-        return api.memory(this.#id(one.place));
+        return api.memory(this.#id(operation.index));
       case 'history':
-        return api.history(this.#id(one.place));
+        return api.history(this.#id(operation.index));
       case 'forget':
-        return api.forget(this.#id(one.place));
+        return api.forget(this.#id(operation.index));
       case 'update':
-        return api.update(this.#id(one.place), { content: one.content });
+        return api.update(this.#id(operation.index), { content: operation.content });
       case 'forgetMany':
-        return api.forgetMany({ session_id: one.session_id, tag: one.tag });
+        return api.forgetMany({ session_id: operation.session_id, tag: operation.tag });
     }
   }
 
-  /** Does what is about all owners. */
-  async operate(one: Exclude<Operation, Owned>): Promise<void> {
-    if (one.verb === 'consolidate') await this.#operator.consolidate();
-    else this.#note(await this.#operator.store({ content: one.content, session_id: one.session_id }));
+  /** Executes an operation that affects all owners. */
+  async performAsOperator(operation: Exclude<Operation, OwnerOperation>): Promise<void> {
+    if (operation.verb === 'consolidate') await this.#operator.consolidate();
+    else this.#note(await this.#operator.store({ content: operation.content, session_id: operation.session_id }));
   }
 
-  /** Returns the events of an owner, once nothing more comes. */
-  async told(one: number): Promise<unknown> {
-    const { id } = this.#note(await (this.#doors.get(one) as Doors).bound.store({ content: 'the last' }));
-    const { events } = this.#streams.get(one) as { events: MemoryEvent[] };
+  /** Stores a last memory, waits for its event and returns all events of the owner. */
+  async getEvents(ownerIndex: number): Promise<unknown> {
+    const { id } = this.#note(await (this.#apis.get(ownerIndex) as OwnerApis).bound.store({ content: 'the last' }));
+    const { events } = this.#streams.get(ownerIndex) as { events: MemoryEvent[] };
     await expect.poll(() => events.some((event) => 'memory_ids' in event && event.memory_ids[0] === id)).toBe(true);
-    return events.map((event) => this.#comparable(event));
+    return events.map((event) => this.#normalize(event));
   }
 
-  async leave(): Promise<void> {
-    this.#leaving.abort();
+  async close(): Promise<void> {
+    this.#abort.abort();
     await Promise.all(Array.from(this.#streams.values(), ({ ended }) => ended));
   }
 
@@ -222,15 +235,15 @@ class World {
     return answer;
   }
 
-  #id(place: number): string {
-    return this.ids[place % Math.max(1, this.ids.length)] ?? 'nobody';
+  #id(index: number): string {
+    return this.ids[index % Math.max(1, this.ids.length)] ?? 'nobody';
   }
 
   #name(id: string): string {
     return `#${this.ids.indexOf(id)} `;
   }
 
-  #comparable(value: unknown): unknown {
+  #normalize(value: unknown): unknown {
     return JSON.parse(
       JSON.stringify(value, (key, inner) => {
         if (/(_at|_from|_until)$|^(at|retention|id|access_count|next_cursor|redacted|purge)$/.test(key)) {
@@ -254,20 +267,20 @@ async function* getBytes(lines: readonly string[]): AsyncIterable<Uint8Array> {
   for (const line of lines) yield new TextEncoder().encode(line);
 }
 
-/** The tools of MCP, each call in a request of its own; what models have no tool for goes by `otherwise`. */
-function overMcp(otherwise: MemoryApi, key: string, named: string): MemoryApi {
+/** Returns an API that calls MCP tools, one request per call. Methods without an MCP tool use `fallback`. */
+function createMcpApi(fallback: MemoryApi, key: string, parameters: string): MemoryApi {
   async function call<Answer>(name: string, args: object, more = '', meta: object = {}): Promise<Answer> {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args, _meta: meta } };
     const headers = { authorization: `Bearer ${key}`, accept: 'application/json, text/event-stream' };
-    const path = `/mcp?${named}${more}`;
+    const path = `/mcp?${parameters}${more}`;
     const { text } = await send(memoryd.server.port, { method: 'POST', path, headers, json: message });
     const { result } = JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? '{}');
     if (result.isError) throw result._meta.error;
     return result.structuredContent;
   }
   return {
-    ...(otherwise as MemoryApi),
-    ...pickMethods(otherwise),
+    ...(fallback as MemoryApi),
+    ...pickMethods(fallback),
     store: (request, { idempotencyKey } = {}) =>
       call('store', request, '', { 'memoryd/idempotencyKey': idempotencyKey }),
     recall: ({ shared, ...request }) => call('recall', request, shared ? '&shared=true' : ''),
@@ -278,7 +291,7 @@ function overMcp(otherwise: MemoryApi, key: string, named: string): MemoryApi {
   };
 }
 
-/** The methods that models have no tool for. */
+/** Returns the methods without an MCP tool. */
 function pickMethods(api: MemoryApi) {
   return {
     storeBatch: api.storeBatch.bind(api),
@@ -297,63 +310,63 @@ function pickMethods(api: MemoryApi) {
 let latest = 0;
 
 /**
- * Resolves when the clock shows a time that it has not shown before. Memories of the same millisecond stand in the order in
- * which they were stored or imported, and a millisecond may begin between two of them in one world and not in another.
+ * Waits until the clock shows a new millisecond. Memories with equal times are ordered by storing or import. Without this
+ * wait, two memories might have equal times in one namespace but not in the other.
  */
-async function waitForAnotherMillisecond(): Promise<void> {
+async function waitForNextMillisecond(): Promise<void> {
   latest = Math.max(latest, Date.now());
   while (Date.now() <= latest) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** One namespace in which all owners work, and one for each alone. */
-class Worlds {
+/** A namespace shared by all owners, and a separate one for each owner. */
+class TestNamespaces {
   static #count = 0;
-  readonly #together: World;
-  readonly #alone: World[];
+  readonly #shared: TestNamespace;
+  readonly #separate: TestNamespace[];
 
-  private constructor(together: World, alone: World[]) {
-    this.#together = together;
-    this.#alone = alone;
+  private constructor(shared: TestNamespace, separate: TestNamespace[]) {
+    this.#shared = shared;
+    this.#separate = separate;
   }
 
-  static async open(): Promise<Worlds> {
-    const name = `run-${++Worlds.#count}`;
-    const alone = await Promise.all(OWNERS.map((_, i) => World.open(`${name}-alone-${i}`, [i])));
-    return new Worlds(await World.open(`${name}-together`, [...OWNERS.keys()]), alone);
+  static async open(): Promise<TestNamespaces> {
+    const name = `run-${++TestNamespaces.#count}`;
+    const separate = await Promise.all(OWNERS.map((_, i) => TestNamespace.open(`${name}-separate-${i}`, [i])));
+    return new TestNamespaces(await TestNamespace.open(`${name}-shared`, [...OWNERS.keys()]), separate);
   }
 
-  /** Does an operation together with the others and alone, and expects the same answer. */
-  async perform(one: Operation): Promise<void> {
-    await waitForAnotherMillisecond();
-    if (!('owner' in one)) {
-      for (const world of [this.#together, ...this.#alone]) await world.operate(one);
+  /** Executes an operation in the shared and the separate namespace, and expects equal results. */
+  async perform(operation: Operation): Promise<void> {
+    await waitForNextMillisecond();
+    if (!('owner' in operation)) {
+      for (const namespace of [this.#shared, ...this.#separate]) await namespace.performAsOperator(operation);
       return;
     }
-    const own = this.#alone[one.owner] as World;
-    const [answer, expected] = [await this.#together.perform(one), await own.perform(one)];
-    // What one has stored is there in its own world alone.
-    for (const world of this.#alone) world.ids.length = this.#together.ids.length;
-    expect({ one, answer }).toEqual({ one, answer: expected });
+    const own = this.#separate[operation.owner] as TestNamespace;
+    const [actual, expected] = [await this.#shared.perform(operation), await own.perform(operation)];
+    // Adds `undefined` for a memory that this owner stored, in the namespaces of the other owners.
+    for (const namespace of this.#separate) namespace.ids.length = this.#shared.ids.length;
+    expect({ operation, result: actual }).toEqual({ operation, result: expected });
   }
 
-  async expectToldAlike(): Promise<void> {
-    for (const [i, world] of this.#alone.entries()) {
-      const told = await this.#together.told(i);
-      world.ids.length = this.#together.ids.length - 1;
-      expect(told).toEqual(await world.told(i));
+  async expectEqualEvents(): Promise<void> {
+    for (const [i, namespace] of this.#separate.entries()) {
+      const events = await this.#shared.getEvents(i);
+      namespace.ids.length = this.#shared.ids.length - 1;
+      expect(events).toEqual(await namespace.getEvents(i));
     }
-    for (const world of [this.#together, ...this.#alone]) await world.leave();
+    for (const namespace of [this.#shared, ...this.#separate]) await namespace.close();
   }
 }
 
-describe('what two users with two agents each do in one namespace', () => {
-  it('is answered and told as if each were alone', async () => {
+describe('two users with two agents each in one namespace', () => {
+  it('get the same responses and events as in separate namespaces', async () => {
     operatorKey ??= await addKey({ namespace: 'default', scope: 'operate' });
     await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: OPERATIONS, maxLength: OPERATIONS }), async (operations) => {
-        const worlds = await Worlds.open();
-        for (const one of operations) await worlds.perform(one);
-        await worlds.expectToldAlike();
+      fc.asyncProperty(fc.array(anyOperation, { minLength: OPERATIONS, maxLength: OPERATIONS }), async (operations) => {
+        const namespaces = await TestNamespaces.open();
+        for (const operation of operations) await namespaces.perform(operation);
+        await namespaces.expectEqualEvents();
       }),
       { numRuns: RUNS, endOnFailure: true },
     );

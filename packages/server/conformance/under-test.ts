@@ -17,10 +17,10 @@ import { type Answer, type Request, send } from './http.ts';
 import { eventually, type ProcessOptions, type ServerProcess, startProcess } from './process.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
-/** Environment of a server that recalls by words alone and never consolidates by itself: quick and still. */
+/** Settings of a server without an embedder and without scheduled consolidation. Makes tests fast and deterministic. */
 export const WORDS_ONLY = { SERVICE_EMBEDDER: 'none', SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
-/** The verbs of the service for tests that expect them to succeed; `send` is for all others. */
+/** Client of a server under test. All methods except `send`, `update`, `undo` and `getStatus` expect success. */
 export class Client<Server extends RunningServer = RunningServer> {
   readonly #server: () => Server;
 
@@ -32,14 +32,14 @@ export class Client<Server extends RunningServer = RunningServer> {
     return this.#server();
   }
 
-  /** Sends a request of which any answer but 500 is fine here: nothing that a client sends may be a server error. */
+  /** Sends a request. Fails the test on a 500, which no request may cause. */
   async send<Body = unknown>(request: Request): Promise<Answer<Body>> {
     const answer = await send<Body>(this.server.port, request);
     expect(answer.status, `${request.method ?? 'GET'} ${request.path}: ${answer.text.slice(0, 400)}`).not.toBe(500);
     return answer;
   }
 
-  /** Sends a request that must answer 200. */
+  /** Sends a request and expects a 200. */
   async ok<Body>(request: Request): Promise<Body> {
     const answer = await this.send<Body>(request);
     expect(answer.status, `${request.method ?? 'GET'} ${request.path}: ${answer.text.slice(0, 400)}`).toBe(200);
@@ -50,13 +50,13 @@ export class Client<Server extends RunningServer = RunningServer> {
     return this.ok<Body>({ path });
   }
 
-  /** Stores a memory and answers its id. */
+  /** Stores a memory and returns its id. */
   async store(memory: StoreRequest, headers: Record<string, string> = {}): Promise<string> {
     const { id } = await this.ok<{ id: string }>({ method: 'POST', path: '/store', json: memory, headers });
     return id;
   }
 
-  /** Stores memories side by side, in no order, and answers their ids in the order given. */
+  /** Stores memories concurrently. Returns their ids in the order of `memories`. */
   storeAll(memories: StoreRequest[]): Promise<string[]> {
     return Promise.all(memories.map((memory) => this.store(memory)));
   }
@@ -88,7 +88,7 @@ export class Client<Server extends RunningServer = RunningServer> {
     return this.get<RecallResponse>(`/recall?query=${encodeURIComponent(query)}${more}`);
   }
 
-  /** Ids that a recall answers, best first. */
+  /** Returns the ids of the recalled memories, best first. */
   async recalled(query: string, parameters = ''): Promise<string[]> {
     return (await this.recall(query, parameters)).results.map((result) => result.id);
   }
@@ -133,7 +133,7 @@ export class Client<Server extends RunningServer = RunningServer> {
     return this.get<StatsResponse>('/stats');
   }
 
-  /** Waits until every memory has its vectors. Servers leave each other what they claim, a killed one for half a minute. */
+  /** Waits until every memory has its vectors. Claims of a killed server on pending memories expire after 30 seconds. */
   async embedded(): Promise<void> {
     await eventually('all vectors', 45_000, async () => {
       return (await this.stats()).pending_embeddings === 0 ? true : undefined;
@@ -142,8 +142,8 @@ export class Client<Server extends RunningServer = RunningServer> {
 }
 
 /**
- * A server for all tests of the calling block, in the process of the tests. It starts before them and stops after them.
- * Stopping it asserts that it ends in order and wrote nothing but log records.
+ * Starts a server in the test process before all tests of the calling block and stops it after them. Asserts that it
+ * shuts down gracefully and wrote only log records.
  */
 export function useServer(options: ServerOptions = {}): Client {
   let running: RunningServer | undefined;
@@ -154,24 +154,25 @@ export function useServer(options: ServerOptions = {}): Client {
     if (running) await expectCleanEnd(running);
   });
   return new Client(() => {
-    if (!running) throw new Error('the server starts before the tests, not before the block');
+    if (!running)
+      throw new Error('the server is not running yet: use it in a hook or a test, not in the describe block itself');
     return running;
   });
 }
 
-/** A server in the process of the calling test, which stops it. */
+/** Starts a server in the test process. The calling test must stop it. */
 export async function startClient(options: ServerOptions = {}): Promise<Client> {
   const running = await startServer(options);
   return new Client(() => running);
 }
 
-/** A server process that the calling test starts and stops by itself. */
+/** Starts a server process. The calling test must stop it. */
 export async function startProcessClient(options: ProcessOptions = {}): Promise<Client<ServerProcess>> {
   const running = await startProcess(options);
   return new Client(() => running);
 }
 
-/** Stops a server and asserts that it ends in order. */
+/** Stops a server and asserts that it shuts down gracefully and wrote only log records. */
 export async function expectCleanEnd(server: RunningServer): Promise<void> {
   const { code, stderr } = await server.stop();
   expect(code, stderr).toBe(0);

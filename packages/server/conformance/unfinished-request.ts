@@ -3,8 +3,10 @@ import { connect, type Socket } from 'node:net';
 import type { Client } from './under-test.ts';
 
 /**
- * Begins a request with a body of so many bytes, on a connection of its own, and sends the first of them when the server
- * has seen the request.
+ * Begins a POST request on a new connection and leaves it unfinished. Sends `first`, the start of its body, once the
+ * server has received the headers.
+ *
+ * @param bodyBytes the `Content-Length` that the request declares
  */
 export async function beginRequest(client: Client, path: string, bodyBytes: number, first = '[{"con'): Promise<Socket> {
   const socket = connect(client.server.port, '127.0.0.1');

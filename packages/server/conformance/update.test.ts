@@ -6,7 +6,7 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 const memoryd = useServer({ env: WORDS_ONLY });
 
 describe('PUT /update/{memory_id}', () => {
-  const whole = {
+  const allFields = {
     content: 'the original text',
     tags: ['a', 'b'],
     importance: 0.3,
@@ -17,8 +17,8 @@ describe('PUT /update/{memory_id}', () => {
     metadata: { k: 'v', n: 1 },
   };
 
-  it('answers 200 with exactly the id and the status "updated"', async () => {
-    const id = await memoryd.store(whole);
+  it('returns 200 with only the id and the status "updated"', async () => {
+    const id = await memoryd.store(allFields);
     const answer = await memoryd.update(id, { content: 'new', importance: 0.9 });
     expect([answer.status, answer.body]).toEqual([200, { id, status: 'updated' }]);
   });
@@ -28,22 +28,22 @@ describe('PUT /update/{memory_id}', () => {
     { row: 'importance', change: { importance: 1 }, reads: { importance: 1 } },
     { row: 'importance to 0', change: { importance: 0 }, reads: { importance: 0 } },
     { row: 'tags', change: { tags: ['z', 'a', 'z'] }, reads: { tags: ['z', 'a'] } },
-    { row: 'tags to none', change: { tags: [] }, reads: { tags: [] } },
+    { row: 'tags to an empty list', change: { tags: [] }, reads: { tags: [] } },
     { row: 'metadata as a whole', change: { metadata: { other: true } }, reads: { metadata: { other: true } } },
     {
       row: 'expires_at',
       change: { expires_at: '2888-01-01T00:00:00+01:00' },
       reads: { expires_at: '2887-12-31T23:00:00.000Z' },
     },
-    { row: 'expires_at to none', change: { expires_at: null }, reads: { expires_at: null } },
+    { row: 'expires_at to null', change: { expires_at: null }, reads: { expires_at: null } },
     {
       row: 'several fields at once',
       change: { content: 'c', importance: 0.5, tags: ['t'], metadata: {}, expires_at: null },
       reads: { content: 'c', importance: 0.5, tags: ['t'], metadata: {}, expires_at: null },
     },
   ];
-  it.each(changes)('changes $row and leaves the rest', async ({ change, reads }) => {
-    const id = await memoryd.store(whole);
+  it.each(changes)('changes $row and no other field', async ({ change, reads }) => {
+    const id = await memoryd.store(allFields);
     const before = await memoryd.memory(id);
     expect((await memoryd.update(id, change)).status).toBe(200);
     const { updated_at, retention: _, ...after } = await memoryd.memory(id);
@@ -52,21 +52,21 @@ describe('PUT /update/{memory_id}', () => {
     expect(Date.parse(updated_at)).toBeGreaterThanOrEqual(Date.parse(storedAt));
   });
 
-  it('is found by its new words and no more by its old ones', async () => {
+  it('makes the memory recallable by its new words and no longer by its old ones', async () => {
     const id = await memoryd.store({ content: 'the caravel sails at dawn' });
     await memoryd.update(id, { content: 'the zeppelin flies at dusk' });
     expect(await memoryd.recalled('zeppelin')).toEqual([id]);
     expect(await memoryd.recalled('caravel')).toEqual([]);
   });
 
-  it('is recalled with its new tags', async () => {
+  it('makes the memory recallable by its new tags', async () => {
     const id = await memoryd.store({ content: 'a marimba lesson', tags: ['music'] });
     await memoryd.update(id, { tags: ['school'] });
     expect(await memoryd.recalled('marimba', 'tag=school')).toEqual([id]);
     expect(await memoryd.recalled('marimba', 'tag=music')).toEqual([]);
   });
 
-  it('hides a memory at once whose new expires_at is past', async () => {
+  it('hides a memory at once if its new expires_at is in the past', async () => {
     const id = await memoryd.store({ content: 'a short-lived samovar' });
     await memoryd.update(id, { expires_at: '2001-01-01T00:00:00Z' });
     expect(await memoryd.getStatus(id)).toBe(404);
@@ -76,16 +76,16 @@ describe('PUT /update/{memory_id}', () => {
   it('keeps the memory in its tier and session', async () => {
     const id = await memoryd.store({ content: 'promoted', session_id: 'stays' });
     await memoryd.consolidate();
-    await memoryd.update(id, { content: 'promoted anew' });
+    await memoryd.update(id, { content: 'updated after promotion' });
     expect(await memoryd.memory(id)).toMatchObject({ tier: 'episodic', session_id: 'stays' });
   });
 
-  it('answers 404 for an unknown id', async () => {
+  it('returns 404 for an unknown id', async () => {
     expectRefusal(await memoryd.update('no-such-memory', { content: 'x' }), { code: 'NOT_FOUND' });
   });
 
-  it('answers 404 for a forgotten memory', async () => {
-    const id = await memoryd.store(whole);
+  it('returns 404 for a forgotten memory', async () => {
+    const id = await memoryd.store(allFields);
     await memoryd.forget(id);
     expectRefusal(await memoryd.update(id, { content: 'x' }), { code: 'NOT_FOUND' });
   });
@@ -106,7 +106,7 @@ describe('ETag of GET /memories/{id}', () => {
     ['*', 304],
     ['"1"', 200],
     ['2', 200],
-  ])('that If-None-Match names gives 304 without a body: %s is %i', async (tag, status) => {
+  ])('with If-None-Match: %s returns %i, without a body if 304', async (tag, status) => {
     const id = await memoryd.store({ content: 'known' });
     await memoryd.update(id, { importance: 0.1 });
     const answer = await memoryd.send({ path: `/memories/${id}`, headers: { 'if-none-match': tag } });
@@ -121,26 +121,26 @@ describe('ETag of GET /memories/{id}', () => {
     { row: 'metadata', change: { metadata: { other: 1 } } },
     { row: 'expires_at', change: { expires_at: '2999-01-01T00:00:00Z' } },
   ];
-  it.each(writes)('changes when a client writes $row', async ({ change }) => {
+  it.each(writes)('changes when a client updates $row', async ({ change }) => {
     const id = await memoryd.store({ content: 'first' });
     const before = await memoryd.etag(id);
     await memoryd.update(id, change);
     expect(await memoryd.etag(id)).not.toBe(before);
   });
 
-  const reads: { row: string; act: (id: string) => Promise<unknown> }[] = [
-    { row: 'a recall that finds it', act: () => memoryd.recall('the unchanging obelisk') },
-    { row: 'a read of it', act: (id) => memoryd.memory(id) },
-    { row: 'a consolidation that promotes it', act: () => memoryd.consolidate() },
+  const reads: { row: string; action: (id: string) => Promise<unknown> }[] = [
+    { row: 'a recall of the memory', action: () => memoryd.recall('the unchanging obelisk') },
+    { row: 'a read of the memory', action: (id) => memoryd.memory(id) },
+    { row: 'a consolidation that promotes the memory', action: () => memoryd.consolidate() },
     {
-      row: 'an update that is refused',
-      act: (id) => memoryd.send({ method: 'PUT', path: `/update/${id}`, json: { importance: 7 } }),
+      row: 'a rejected update',
+      action: (id) => memoryd.send({ method: 'PUT', path: `/update/${id}`, json: { importance: 7 } }),
     },
   ];
-  it.each(reads)('stays after $row', async ({ act }) => {
+  it.each(reads)('stays the same after $row', async ({ action }) => {
     const id = await memoryd.store({ content: 'the unchanging obelisk' });
     const before = await memoryd.etag(id);
-    await act(id);
+    await action(id);
     expect(await memoryd.etag(id)).toBe(before);
   });
 });
@@ -155,21 +155,21 @@ describe('If-Match', () => {
     },
   ];
 
-  it.each(verbs)('lets $verb pass with the current ETag', async ({ write }) => {
+  it.each(verbs)('allows $verb with the current ETag', async ({ write }) => {
     const id = await memoryd.store({ content: 'old' });
     expect((await write(id, await memoryd.etag(id))).status).toBe(200);
   });
 
-  it.each(verbs)('lets $verb pass with * for whatever version there is', async ({ write }) => {
+  it.each(verbs)('allows $verb with * for any version', async ({ write }) => {
     expect((await write(await memoryd.store({ content: 'old' }), '*')).status).toBe(200);
   });
 
-  it.each(verbs)('lets $verb pass when one of several ETags is the current one', async ({ write }) => {
+  it.each(verbs)('allows $verb with several ETags if one of them is current', async ({ write }) => {
     const id = await memoryd.store({ content: 'old' });
     expect((await write(id, `"99", ${await memoryd.etag(id)}`)).status).toBe(200);
   });
 
-  it.each(verbs)('refuses $verb when another writer was first', async ({ write }) => {
+  it.each(verbs)('rejects $verb with an outdated ETag', async ({ write }) => {
     const id = await memoryd.store({ content: 'old' });
     const seen = await memoryd.etag(id);
     await memoryd.update(id, { content: 'by another writer' });
@@ -177,7 +177,7 @@ describe('If-Match', () => {
     expect((await memoryd.memory(id)).content).toBe('by another writer');
   });
 
-  it.each(verbs)('lets $verb pass after a consolidation and a recall', async ({ write }) => {
+  it.each(verbs)('allows $verb with an ETag from before a consolidation and a recall', async ({ write }) => {
     const id = await memoryd.store({ content: 'the patient monolith' });
     const seen = await memoryd.etag(id);
     await memoryd.consolidate();
@@ -185,7 +185,7 @@ describe('If-Match', () => {
     expect((await write(id, seen)).status).toBe(200);
   });
 
-  it('lets exactly one of ten writers win', async () => {
+  it('allows exactly one of ten concurrent updates', async () => {
     const id = await memoryd.store({ content: 'contended' });
     const seen = await memoryd.etag(id);
     const answers = await Promise.all(
@@ -195,7 +195,7 @@ describe('If-Match', () => {
     expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
   });
 
-  it.each(verbs)('changes nothing where $verb carries one that is not an ETag', async ({ write }) => {
+  it.each(verbs)('rejects $verb with a malformed ETag', async ({ write }) => {
     const id = await memoryd.store({ content: 'old' });
     const answer = await write(id, 'not an etag');
     expect([400, 412]).toContain(answer.status);

@@ -1,7 +1,7 @@
 import type {
+  ApiKeyWithSecret,
   ExportedMemory,
   ImportResponse,
-  MadeKey,
   MemoriesResponse,
   MemoryEvent,
   NewKey,
@@ -21,83 +21,86 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const NOT_FOUND = { code: 'NOT_FOUND' } as const;
 const FORBIDDEN = { code: 'FORBIDDEN' } as const;
 
-/** Memories of two users with the same words and session, and one without a user. */
-const WORDS = { content: 'the bittern booms', session_id: 'marsh', tags: ['bird'] };
+/** Stored by two users, and once without a user. */
+const MEMORY = { content: 'the bittern booms', session_id: 'marsh', tags: ['bird'] };
 
-/** Ids by owner. */
-interface Stored {
+/** Memory ids by owner. */
+interface StoredIds {
   ada: string;
   ben: string;
   shared: string;
 }
 
-async function storeOfTwo(client: Client, headers: Record<string, string> = {}): Promise<Stored> {
+async function storeForEachOwner(client: Client, headers: Record<string, string> = {}): Promise<StoredIds> {
   const store = (memory: StoreRequest) => client.store(memory, headers);
   return {
-    ada: await store({ ...WORDS, user_id: 'ada', agent_id: 'cook' }),
-    ben: await store({ ...WORDS, user_id: 'ben', agent_id: 'cook' }),
-    shared: await store(WORDS),
+    ada: await store({ ...MEMORY, user_id: 'ada', agent_id: 'cook' }),
+    ben: await store({ ...MEMORY, user_id: 'ben', agent_id: 'cook' }),
+    shared: await store(MEMORY),
   };
 }
 
-function exportedIn(text: string): ExportedMemory[] {
+function parseExport(text: string): ExportedMemory[] {
   return text
     .split('\n')
     .slice(1, -1)
     .map((line) => JSON.parse(line) as ExportedMemory);
 }
 
-/** The ids that each read returns, by its path, which ends where more parameters may follow. */
-const READS: [path: string, idsIn: (body: never, text: string) => string[]][] = [
+/** Paths of read requests, to which parameters can be appended, and functions that get the ids from their response. */
+const READS: [path: string, getIds: (body: never, text: string) => string[]][] = [
   ['/recall?query=bittern&', ({ results }: RecallResponse) => results.map(({ id }) => id)],
   ['/memories?tag=bird&', ({ memories }: MemoriesResponse) => memories.map(({ id }) => id)],
   ['/session/marsh?', ({ memories }: SessionResponse) => memories.map(({ id }) => id)],
-  ['/export?', (_body, text) => exportedIn(text).map(({ id }) => id)],
+  ['/export?', (_body, text) => parseExport(text).map(({ id }) => id)],
 ];
 
-/** Everything that is asked of one memory by its id. */
-const ofMemory = (id: string, parameters: string): Request[] => [
+/** Returns all requests for a memory by its id. */
+const createMemoryRequests = (id: string, parameters: string): Request[] => [
   { path: `/memories/${id}?${parameters}` },
   { path: `/memories/${id}/history?${parameters}` },
   { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 } },
   { method: 'DELETE', path: `/forget/${id}?${parameters}` },
 ];
 
-/** Asserts that a memory outside of a scope is refused like one that does not exist. */
+/** Expects the same error for a memory outside of the scope as for an unknown id. */
 async function expectHidden(client: Client, id: string, parameters = '', headers: Record<string, string> = {}) {
-  const unknown = ofMemory('nobody', parameters);
-  for (const [place, request] of ofMemory(id, parameters).entries()) {
+  const unknown = createMemoryRequests('nobody', parameters);
+  for (const [index, request] of createMemoryRequests(id, parameters).entries()) {
     const answer = await client.send({ ...request, headers });
     expectRefusal(answer, NOT_FOUND);
-    const { text } = await client.send({ ...(unknown[place] as Request), headers });
-    const withoutId = (body: string) => body.replace(/"request_id":"[^"]*"/, '');
-    expect(withoutId(answer.text)).toBe(withoutId(text));
+    const { text } = await client.send({ ...(unknown[index] as Request), headers });
+    const removeRequestId = (body: string) => body.replace(/"request_id":"[^"]*"/, '');
+    expect(removeRequestId(answer.text)).toBe(removeRequestId(text));
   }
 }
 
-describe('requests that name a user', () => {
+describe('requests with user_id or agent_id', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
-  let ids: Stored;
+  let ids: StoredIds;
   beforeAll(async () => {
-    ids = await storeOfTwo(memoryd);
+    ids = await storeForEachOwner(memoryd);
   });
 
-  it.each(READS)('%s returns the memories of this user, with shared=true those of nobody too', async (path, idsIn) => {
-    const read = async (parameters: string) => {
-      const { body, text } = await memoryd.send({ path: path + parameters });
-      return idsIn(body as never, text).sort();
-    };
-    expect(await read('user_id=ada')).toEqual([ids.ada]);
-    expect(await read('user_id=ada&shared=true')).toEqual([ids.ada, ids.shared].sort());
-    expect(await read('agent_id=cook')).toEqual([ids.ada, ids.ben].sort());
-    expect(await read('user_id=ben&agent_id=cook')).toEqual([ids.ben]);
-    expect(await read('user_id=ben&agent_id=guide')).toEqual([]);
-    expect(await read('')).toEqual([ids.ada, ids.ben, ids.shared].sort());
-    expectRefusal(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
-    expectRefusal(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
-  });
+  it.each(READS)(
+    '%s returns the memories of this user, and with shared=true also those without a user',
+    async (path, getIds) => {
+      const read = async (parameters: string) => {
+        const { body, text } = await memoryd.send({ path: path + parameters });
+        return getIds(body as never, text).sort();
+      };
+      expect(await read('user_id=ada')).toEqual([ids.ada]);
+      expect(await read('user_id=ada&shared=true')).toEqual([ids.ada, ids.shared].sort());
+      expect(await read('agent_id=cook')).toEqual([ids.ada, ids.ben].sort());
+      expect(await read('user_id=ben&agent_id=cook')).toEqual([ids.ben]);
+      expect(await read('user_id=ben&agent_id=guide')).toEqual([]);
+      expect(await read('')).toEqual([ids.ada, ids.ben, ids.shared].sort());
+      expectRefusal(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
+      expectRefusal(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
+    },
+  );
 
-  it('count and list the memories and sessions of this user alone', async () => {
+  it('count and list only the memories and sessions of this user', async () => {
     expect((await memoryd.get<StatsResponse>('/stats?user_id=ada')).working_count).toBe(1);
     expect((await memoryd.get<StatsResponse>('/stats')).working_count).toBe(3);
     const { sessions } = await memoryd.get<SessionsResponse>('/sessions?user_id=ben');
@@ -110,7 +113,7 @@ describe('requests that name a user', () => {
     ]);
   });
 
-  it('find no memory of another user, as if it did not exist', async () => {
+  it('get the same NOT_FOUND for a memory of another user as for an unknown id', async () => {
     await expectHidden(memoryd, ids.ben, 'user_id=ada');
     await expectHidden(memoryd, ids.ada, 'agent_id=guide');
     await expectHidden(memoryd, ids.shared, 'user_id=ada');
@@ -120,7 +123,7 @@ describe('requests that name a user', () => {
     expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
   });
 
-  it('follow the events of this user alone', async () => {
+  it('receive only the events of this user', async () => {
     const reader = await readEvents(memoryd.server.port, 'user_id=ada');
     onTestFinished(() => reader.leave());
     await memoryd.store({ content: 'a grebe', user_id: 'ben' });
@@ -130,16 +133,16 @@ describe('requests that name a user', () => {
 });
 
 describe('an export of one user', () => {
-  it('is imported as that user, and refused as another', async () => {
+  it('can be imported as the same user but not as another', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
     await memoryd.store({ content: 'the smew dives', user_id: 'ada' });
     await memoryd.store({ content: 'the goosander dives' });
     const { text } = await memoryd.send({ path: '/export?user_id=ada&shared=true' });
-    expect(exportedIn(text)).toHaveLength(2);
+    expect(parseExport(text)).toHaveLength(2);
     await memoryd.forgetMany('source=api');
     const importAs = (parameters: string) =>
       memoryd.ok<ImportResponse>({ method: 'POST', path: `/import?${parameters}`, body: text });
-    // A line without a user becomes that of the importing user.
+    // The memory without a user gets the importing user.
     expect(await importAs('user_id=ben')).toMatchObject({ imported_count: 1, refused_count: 1 });
     expect((await memoryd.memories('user_id=ben')).memories).toMatchObject([{ content: 'the goosander dives' }]);
     expect(await importAs('user_id=ada')).toMatchObject({ imported_count: 1 });
@@ -152,30 +155,31 @@ describe('a key that is bound to a user', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   let operator: Record<string, string> = {};
   let ada: Record<string, string>;
-  let ids: Stored;
+  let ids: StoredIds;
 
-  const addKey = (json: NewKey) => memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers: operator });
+  const addKey = (json: NewKey) =>
+    memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers: operator });
   beforeAll(async () => {
     operator = bearer((await addKey({ namespace: 'default', scope: 'operate' })).key);
     ada = bearer((await addKey({ namespace: 'default', scope: 'write', user_id: 'ada' })).key);
-    ids = await storeOfTwo(memoryd, operator);
+    ids = await storeForEachOwner(memoryd, operator);
   });
 
   it.each([
     ['operate', { user_id: 'ada' }],
     ['metrics', { user_id: 'ada' }],
     ['operate', { agent_id: 'cook' }],
-  ] as const)('may not have the scope %s with %o', async (scope, bound) => {
+  ] as const)('cannot have the scope %s with %o', async (scope, bound) => {
     const json = { namespace: 'default', scope, ...bound };
     const refused = await memoryd.send({ method: 'POST', path: '/keys', json, headers: operator });
     expectRefusal(refused, { field: 'scope' });
     expect(refused.text).toContain('read or write');
   });
 
-  it.each(READS)('reads the memories of its user alone by %s', async (path, idsIn) => {
+  it.each(READS)('reads only the memories of its user with %s', async (path, getIds) => {
     const read = async (parameters: string) => {
       const { body, text } = await memoryd.send({ path: path + parameters, headers: ada });
-      return idsIn(body as never, text).sort();
+      return getIds(body as never, text).sort();
     };
     expect(await read('')).toEqual([ids.ada]);
     expect(await read('user_id=ada')).toEqual([ids.ada]);
@@ -183,13 +187,13 @@ describe('a key that is bound to a user', () => {
     expectRefusal(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
   });
 
-  it('finds no memory of anybody else by its id, but reads a shared one that it may not change', async () => {
+  it('cannot access memories of others by id, and can read but not change shared ones', async () => {
     await expectHidden(memoryd, ids.ben, '', ada);
     await expectHidden(memoryd, ids.shared, '', ada);
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
     expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
-    const forgetting = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
-    expectRefusal(await memoryd.send(forgetting), FORBIDDEN);
+    const forgetMany = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
+    expectRefusal(await memoryd.send(forgetMany), FORBIDDEN);
   });
 
   const FOREIGN: Request[] = [
@@ -211,7 +215,7 @@ describe('a key that is bound to a user', () => {
     { path: '/keys' },
   ];
   it.each(FOREIGN.map((request) => [request.method ?? 'GET', request.path, request] as const))(
-    'is refused %s %s',
+    'gets FORBIDDEN for %s %s',
     async (_method, _path, request) => {
       const before = await memoryd.ok<object>({ path: '/stats', headers: operator });
       const answer = await memoryd.send({ ...request, headers: { ...request.headers, ...ada } });
@@ -221,7 +225,7 @@ describe('a key that is bound to a user', () => {
     },
   );
 
-  it('follows the events of its user alone', async () => {
+  it('receives only the events of its user', async () => {
     const reader = await readEvents(memoryd.server.port, '', undefined, ada);
     onTestFinished(() => reader.leave());
     await memoryd.store({ content: 'a scoter', user_id: 'ben' }, operator);
@@ -229,8 +233,8 @@ describe('a key that is bound to a user', () => {
     await memoryd.ok({ path: '/recall?query=bittern', headers: operator });
     const scoter = await memoryd.store({ content: 'a scoter' }, ada);
     await memoryd.ok({ method: 'DELETE', path: `/forget/${scoter}`, headers: ada });
-    const isAbout = (event: MemoryEvent) => ('memory_ids' in event ? [event.type, event.memory_ids] : event);
-    expect((await reader.until(3)).map(isAbout)).toEqual([
+    const summarize = (event: MemoryEvent) => ('memory_ids' in event ? [event.type, event.memory_ids] : event);
+    expect((await reader.until(3)).map(summarize)).toEqual([
       ['recalled', [ids.ada]],
       ['stored', [scoter]],
       ['forgotten', [scoter]],
@@ -238,7 +242,7 @@ describe('a key that is bound to a user', () => {
     expect(reader.text()).not.toContain(ids.ben);
   });
 
-  it('acts as its agent where it is bound to one, for any user', async () => {
+  it('acts as its agent for any user if it is bound to an agent only', async () => {
     const cook = bearer((await addKey({ namespace: 'default', scope: 'write', agent_id: 'cook' })).key);
     const id = await memoryd.store({ content: 'a gadwall', user_id: 'ben' }, cook);
     const found = { path: `/memories/${id}`, headers: operator };
@@ -249,12 +253,13 @@ describe('a key that is bound to a user', () => {
   });
 });
 
-describe('a quota of a user', () => {
-  it('is set by an operator alone, and audited', async () => {
+describe('a user quota', () => {
+  it('can be set by an operator only, and is audited', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
-    const made = (json: NewKey, headers = {}) => memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers });
-    const operator = bearer((await made({ namespace: 'default', scope: 'operate' })).key);
-    const writer = bearer((await made({ namespace: 'default', scope: 'write' }, operator)).key);
+    const addKey = (json: NewKey, headers = {}) =>
+      memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers });
+    const operator = bearer((await addKey({ namespace: 'default', scope: 'operate' })).key);
+    const writer = bearer((await addKey({ namespace: 'default', scope: 'write' }, operator)).key);
     const quota = { memories: 1, bytes: null };
     const setting = { method: 'PUT', path: '/users/ada/quota', json: quota };
     expectRefusal(await memoryd.send({ ...setting, headers: writer }), FORBIDDEN);

@@ -6,7 +6,7 @@ import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
-describe('a key that is bound to a user', () => {
+describe('a user-bound key', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_ACCESS_LOG: 'true' } });
   let operator: Record<string, string> = {};
   let ada: Record<string, string>;
@@ -21,7 +21,7 @@ describe('a key that is bound to a user', () => {
     ada = await addKey({ namespace: 'default', scope: 'write', user_id: 'ada', agent_id: 'cook' });
   });
 
-  it('names the user in the log and the audit log', async () => {
+  it('adds the user to the access log and the audit log', async () => {
     const id = await memoryd.store({ content: 'to be forgotten' }, ada);
     await memoryd.ok({ method: 'DELETE', path: `/forget/${id}`, headers: ada });
     const records = memoryd.server.records();
@@ -30,17 +30,17 @@ describe('a key that is bound to a user', () => {
     expect(records.filter(({ event }) => event === 'request_completed').at(-1)).toMatchObject({ user_id: 'ada' });
   });
 
-  it('is told of as it is bound', async () => {
+  it('is listed with its user and agent', async () => {
     const { keys: listed } = await memoryd.ok<{ keys: object[] }>({ path: '/keys', headers: operator });
     expect(listed).toContainEqual(expect.objectContaining({ user_id: 'ada', agent_id: 'cook', scope: 'write' }));
     expect(listed).toContainEqual(expect.not.objectContaining({ user_id: expect.anything() }));
   });
 });
 
-describe('GET /users and quotas of users', () => {
+describe('GET /users and user quotas', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_USER_MAX_MEMORIES: '3' } });
 
-  it('lists the users of the namespace with what they hold and may hold, page by page', async () => {
+  it('lists the users of the namespace with counts and quotas, page by page', async () => {
     await memoryd.storeAll(['a', 'b', 'b', 'c'].map((user_id, n) => ({ user_id, content: `text ${n}` })));
     await memoryd.store({ content: 'of nobody' });
     const first = await memoryd.get<UsersResponse>('/users?limit=2');
@@ -56,7 +56,7 @@ describe('GET /users and quotas of users', () => {
     expect(rest.next_cursor).toBeUndefined();
   });
 
-  it('lets a user store as much as the user may hold, and another go on', async () => {
+  it('rejects stores above the quota of a user, and accepts those of other users', async () => {
     const store = (user_id: string, content: string) =>
       memoryd.send({ method: 'POST', path: '/store', json: { user_id, content } });
     for (const content of ['one', 'two', 'three']) expect((await store('full', content)).status).toBe(200);
@@ -73,15 +73,15 @@ describe('GET /users and quotas of users', () => {
   });
 });
 
-describe('one person who leaves', () => {
-  it('is exported and forgotten in one call each, with all that is kept, and no byte stays', async () => {
+describe('the data of one user', () => {
+  it('can be exported and forgotten in one call each, and leaves no bytes in the database', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { database } = client.server;
     const words = Array.from({ length: 6 }, uniqueWord);
-    const stayed = uniqueWord();
+    const remaining = uniqueWord();
     const [text, later, tag, first, second, source] = words as [string, string, string, string, string, string];
     const user_id = uniqueWord();
-    await client.store({ user_id: 'stays', content: `${stayed} stays` });
+    await client.store({ user_id: 'stays', content: `${remaining} stays` });
     const id = await client.store({
       user_id,
       content: `${text} first`,
@@ -90,21 +90,21 @@ describe('one person who leaves', () => {
       metadata: { [first]: second },
     });
     await client.update(id, { content: `${later} then` });
-    // Two of one text are merged, so that one is in the archive.
+    // Creates a duplicate, which the consolidation moves to the archive.
     await client.storeInOrder([0, 1].map(() => ({ user_id, content: `${text} twice`, session_id: 'duplicates' })));
     await client.consolidate();
     const lines = (await client.send({ path: `/export?user_id=${user_id}` })).text.trim().split('\n').slice(1);
     expect(lines).toHaveLength(3);
     for (const word of words) expect(lines.join('\n')).toContain(word);
-    expect(lines.join('\n')).not.toContain(stayed);
+    expect(lines.join('\n')).not.toContain(remaining);
 
     expect(await client.forgetMany(`user_id=${user_id}`)).toMatchObject({ forgotten_count: 3 });
     for (const word of [...words, user_id]) {
       await eventually(`no byte of ${word}`, 5000, async () => !(await databaseHolds(database, word)) || undefined);
     }
     expect((await client.get<UsersResponse>('/users')).users.map((user) => user.user_id)).toEqual(['stays']);
-    expect(await databaseHolds(database, stayed)).toBe(true);
-    expect(await client.recalled(stayed, 'user_id=stays')).toHaveLength(1);
+    expect(await databaseHolds(database, remaining)).toBe(true);
+    expect(await client.recalled(remaining, 'user_id=stays')).toHaveLength(1);
     await client.server.stop();
   });
 });

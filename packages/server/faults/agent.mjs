@@ -1,8 +1,8 @@
 import { openEngine } from '@memoryd/engine';
 
 /*
- * A program that has the engine in its own process, as an agent may: it does what its parent sends, one verb of the
- * interface after the other, and sends back what that answered.
+ * Runs the engine in its own process, as an agent may. Executes the API calls that the parent process sends and sends
+ * back each result or error.
  */
 const engine = await openEngine({
   dbPath: process.argv[2],
@@ -19,16 +19,16 @@ const engine = await openEngine({
 });
 const api = engine.namespace('default');
 
-process.on('message', async ({ no, verb, args }) => {
+process.on('message', async ({ callId, verb, args }) => {
   if (verb === 'close') {
     await engine.close();
     process.disconnect();
     return;
   }
   try {
-    process.send({ no, answer: await api[verb](...args) });
+    process.send({ callId, result: await api[verb](...args) });
   } catch ({ code, message }) {
-    process.send({ no, refusal: { code, message } });
+    process.send({ callId, failure: { code, message } });
   }
 });
 process.send({ ready: true });

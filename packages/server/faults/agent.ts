@@ -10,47 +10,47 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** The verbs that are asked of another process. */
-type Asked = Pick<MemoryApi, 'store' | 'update' | 'forget' | 'memory' | 'recall' | 'consolidate' | 'stats'>;
+/** The API methods that the other process supports. */
+type RemoteMethods = Pick<MemoryApi, 'store' | 'update' | 'forget' | 'memory' | 'recall' | 'consolidate' | 'stats'>;
 
-/** A process of its own that has the engine of a database in it. */
-export interface Agent extends Asked {
+/** A child process that runs the engine on a database. */
+export interface Agent extends RemoteMethods {
   close(): Promise<void>;
 }
 
 interface Reply {
-  no: number;
-  answer?: unknown;
-  refusal?: { code: string; message: string };
+  callId: number;
+  result?: unknown;
+  failure?: { code: string; message: string };
 }
 
-/** Starts a program that opens the database in its own process. */
+/** Starts a child process that opens the database. */
 export async function startAgent(dbPath: string): Promise<Agent> {
   const child = fork(program, [dbPath]);
   children.add(child);
   await once(child, 'message');
-  const asked = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
-  child.on('message', ({ no, answer, refusal }: Reply) => {
-    if (refusal) asked.get(no)?.reject(Object.assign(new Error(refusal.message), { code: refusal.code }));
-    else asked.get(no)?.resolve(answer);
-    asked.delete(no);
+  const pending = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
+  child.on('message', ({ callId, result, failure }: Reply) => {
+    if (failure) pending.get(callId)?.reject(Object.assign(new Error(failure.message), { code: failure.code }));
+    else pending.get(callId)?.resolve(result);
+    pending.delete(callId);
   });
-  let last = 0;
-  const ask =
-    (verb: keyof Asked) =>
+  let lastCallId = 0;
+  const createMethod =
+    (verb: keyof RemoteMethods) =>
     (...args: unknown[]): Promise<never> =>
       new Promise<unknown>((resolve, reject) => {
-        asked.set(++last, { resolve, reject });
-        child.send({ no: last, verb, args });
+        pending.set(++lastCallId, { resolve, reject });
+        child.send({ callId: lastCallId, verb, args });
       }) as Promise<never>;
   return {
-    store: ask('store'),
-    update: ask('update'),
-    forget: ask('forget'),
-    memory: ask('memory'),
-    recall: ask('recall'),
-    consolidate: ask('consolidate'),
-    stats: ask('stats'),
+    store: createMethod('store'),
+    update: createMethod('update'),
+    forget: createMethod('forget'),
+    memory: createMethod('memory'),
+    recall: createMethod('recall'),
+    consolidate: createMethod('consolidate'),
+    stats: createMethod('stats'),
     async close() {
       child.send({ verb: 'close' });
       await once(child, 'exit');

@@ -6,18 +6,18 @@ import { onTestFinished } from 'vitest';
 const script = fileURLToPath(new URL('../../../scripts/postgres-for-tests', import.meta.url));
 const run = promisify(execFile);
 
-/** A PostgreSQL server and its replica, for nobody but the calling test. */
+/** A PostgreSQL primary and its replica, used by the calling test only. */
 export interface DatabasePair {
   primaryUrl: string;
   replicaUrl: string;
-  /** Ends one as a power failure would. */
+  /** Stops a server abruptly, as a power failure would. */
   crash(which: 'primary' | 'replica'): Promise<void>;
   restart(which: 'primary' | 'replica'): Promise<void>;
-  /** Makes the replica a primary of its own. */
+  /** Promotes the replica to a primary. */
   promote(): Promise<void>;
 }
 
-/** Starts a pair, which goes with the test. */
+/** Starts a primary and a replica, and stops both when the test finishes. */
 export async function startPair(): Promise<DatabasePair> {
   const name = `faults-${process.pid}`;
   const { stdout } = await run(script, ['start', name]);

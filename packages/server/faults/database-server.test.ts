@@ -7,22 +7,22 @@ import { eventually, runServer } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type DatabasePair, startPair } from './database-pair.ts';
 import { checkIntegrity } from './integrity.ts';
-import { type MovingAddress, openAddress } from './moving-address.ts';
-import { acknowledging, newOutcome, type Outcome, PatientClient } from './patient-client.ts';
+import { createOutcome, type Outcome, PatientClient, waitForWrites } from './patient-client.ts';
 import { Random } from './random.ts';
+import { startProxy, type TcpProxy } from './tcp-proxy.ts';
 
 const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CLIENTS = 8;
 
-/** Two servers on a database that is reached through an address of its own, and clients of both. */
-interface Scene {
+/** Two servers that reach their database through a proxy, and the outcome of their clients' requests. */
+interface Setup {
   pair: DatabasePair;
-  address: MovingAddress;
+  proxy: TcpProxy;
   servers: Client[];
   outcome: Outcome;
 }
 
-async function onDatabase<Row>(url: string, statement: string): Promise<Row[]> {
+async function queryDatabase<Row>(url: string, statement: string): Promise<Row[]> {
   const connection = connect({ url, connections: 1 });
   try {
     return await connection.rows<Row>(raw(statement));
@@ -31,57 +31,61 @@ async function onDatabase<Row>(url: string, statement: string): Promise<Row[]> {
   }
 }
 
-/** Sets the scene, lets something happen to it while clients work, and looks at what is left. */
-async function amidWork(what: string, happen: (scene: Scene) => Promise<string>): Promise<void> {
+/**
+ * Starts two servers, runs `injectFault` while clients write, and checks the data afterwards.
+ *
+ * @param injectFault returns the URL of the database that the servers use after the fault
+ */
+async function checkDuringWork(fault: string, injectFault: (setup: Setup) => Promise<string>): Promise<void> {
   const pair = await startPair();
-  const address = await openAddress(pair.primaryUrl);
+  const proxy = await startProxy(pair.primaryUrl);
   const env = { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' };
-  const database = address.of(pair.primaryUrl);
+  const database = proxy.getUrl(pair.primaryUrl);
   const servers = [await startProcessClient({ database, env }), await startProcessClient({ database, env })];
-  const outcome = newOutcome();
+  const outcome = createOutcome();
   const random = new Random(SEED);
   const clients = Array.from({ length: CLIENTS }, (_, n) => new PatientClient(`client ${n}`, random, outcome));
   const stop = new AbortController();
   const working = Promise.all(
     clients.map((client, n) => client.work(() => servers[n % 2]?.server.port ?? 0, stop.signal)),
   );
-  await Promise.race([acknowledging(outcome, 50), working]);
-  const databaseNow = await happen({ pair, address, servers, outcome });
-  // The servers are those from before: nobody started them again.
-  await Promise.race([acknowledging(outcome, 100), working]);
+  await Promise.race([waitForWrites(outcome, 50), working]);
+  const currentDatabase = await injectFault({ pair, proxy, servers, outcome });
+  // The servers must recover without a restart.
+  await Promise.race([waitForWrites(outcome, 100), working]);
   stop.abort();
   await working;
   for (const client of clients) for (const server of servers) await client.check(server);
-  const { acknowledged, retried, lost, doubled } = outcome;
-  // biome-ignore lint/suspicious/noConsole: the figures of a run, and the seed that makes it again
-  console.log(`${what}, seed ${SEED}: acknowledged ${acknowledged}, lost ${lost.length}, retried ${retried}`);
-  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] });
+  const { acknowledged, retried, lost, duplicated } = outcome;
+  // biome-ignore lint/suspicious/noConsole: prints the results and the seed that reproduces the run
+  console.log(`${fault}, seed ${SEED}: acknowledged ${acknowledged}, lost ${lost.length}, retried ${retried}`);
+  expect({ lost, duplicated }).toEqual({ lost: [], duplicated: [] });
   for (const server of servers) {
     await server.ok({ path: '/health' });
     expect(await server.consolidate()).toMatchObject({ status: 'consolidated' });
     await expectCleanEnd(server.server);
   }
-  expect(await checkIntegrity(databaseNow)).toEqual([]);
+  expect(await checkIntegrity(currentDatabase)).toEqual([]);
 }
 
 describe('two servers on one PostgreSQL database', () => {
   const timeout = 180_000;
 
-  it('lose and double nothing when their connections are cut in the middle of requests', { timeout }, () =>
-    amidWork('connections cut 10 times', async ({ pair, address, outcome }) => {
+  it('lose and duplicate no writes if their database connections are cut during requests', { timeout }, () =>
+    checkDuringWork('connections cut 10 times', async ({ pair, proxy, outcome }) => {
       for (let times = 0; times < 10; times++) {
-        await acknowledging(outcome, 15);
-        address.cut();
+        await waitForWrites(outcome, 15);
+        proxy.cutConnections();
       }
       return pair.primaryUrl;
     }),
   );
 
   it(
-    'lose and double nothing when the database server crashes, say 503 meanwhile, and go on after it',
+    'lose and duplicate no writes if the database server crashes, return 503 until it restarts, and then recover',
     { timeout },
     () =>
-      amidWork('a crash of the database server', async ({ pair, servers, outcome }) => {
+      checkDuringWork('a crash of the database server', async ({ pair, servers, outcome }) => {
         await pair.crash('primary');
         for (const server of servers) {
           await eventually('503', 20_000, async () => {
@@ -91,43 +95,38 @@ describe('two servers on one PostgreSQL database', () => {
         }
         await delay(1000);
         await pair.restart('primary');
-        await acknowledging(outcome, 50);
+        await waitForWrites(outcome, 50);
         await pair.crash('primary');
         await pair.restart('primary');
         return pair.primaryUrl;
       }),
   );
 
-  it(
-    'lose and double nothing when the primary dies and its standby, which confirms commits, takes over',
-    {
-      timeout,
-    },
-    () =>
-      amidWork('failover', async ({ pair, address, outcome }) => {
-        await onDatabase(pair.primaryUrl, "ALTER SYSTEM SET synchronous_standby_names = 'replica'");
-        await onDatabase(pair.primaryUrl, 'SELECT pg_reload_conf()');
-        await eventually('the standby to confirm commits', 20_000, async () => {
-          const rows = await onDatabase<{ sync_state: string }>(
-            pair.primaryUrl,
-            'SELECT sync_state FROM pg_stat_replication',
-          );
-          return rows[0]?.sync_state === 'sync' || undefined;
-        });
-        await acknowledging(outcome, 100);
-        await pair.crash('primary');
-        // Nobody promotes a standby before it is sure that the primary is gone.
-        await delay(2000);
-        await pair.promote();
-        address.moveTo(pair.replicaUrl);
-        return pair.replicaUrl;
-      }),
+  it('lose and duplicate no writes if the primary dies and its synchronous standby is promoted', { timeout }, () =>
+    checkDuringWork('failover', async ({ pair, proxy, outcome }) => {
+      await queryDatabase(pair.primaryUrl, "ALTER SYSTEM SET synchronous_standby_names = 'replica'");
+      await queryDatabase(pair.primaryUrl, 'SELECT pg_reload_conf()');
+      await eventually('the standby to confirm commits', 20_000, async () => {
+        const rows = await queryDatabase<{ sync_state: string }>(
+          pair.primaryUrl,
+          'SELECT sync_state FROM pg_stat_replication',
+        );
+        return rows[0]?.sync_state === 'sync' || undefined;
+      });
+      await waitForWrites(outcome, 100);
+      await pair.crash('primary');
+      // A real failover also waits until the primary is known to be down.
+      await delay(2000);
+      await pair.promote();
+      proxy.redirectTo(pair.replicaUrl);
+      return pair.replicaUrl;
+    }),
   );
 });
 
-it('a read address that leads to another database server is refused at the start', async () => {
+it('memoryd refuses to start if the read URL leads to a different database server', async () => {
   const { primaryUrl } = await startPair();
   const elsewhere = getServerAddress('TEST_DATABASE_READ_URL');
-  const ended = await runServer(['--database-url', primaryUrl, '--database-read-url', elsewhere]);
-  expect(ended).toMatchObject({ stdout: '', stderr: expect.stringContaining('leads to another database') });
+  const exit = await runServer(['--database-url', primaryUrl, '--database-read-url', elsewhere]);
+  expect(exit).toMatchObject({ stdout: '', stderr: expect.stringContaining('leads to another database') });
 });

@@ -10,62 +10,66 @@ import { eventually, runServer, type ServerProcess, temporaryFolder } from '../c
 import { expectRefusal } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { checkIntegrity } from './integrity.ts';
-import { smallDisk } from './small-disk.ts';
-import { answersInTurn, canTrace, tracing } from './system-calls.ts';
+import { mountSmallDisk } from './small-disk.ts';
+import { canTrace, checkSequentialWrites, getTraceCommand } from './system-calls.ts';
 
-// Ten servers start side by side.
+// Concurrent blocks start up to ten servers at once.
 vi.setConfig({ testTimeout: 120_000 });
 
 const MIB = 1024 * 1024;
-const LONG = 'a text that takes some room on the disk '.repeat(2500);
+const LONG_TEXT = 'a text that takes some room on the disk '.repeat(2500);
 
 function store(client: Client<ServerProcess>, content: string): Promise<Answer> {
   return client.send({ method: 'POST', path: '/store', json: { content } });
 }
 
-/** A refusal for now, that says why in these words. */
-function expectUnavailable(answer: Answer, says: RegExp): void {
+/** Expects a 503 with a `Retry-After` header and a message that matches `reason`. */
+function expectUnavailable(answer: Answer, reason: RegExp): void {
   expectRefusal(answer, { code: 'UNAVAILABLE' });
-  expect((answer.body as ErrorResponse).error.message).toMatch(says);
+  expect((answer.body as ErrorResponse).error.message).toMatch(reason);
   expect(answer.headers['retry-after']).toBeDefined();
 }
 
-/** Stores long texts until one is refused; answers the ids of those before. */
-async function storeUntilRefused(client: Client<ServerProcess>, says: RegExp): Promise<string[]> {
+/** Stores long texts until one is rejected. Returns the ids of the stored ones. */
+async function storeUntilFull(client: Client<ServerProcess>, reason: RegExp): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < 200; i++) {
-    const answer = await store(client, `${i} ${LONG}`);
+    const answer = await store(client, `${i} ${LONG_TEXT}`);
     if (answer.status !== 200) {
-      expectUnavailable(answer, says);
+      expectUnavailable(answer, reason);
       return ids;
     }
     ids.push((answer.body as { id: string }).id);
   }
-  throw new Error('200 long texts were taken');
+  throw new Error('the server stored 200 long texts; the disk should be full by now');
 }
 
-/** What is asked of a disk that takes nothing more, and of the same disk when it does again. */
-async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free: () => void): Promise<void> {
+/** Fills the disk, checks reads and rejected writes, calls `freeSpace`, and checks that writes work again. */
+async function expectRecoveryFromFullDisk(
+  client: Client<ServerProcess>,
+  reason: RegExp,
+  freeSpace: () => void,
+): Promise<void> {
   const { dbPath } = client.server;
   const first = await client.store({ content: 'the first marmot' });
-  const stored = [first, ...(await storeUntilRefused(client, says))];
+  const stored = [first, ...(await storeUntilFull(client, reason))];
   const file = readFileSync(dbPath);
-  // Reading goes on.
+  // Reads still work.
   expect(await client.recalled('marmot')).toEqual([first]);
   expect((await client.memory(stored.at(-1) ?? '')).id).toBe(stored.at(-1));
   for (const path of ['/health', '/readyz']) {
     const { status, body } = await client.send<HealthResponse>({ path });
     expect([status, body]).toEqual([503, expect.objectContaining({ status: 'unhealthy', db_connected: true })]);
-    expect(body.reason).toMatch(says);
+    expect(body.reason).toMatch(reason);
   }
   expect((await client.send({ path: '/livez' })).status).toBe(200);
-  const json = [{ content: LONG }, { content: LONG }];
+  const json = [{ content: LONG_TEXT }, { content: LONG_TEXT }];
   const batch = await client.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
   expect(batch).toMatchObject({ stored_count: 0, failed_count: 2 });
-  expectUnavailable(await client.update(first, { content: LONG }), says);
+  expectUnavailable(await client.update(first, { content: LONG_TEXT }), reason);
   expect((await client.memory(first)).content).toBe('the first marmot');
-  expect(readFileSync(dbPath).equals(file), 'the file is as it was').toBe(true);
-  free();
+  expect(readFileSync(dbPath).equals(file), 'the database file is unchanged').toBe(true);
+  freeSpace();
   await eventually('a healthy service', 20_000, async () =>
     (await client.send({ path: '/health' })).status === 200 ? true : undefined,
   );
@@ -79,24 +83,24 @@ async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free
   expect(await checkIntegrity(dbPath)).toEqual([]);
 }
 
-describe.concurrent('a disk that takes no more', () => {
-  it('by a limit on the size of files is 503 until the limit is lifted', async () => {
+describe.concurrent('on a full disk', () => {
+  it('writes return 503 until the limit on the file size is lifted', async () => {
     const client = await startProcessClient({ env: WORDS_ONLY });
     const { pid, dbPath } = client.server;
     const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
     limit(String(statSync(`${dbPath}-wal`).size + 1_500_000));
-    await expectToOutlive(client, /disk .*takes no more/, () => limit('unlimited'));
+    await expectRecoveryFromFullDisk(client, /disk .*no space left/, () => limit('unlimited'));
   });
 
-  it('because it is full is 503 until there is room, and keeps a server from starting', async ({ skip }) => {
-    const disk = smallDisk(12 * MIB);
+  it('writes return 503 until there is free space, and no server starts', async ({ skip }) => {
+    const disk = mountSmallDisk(12 * MIB);
     if (!disk) return skip();
     try {
       const dbPath = join(disk.folder, 'memory.db');
       const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
       const ballast = join(disk.folder, 'ballast');
       writeFileSync(ballast, Buffer.alloc(9 * MIB));
-      await expectToOutlive(client, /disk is full|takes no more/, () => rmSync(ballast));
+      await expectRecoveryFromFullDisk(client, /disk is full|no space left/, () => rmSync(ballast));
       spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096']);
       await expectRefusedStart(dbPath, /disk/);
       rmSync(ballast);
@@ -107,31 +111,32 @@ describe.concurrent('a disk that takes no more', () => {
   });
 });
 
-/** A start that ends with a code and one line, and leaves the file as it was. */
-async function expectRefusedStart(dbPath: string, says: RegExp, uid?: number): Promise<void> {
+/** Expects a start to fail with exit code 6 and a one-line error, and to leave the file unchanged. */
+async function expectRefusedStart(dbPath: string, reason: RegExp, uid?: number): Promise<void> {
   const before = readFileSync(dbPath);
   const args = ['--port', '0', '--db-path', dbPath];
   const { code, stderr, stdout } = await runServer(args, WORDS_ONLY, uid === undefined ? {} : { uid });
   expect(code, stdout).toBe(6);
   expect(stderr).toMatch(/^[^\n]+\n$/);
-  expect(stderr).toMatch(says);
+  expect(stderr).toMatch(reason);
   expect(stderr).toContain(dbPath);
-  expect(readFileSync(dbPath).equals(before), 'the file is as it was').toBe(true);
+  expect(readFileSync(dbPath).equals(before), 'the database file is unchanged').toBe(true);
 }
 
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
+/** User id of `nobody`. */
 const NOBODY = 65_534;
 
-describe.concurrent('a file that cannot be written', () => {
-  // Modes hold for ordinary users only.
+describe.concurrent('with a read-only database file', () => {
+  // File modes do not restrict root.
   const isRoot = process.getuid?.() === 0;
   const uid = isRoot ? NOBODY : undefined;
   const canRun = !isRoot || spawnSync('node', [serverPackage, '--version'], { uid: NOBODY }).status === 0;
-  // biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
-  if (!canRun) console.log(`left out, since user ${NOBODY} may not read ${serverPackage}`);
+  // biome-ignore lint/suspicious/noConsole: prints why tests were skipped
+  if (!canRun) console.log(`skipped, because user ${NOBODY} may not read ${serverPackage}`);
 
-  /** A new folder of a user to whom modes apply. */
-  function ordinaryFolder(): string {
+  /** Creates a folder owned by a user to whom file modes apply. */
+  function createUserFolder(): string {
     const folder = temporaryFolder();
     if (isRoot) {
       chmodSync(folder, 0o700);
@@ -140,8 +145,8 @@ describe.concurrent('a file that cannot be written', () => {
     return folder;
   }
 
-  it.runIf(canRun)('keeps a server from starting until it can, and so does its folder', async () => {
-    const folder = ordinaryFolder();
+  it.runIf(canRun)('or a read-only folder, a server refuses to start until it is writable', async () => {
+    const folder = createUserFolder();
     const dbPath = join(folder, 'memory.db');
     const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
     const first = await startProcessClient(options);
@@ -163,9 +168,9 @@ describe.concurrent('a file that cannot be written', () => {
   });
 
   it.runIf(canRun)(
-    'is told by who looks at it, and nothing is left beside it that keeps a server out later',
+    'verify and doctor report the problem and leave no files that would prevent a later start',
     async () => {
-      const folder = ordinaryFolder();
+      const folder = createUserFolder();
       const dbPath = join(folder, 'memory.db');
       const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
       const first = await startProcessClient(options);
@@ -179,10 +184,10 @@ describe.concurrent('a file that cannot be written', () => {
         code: 6,
         stderr: expect.stringContaining('cannot be written'),
       });
-      const examined = await run(['doctor', '--port', '0', ...at]);
-      expect(examined).toMatchObject({ code: 1, stdout: expect.stringMatching(/^problem +disk .*cannot be written/m) });
+      const report = await run(['doctor', '--port', '0', ...at]);
+      expect(report).toMatchObject({ code: 1, stdout: expect.stringMatching(/^problem +disk .*cannot be written/m) });
       expect(readdirSync(folder).sort()).toEqual(['copy.db', 'memory.db']);
-      // A copy has no log, so that one can be kept where nobody writes.
+      // A backup has no write-ahead log, so it can be verified on read-only storage.
       chmodSync(join(folder, 'copy.db'), 0o400);
       expect(await run(['verify', '--db-path', join(folder, 'copy.db')])).toMatchObject({ code: 0 });
       chmodSync(dbPath, 0o600);
@@ -192,8 +197,8 @@ describe.concurrent('a file that cannot be written', () => {
   );
 });
 
-describe.concurrent('a file that is moved away from a server', () => {
-  it('makes writes 503 until it is back', async () => {
+describe.concurrent('with a database file moved away from a running server', () => {
+  it('writes return 503 until the file is back', async () => {
     const client = await startProcessClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     await client.store({ content: 'before' });
@@ -206,28 +211,28 @@ describe.concurrent('a file that is moved away from a server', () => {
   });
 });
 
-describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
-  it('is 503 meanwhile, and nothing is acknowledged that no sync has taken to it', async () => {
+describe.runIf(canTrace())('on a disk whose syncs fail for a while', () => {
+  it('writes return 503 meanwhile, and no write is acknowledged before it is synced', async () => {
     const trace = join(temporaryFolder(), 'trace');
     const dbPath = join(temporaryFolder(), 'memory.db');
     const inject = 'fsync,fdatasync:error=EIO:when=25..34';
-    const client = await startProcessClient({ dbPath, env: WORDS_ONLY, under: tracing(trace, inject) });
+    const client = await startProcessClient({ dbPath, env: WORDS_ONLY, under: getTraceCommand(trace, inject) });
     const stored = new Map<string, number>();
     const statuses: number[] = [];
-    const take = (answer: Answer, expected: number) => {
+    const record = (answer: Answer, expected: number) => {
       statuses.push(answer.status);
       if (answer.status === 200) stored.set((answer.body as { id: string }).id, expected);
       else expectUnavailable(answer, /disk .*failed/);
     };
     for (let i = 0; i < 60; i++) {
       const oldest = [...stored].find(([, status]) => status === 200)?.[0] ?? '';
-      if (i % 4 < 3) take(await store(client, `synced or not ${i}`), 200);
-      else take(await client.send({ method: 'DELETE', path: `/forget/${oldest}` }), 404);
+      if (i % 4 < 3) record(await store(client, `synced or not ${i}`), 200);
+      else record(await client.send({ method: 'DELETE', path: `/forget/${oldest}` }), 404);
     }
     expect(statuses.indexOf(503)).toBeGreaterThan(0);
     expect(statuses.lastIndexOf(503)).toBeLessThan(50);
     await client.server.kill();
-    expect(answersInTurn(trace, dbPath).early).toEqual([]);
+    expect(checkSequentialWrites(trace, dbPath).early).toEqual([]);
     const second = await startProcessClient({ dbPath, env: WORDS_ONLY });
     for (const [id, status] of stored) expect(await second.getStatus(id)).toBe(status);
     await expectCleanEnd(second.server);
@@ -235,57 +240,58 @@ describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
   });
 });
 
-describe.concurrent('a file that is not as it was written', () => {
-  /** A file of memories that no server has open, with an id of one and a text that stands in no other. */
-  async function madeFile(): Promise<{ dbPath: string; ids: string[] }> {
+describe.concurrent('with a corrupted database file', () => {
+  /** Creates a closed database file with 40 memories. Returns its path and their ids. */
+  async function createFile(): Promise<{ dbPath: string; ids: string[] }> {
     const client = await startProcessClient({ env: WORDS_ONLY });
     const ids = await client.storeInOrder(
-      Array.from({ length: 40 }, (_, i) => ({ content: `kept text ${i}. ${'more of it '.repeat(200)}` })),
+      Array.from({ length: 40 }, (_, i) => ({ content: `stored text ${i}. ${'more of it '.repeat(200)}` })),
     );
     await expectCleanEnd(client.server);
     return { dbPath: client.server.dbPath, ids };
   }
 
-  function withNumber(bytes: Buffer, place: number, number: number): Buffer {
-    bytes.writeUInt32BE(number, place);
+  function withNumber(bytes: Buffer, offset: number, number: number): Buffer {
+    bytes.writeUInt32BE(number, offset);
     return bytes;
   }
 
-  const rows: { row: string; damage: (bytes: Buffer) => Buffer; says: RegExp }[] = [
+  const rows: { row: string; corrupt: (bytes: Buffer) => Buffer; reason: RegExp }[] = [
     {
-      row: 'has lost its end',
-      damage: (bytes) => bytes.subarray(0, bytes.length / 2),
-      says: /damaged.*restore a backup/,
+      row: 'is truncated',
+      corrupt: (bytes) => bytes.subarray(0, bytes.length / 2),
+      reason: /damaged.*restore a backup/,
     },
     {
-      row: 'begins with other bits',
-      damage: (bytes) => withNumber(bytes, 3, 1),
-      says: /no memoryd database, or its beginning is damaged/,
+      row: 'has a corrupted header',
+      corrupt: (bytes) => withNumber(bytes, 3, 1),
+      reason: /not a memoryd database, or its header is damaged/,
     },
-    { row: 'is of a newer memoryd', damage: (bytes) => withNumber(bytes, 60, 999), says: /newer memoryd/ },
-    { row: 'is of another program', damage: (bytes) => withNumber(bytes, 68, 7), says: /another program/ },
-    { row: 'names no schema', damage: (bytes) => withNumber(bytes, 60, 0), says: /damaged/ },
+    { row: 'was written by a newer memoryd', corrupt: (bytes) => withNumber(bytes, 60, 999), reason: /newer memoryd/ },
+    { row: 'belongs to another program', corrupt: (bytes) => withNumber(bytes, 68, 7), reason: /another program/ },
+    { row: 'has no schema version', corrupt: (bytes) => withNumber(bytes, 60, 0), reason: /damaged/ },
   ];
-  it.each(rows)('keeps a server from starting where it $row', async ({ damage, says }) => {
-    const { dbPath, ids } = await madeFile();
-    const whole = readFileSync(dbPath);
-    writeFileSync(dbPath, damage(Buffer.from(whole)));
-    await expectRefusedStart(dbPath, says);
-    writeFileSync(dbPath, whole);
+  it.each(rows)('a server refuses to start if the file $row', async ({ corrupt, reason }) => {
+    const { dbPath, ids } = await createFile();
+    const original = readFileSync(dbPath);
+    writeFileSync(dbPath, corrupt(Buffer.from(original)));
+    await expectRefusedStart(dbPath, reason);
+    writeFileSync(dbPath, original);
     const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
     expect(await client.getStatus(ids[0] ?? '')).toBe(200);
     await expectCleanEnd(client.server);
   });
 
-  it('is 503 with what to do where a request meets the damaged page, and answers all others', async () => {
-    const { dbPath, ids } = await madeFile();
+  it('requests that read a corrupted page return 503 with the fix, and all others succeed', async () => {
+    const { dbPath, ids } = await createFile();
     const bytes = readFileSync(dbPath);
-    const place = bytes.indexOf('kept text 20.');
-    writeFileSync(dbPath, bytes.fill(0xff, place - (place % 8192), place - (place % 8192) + 100));
+    const offset = bytes.indexOf('stored text 20.');
+    const pageStart = offset - (offset % 8192);
+    writeFileSync(dbPath, bytes.fill(0xff, pageStart, pageStart + 100));
     const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
     const { port } = client.server;
-    const damaged = await send(port, { path: `/memories/${ids[20]}` });
-    expectUnavailable(damaged, /database is damaged; restore a backup.*memoryd verify/);
+    const answer = await send(port, { path: `/memories/${ids[20]}` });
+    expectUnavailable(answer, /database is damaged; restore a backup.*memoryd verify/);
     expect(await client.getStatus(ids[0] ?? '')).toBe(200);
     const { status, body } = await client.send<HealthResponse>({ path: '/health' });
     expect([status, body.status]).toEqual([503, 'unhealthy']);

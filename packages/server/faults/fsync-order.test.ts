@@ -3,28 +3,38 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
-import { type Answers, answersAtOnce, answersInTurn, canTrace, tracing } from './system-calls.ts';
+import {
+  type AcknowledgementReport,
+  canTrace,
+  checkConcurrentStores,
+  checkSequentialWrites,
+  getTraceCommand,
+} from './system-calls.ts';
 
 // A traced server is several times slower.
 vi.setConfig({ testTimeout: 120_000 });
 
 const NORMAL_SYNC = { NODE_OPTIONS: `--import ${new URL('normal-sync.mjs', import.meta.url)}` };
 
-/** Works with a server whose system calls are written down. */
-async function traced(
+/** Runs `work` against a server under strace. */
+async function trace(
   work: (client: Client) => Promise<unknown>,
   env: Record<string, string> = {},
-): Promise<{ trace: string; dbPath: string }> {
-  const trace = join(temporaryFolder(), 'trace');
+): Promise<{ traceFile: string; dbPath: string }> {
+  const traceFile = join(temporaryFolder(), 'trace');
   const dbPath = join(temporaryFolder(), 'new folder', 'memory.db');
-  const client = await startProcessClient({ dbPath, env: { ...WORDS_ONLY, ...env }, under: tracing(trace) });
+  const client = await startProcessClient({
+    dbPath,
+    env: { ...WORDS_ONLY, ...env },
+    under: getTraceCommand(traceFile),
+  });
   await work(client);
   await expectCleanEnd(client.server);
-  return { trace, dbPath };
+  return { traceFile, dbPath };
 }
 
-/** Every kind of write, one after the other. */
-async function writeInTurn(client: Client): Promise<void> {
+/** Makes every kind of write, one after the other. */
+async function writeSequentially(client: Client): Promise<void> {
   for (let round = 0; round < 3; round++) {
     const [kept, updated, forgotten] = await client.storeInOrder(
       ['kept', 'updated', 'forgotten'].map((content) => ({ content: `${content} ${round}` })),
@@ -41,9 +51,9 @@ async function writeInTurn(client: Client): Promise<void> {
     await client.undo(id ?? '');
   }
 }
-const WRITTEN_IN_TURN = 3 * 9;
+const SEQUENTIAL_WRITES = 3 * 9;
 
-async function storeAtOnce(client: Client): Promise<void> {
+async function storeConcurrently(client: Client): Promise<void> {
   const writers = Array.from({ length: 8 }, async (_, writer) => {
     for (let i = 0; i < 8; i++) await client.store({ content: `at once ${writer} ${i}` });
     const json = Array.from({ length: 20 }, (_, i) => ({ content: `batch ${writer} ${i}` }));
@@ -51,34 +61,34 @@ async function storeAtOnce(client: Client): Promise<void> {
   });
   await Promise.all(writers);
 }
-const WRITTEN_AT_ONCE = 8 * 9;
+const CONCURRENT_WRITES = 8 * 9;
 
-describe.runIf(canTrace())('no answer to a write leaves the process before what it acknowledges is on disk', () => {
+describe.runIf(canTrace())('a write is acknowledged only after its data is synced to disk', () => {
   const rows: [
     row: string,
     work: (client: Client) => Promise<void>,
-    look: (trace: string, dbPath: string) => Answers,
+    check: (traceFile: string, dbPath: string) => AcknowledgementReport,
     total: number,
   ][] = [
-    ['one write at a time', writeInTurn, answersInTurn, WRITTEN_IN_TURN],
-    ['stores and batches at once', storeAtOnce, answersAtOnce, WRITTEN_AT_ONCE],
+    ['sequential writes of every kind', writeSequentially, checkSequentialWrites, SEQUENTIAL_WRITES],
+    ['concurrent stores and batches', storeConcurrently, checkConcurrentStores, CONCURRENT_WRITES],
   ];
 
-  it.each(rows)('%s', async (_row, work, look, total) => {
-    const { trace, dbPath } = await traced(work);
-    expect(look(trace, dbPath)).toEqual({ total, early: [] });
+  it.each(rows)('for %s', async (_row, work, check, total) => {
+    const { traceFile, dbPath } = await trace(work);
+    expect(check(traceFile, dbPath)).toEqual({ total, early: [] });
   });
 
-  it.each(rows)('%s, which a server that commits with synchronous=NORMAL fails', async (_row, work, look, total) => {
-    const { trace, dbPath } = await traced(work, NORMAL_SYNC);
-    const answers = look(trace, dbPath);
-    expect(answers.total).toBe(total);
-    expect(answers.early.length).toBeGreaterThan(total / 2);
+  it.each(rows)('this check fails with synchronous=NORMAL, for %s', async (_row, work, check, total) => {
+    const { traceFile, dbPath } = await trace(work, NORMAL_SYNC);
+    const report = check(traceFile, dbPath);
+    expect(report.total).toBe(total);
+    expect(report.early.length).toBeGreaterThan(total / 2);
   });
 
-  it('nor before the folders that were made for it', async () => {
-    const { trace, dbPath } = await traced((client) => client.store({ content: 'in a new folder' }));
-    const [before = ''] = readFileSync(trace, 'latin1').split('status\\":\\"stored');
+  it('and after the folders created for the database are synced', async () => {
+    const { traceFile, dbPath } = await trace((client) => client.store({ content: 'in a new folder' }));
+    const [before = ''] = readFileSync(traceFile, 'latin1').split('status\\":\\"stored');
     const parent = dirname(dirname(dbPath));
     expect(before).toMatch(new RegExp(`fsync\\(\\d+<${parent}>\\)\\s+= 0`));
   });

@@ -1,8 +1,8 @@
-import { databaseNamed, openStorage } from '../../engine/src/open-storage.ts';
+import { openStorage, parseDatabase } from '../../engine/src/open-storage.ts';
 
-/** What is wrong with a database, and with an index in memory made of a file; other processes may be using it. */
+/** Returns the integrity problems of a database, and of the in-memory index of a file. Other processes may have it open. */
 export async function checkIntegrity(database: string): Promise<string[]> {
-  const { storage } = await openStorage({ ...databaseNamed(database), workingMax: 10_000 });
+  const { storage } = await openStorage({ ...parseDatabase(database), workingMax: 10_000 });
   try {
     return await storage.integrity();
   } finally {

@@ -20,50 +20,50 @@ import { expectRefusal } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startClient, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { beginRequest } from '../conformance/unfinished-request.ts';
 
-// Servers start one after the other, on a machine that may be busy.
+// Servers start one after the other, possibly on a loaded machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 const env = WORDS_ONLY;
 
-/** Stores memories of these texts as one batch. */
 function storeBatch(client: Client, texts: readonly string[]): Promise<StoreBatchResponse> {
   const json = texts.map((content) => ({ content }));
   return client.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
 }
 
-const numbered = (count: number, text: string) => Array.from({ length: count }, (_, n) => `${text} ${n}`);
+const createTexts = (count: number, text: string) => Array.from({ length: count }, (_, n) => `${text} ${n}`);
 
 /**
- * Stores many memories at once. Resolves as soon as `enough` stores are answered, with the ids of all that are answered
- * until then and later, and with a promise that all stores have ended.
+ * Stores `count` memories concurrently. Resolves once `minAcknowledged` stores have succeeded.
+ *
+ * @returns the acknowledged ids, a list that later stores extend, and a promise that resolves when all stores have ended
  */
-function storm(
+function storeConcurrently(
   client: Client,
   count: number,
-  enough: number,
-): Promise<{ answered: string[]; ended: Promise<unknown> }> {
-  const answered: string[] = [];
+  minAcknowledged: number,
+): Promise<{ acknowledged: string[]; ended: Promise<unknown> }> {
+  const acknowledged: string[] = [];
   return new Promise((resolve) => {
-    const storing = numbered(count, 'storm').map(async (content) => {
+    const storing = createTexts(count, 'concurrent').map(async (content) => {
       const request = { method: 'POST', path: '/store', json: { content } };
       const answer = await send<StoreResponse>(client.server.port, request).catch(() => undefined);
       if (answer?.status !== 200) return;
-      answered.push(answer.body.id);
-      if (answered.length === enough) resolve({ answered, ended: Promise.all(storing) });
+      acknowledged.push(answer.body.id);
+      if (acknowledged.length === minAcknowledged) resolve({ acknowledged, ended: Promise.all(storing) });
     });
   });
 }
 
-/** Tries with more and more memories until something was cut off before its end, however fast the machine is. */
-async function untilCutOff<T>(attempt: (count: number) => Promise<T | undefined>): Promise<T> {
+/** Repeats an attempt with more and more memories until the kill interrupts it. Needed on fast machines. */
+async function untilInterrupted<T>(attempt: (count: number) => Promise<T | undefined>): Promise<T> {
   for (let count = 2000; count <= 64_000; count *= 2) {
     const result = await attempt(count);
     if (result !== undefined) return result;
   }
-  throw new Error('the server ended everything before it was killed');
+  throw new Error('the server finished its work before every kill');
 }
 
-describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
+describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
   let postgres: DatabaseServer;
   const addresses: string[] = [];
 
@@ -76,7 +76,7 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
   });
 
   async function newDatabase(): Promise<string> {
-    if (kind === 'file') return join(temporaryFolder(), 'memory.db');
+    if (kind === 'database file') return join(temporaryFolder(), 'memory.db');
     const address = await postgres.create();
     addresses.push(address);
     return address;
@@ -85,12 +85,12 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
   const start = async () => startProcessClient({ env, database: await newDatabase() });
   const startAgain = ({ server: { database } }: Client) => startClient({ env, database });
 
-  describe('a server that is told to stop', () => {
+  describe('a server stopped by a signal', () => {
     it.each(['SIGTERM', 'SIGINT'] as const)(
-      'by %s ends with code 0, and leaves no log beside a database file',
+      'exits with code 0 after %s and leaves no write-ahead log next to a database file',
       async (signal) => {
         const client = await start();
-        await client.storeAll(numbered(100, 'kept').map((content) => ({ content })));
+        await client.storeAll(createTexts(100, 'text').map((content) => ({ content })));
         const { code, stderr } = await client.server.stop(signal);
         expect(code, stderr).toBe(0);
         const { database } = client.server;
@@ -100,20 +100,20 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
       },
     );
 
-    it('keeps every memory whose store was answered before SIGTERM', async () => {
+    it('keeps every memory acknowledged before SIGTERM', async () => {
       const client = await start();
-      const { answered, ended } = await storm(client, 300, 20);
+      const { acknowledged, ended } = await storeConcurrently(client, 300, 20);
       const { code } = await client.server.stop();
       await ended;
       expect(code).toBe(0);
       const second = await startAgain(client);
-      for (const id of answered) expect(await second.getStatus(id)).toBe(200);
+      for (const id of acknowledged) expect(await second.getStatus(id)).toBe(200);
       await expectCleanEnd(second.server);
     });
   });
 
-  describe('a server that is killed', () => {
-    it('right after it answered an update and a forget has done both', async () => {
+  describe('a killed server', () => {
+    it('keeps an update and a forget that were acknowledged right before the kill', async () => {
       const first = await start();
       const [updated = '', forgotten = ''] = await first.storeInOrder([
         { content: 'the last words of a cassowary' },
@@ -132,84 +132,84 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
       await expectCleanEnd(third.server);
     });
 
-    it('in the middle of 400 stores keeps every memory whose store was answered', async () => {
+    it('keeps every acknowledged memory if killed during 400 stores', async () => {
       const first = await start();
-      const { answered, ended } = await storm(first, 400, 30);
+      const { acknowledged, ended } = await storeConcurrently(first, 400, 30);
       await first.server.kill();
       await ended;
       const second = await startAgain(first);
       const { memories, total } = await second.memories('limit=10000');
-      const kept = new Set(memories.map((memory) => memory.id));
-      expect(answered.filter((id) => !kept.has(id))).toEqual([]);
-      expect((await second.recall('storm', 'top_k=1000')).total).toBe(total);
+      const stored = new Set(memories.map((memory) => memory.id));
+      expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+      expect((await second.recall('concurrent', 'top_k=1000')).total).toBe(total);
       await expectCleanEnd(second.server);
     });
 
-    it('right after it answered a batch keeps every memory of the batch', async () => {
+    it('keeps every memory of a batch that was acknowledged right before the kill', async () => {
       const first = await start();
-      const { results } = await storeBatch(first, numbered(1000, 'answered'));
+      const { results } = await storeBatch(first, createTexts(1000, 'batch'));
       await first.server.kill();
       const second = await startAgain(first);
-      const kept = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
-      expect(results.filter((result) => !('id' in result && kept.has(result.id)))).toEqual([]);
+      const stored = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
+      expect(results.filter((result) => !('id' in result && stored.has(result.id)))).toEqual([]);
       await expectCleanEnd(second.server);
     });
   });
 
-  it('a batch that is sent again with its key after a crash cut it short is stored once', async () => {
-    const cutShort = async (count: number) => {
+  it('a batch interrupted by a crash is stored once if the client retries it with its idempotency key', async () => {
+    const interruptBatch = async (count: number) => {
       const request = {
         method: 'POST',
         path: '/store/batch',
-        headers: { 'idempotency-key': 'over a crash' },
-        json: numbered(count, 'cut short').map((content) => ({ content })),
+        headers: { 'idempotency-key': 'interrupted batch' },
+        json: createTexts(count, 'interrupted').map((content) => ({ content })),
       };
       const first = await start();
       const answer = send(first.server.port, request).catch(() => undefined);
-      const storedSome = async () => (await first.memories('limit=1')).total;
-      await expect.poll(storedSome, { interval: 0 }).toBeGreaterThan(0);
+      const getTotal = async () => (await first.memories('limit=1')).total;
+      await expect.poll(getTotal, { interval: 0 }).toBeGreaterThan(0);
       await first.server.kill();
       await answer;
       const second = await startAgain(first);
-      const kept = (await second.memories('limit=10000')).memories;
-      if (kept.length < count) return { second, kept, request };
+      const stored = (await second.memories('limit=10000')).memories;
+      if (stored.length < count) return { second, stored, request };
       await expectCleanEnd(second.server);
       return undefined;
     };
-    const { second, kept, request } = await untilCutOff(cutShort);
+    const { second, stored, request } = await untilInterrupted(interruptBatch);
     const count = request.json.length;
     const { stored_count, results } = await second.ok<StoreBatchResponse>(request);
     expect(stored_count).toBe(count);
     expect((await second.memories('limit=1')).total).toBe(count);
-    expect(kept.length).toBeGreaterThan(0);
-    const idOfText = new Map(results.map((result, n) => [request.json[n]?.content, 'id' in result && result.id]));
-    for (const { id, content } of kept) expect(idOfText.get(content)).toBe(id);
+    expect(stored.length).toBeGreaterThan(0);
+    const idByText = new Map(results.map((result, n) => [request.json[n]?.content, 'id' in result && result.id]));
+    for (const { id, content } of stored) expect(idByText.get(content)).toBe(id);
     await expectCleanEnd(second.server);
   });
 
-  it('a consolidation that a crash cut off loses nothing, and the next one finishes it under its id, with counts that add up', async () => {
-    const roomy = { ...env, SERVICE_WORKING_MAX: '1000000' };
-    const cutOff = async (count: number) => {
-      const first = await startProcessClient({ env: roomy, database: await newDatabase() });
-      for (let from = 0; from < count; from += 2000) await storeBatch(first, numbered(2000, `cut off ${from}`));
+  it('a consolidation interrupted by a crash loses no memories, and the next one completes it under the same id', async () => {
+    const largeTierEnv = { ...env, SERVICE_WORKING_MAX: '1000000' };
+    const interruptConsolidation = async (count: number) => {
+      const first = await startProcessClient({ env: largeTierEnv, database: await newDatabase() });
+      for (let from = 0; from < count; from += 2000) await storeBatch(first, createTexts(2000, `interrupted ${from}`));
       const run = send(first.server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
-      const promotedSome = async () => (await first.stats()).episodic_count;
-      await expect.poll(promotedSome, { interval: 0 }).toBeGreaterThan(0);
+      const getEpisodicCount = async () => (await first.stats()).episodic_count;
+      await expect.poll(getEpisodicCount, { interval: 0 }).toBeGreaterThan(0);
       await first.server.kill();
       await run;
-      const second = await startClient({ env: roomy, database: first.server.database });
+      const second = await startClient({ env: largeTierEnv, database: first.server.database });
       const [consolidation] = (await second.consolidations()).consolidations;
       if (consolidation?.status === 'running') return { second, consolidation, count };
       await expectCleanEnd(second.server);
       return undefined;
     };
-    const { second, consolidation, count } = await untilCutOff(cutOff);
+    const { second, consolidation, count } = await untilInterrupted(interruptConsolidation);
     const { working_count, episodic_count } = await second.stats();
     expect(working_count + episodic_count).toBe(count);
     expect(consolidation).toMatchObject({ ended_at: null, consolidated_count: episodic_count });
     const { id } = consolidation;
     expectRefusal(await second.undo(id), { code: 'CONFLICT' });
-    // The killed server does not hold it back for long: the request waits for less than a minute.
+    // The killed server's claim on the consolidation expires in less than a minute.
     expect(await second.consolidate()).toMatchObject({ id, consolidated_count: count });
     expect(await second.stats()).toMatchObject({ working_count: 0, episodic_count: count });
     expect((await second.consolidations()).total).toBe(1);
@@ -219,11 +219,11 @@ describe.each(['file', 'PostgreSQL database'] as const)('on a %s', (kind) => {
   });
 });
 
-describe('a model that is new to the database', () => {
+describe('re-embedding with a new model', () => {
   it.each([
-    { row: 'of other dimensions', dimensions: 512 },
-    { row: 'of equal dimensions', dimensions: 256 },
-  ])('$row goes on with embedding anew after a crash', async ({ dimensions }) => {
+    { row: 'of different dimensions', dimensions: 512 },
+    { row: 'of the same dimensions', dimensions: 256 },
+  ])('$row continues after a crash', async ({ dimensions }) => {
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
     const database = join(temporaryFolder(), 'memory.db');
@@ -234,18 +234,18 @@ describe('a model that is new to the database', () => {
     });
     const filled = await startClient({ env: environment(), database });
     const cat = await filled.store({ content: 'The cat sleeps beneath our stove.' });
-    await storeBatch(filled, numbered(80, 'The harbour log, entry'));
+    await storeBatch(filled, createTexts(80, 'The harbour log, entry'));
     const ferry = await filled.store({ content: 'The ferry leaves at seven.' });
     await filled.embedded();
     await expectCleanEnd(filled.server);
 
-    // The last memories wait until the service is there again.
+    // The embedding service fails for the last memories until `isHeld` is false.
     let isHeld = true;
     Object.assign(remote, { model: 'other-words', dimensions });
     remote.fault = (inputs) => (isHeld && inputs.includes('The harbour log, entry 70') ? 'disconnect' : undefined);
     const crashed = await startProcessClient({ env: environment(), database });
-    const embeddedSome = async () => (await crashed.stats()).embedding?.embedded;
-    await expect.poll(embeddedSome).toBeGreaterThan(0);
+    const getEmbedded = async () => (await crashed.stats()).embedding?.embedded;
+    await expect.poll(getEmbedded).toBeGreaterThan(0);
     await crashed.server.kill();
 
     const client = await startClient({ env: environment(), database });
@@ -264,9 +264,8 @@ describe('a model that is new to the database', () => {
   });
 });
 
-// Each of these waits for something to stop: together they wait once.
-describe.concurrent('a stop while a request is under way', () => {
-  /** Waits until a server has begun to stop. */
+// Each test waits for a timeout during the stop; running them concurrently saves time.
+describe.concurrent('stopping a server during a request', () => {
   const untilStopping = ({ server }: Client) =>
     eventually('the stop', 20_000, () => server.lines().some((line) => line.includes('server_stopping')) || undefined);
 
@@ -275,13 +274,13 @@ describe.concurrent('a stop while a request is under way', () => {
     return { client, socket: await beginRequest(client, '/store', 1000) };
   }
 
-  it('waits for the rest of the request, does it and returns its answer', async () => {
+  it('waits for the rest of the request, executes it and returns the response', async () => {
     const client = await startProcessClient({ env });
     const body = JSON.stringify({ content: 'in two halves' });
     const socket = await beginRequest(client, '/store', body.length, body.slice(0, 10));
     let text = '';
-    socket.setEncoding('latin1').on('data', (some: string) => {
-      text += some;
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
     });
     const ended = client.server.stop();
     await untilStopping(client);
@@ -296,7 +295,7 @@ describe.concurrent('a stop while a request is under way', () => {
     await expectCleanEnd(second.server);
   });
 
-  it('ends requests that do not end by themselves, and names them in the log', async () => {
+  it('aborts requests that do not complete in time, and logs them', async () => {
     const { client } = await startWithRequest();
     await beginRequest(client, '/store/batch', 1000);
     const { code } = await client.server.stop();
@@ -308,7 +307,7 @@ describe.concurrent('a stop while a request is under way', () => {
     expect(records.at(-1)?.event).toBe('server_stopped');
   });
 
-  it('is not forced by the same signal again at once, as when a terminal and a supervisor both send it', async () => {
+  it('ignores the same signal repeated at once, as sent by both a terminal and a supervisor', async () => {
     const { client } = await startWithRequest();
     const stopped = client.server.stop();
     for (let again = 0; again < 5; again++) void client.server.stop();
@@ -316,7 +315,7 @@ describe.concurrent('a stop while a request is under way', () => {
     expect(client.server.records().at(-1)?.event).toBe('server_stopped');
   });
 
-  it('is forced by a second signal, and the log tells what was given up', async () => {
+  it('is forced by a second signal, and the aborted requests are logged', async () => {
     const { client } = await startWithRequest();
     void client.server.stop();
     await untilStopping(client);
@@ -328,17 +327,17 @@ describe.concurrent('a stop while a request is under way', () => {
   });
 });
 
-describe('the client, while the service is killed and started anew', () => {
-  it('waits for the service, stores every memory once, and follows its events again', async () => {
+describe('the client, while the service is killed and restarted', () => {
+  it('waits for the service, stores every memory once, and resumes the event stream', async () => {
     const port = await freePort();
     const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
     let server = launch(args, env);
     await untilHealthy(port, server);
     const client = createClient(port, { retries: 20, retryDelayMs: 10 });
     const events: MemoryEvent['type'][] = [];
-    const leaving = new AbortController();
+    const abort = new AbortController();
     const reading = (async () => {
-      for await (const { type } of client.events({ type: ['consolidation'] }, leaving.signal)) events.push(type);
+      for await (const { type } of client.events({ type: ['consolidation'] }, abort.signal)) events.push(type);
     })();
     const ids: string[] = [];
     const write = async (name: number) => {
@@ -356,12 +355,12 @@ describe('the client, while the service is killed and started anew', () => {
     const { memories } = await client.session({ session_id: 'restarted' });
     expect(memories.map(({ id }) => id).sort()).toEqual(ids.sort());
     expect(new Set(ids).size).toBe(160);
-    // The stream comes back after a wait of its own, and does not tell what was before the restart.
+    // The stream reconnects after its own delay and does not replay events from before the restart.
     await eventually('an event after the restart', 60_000, async () => {
       await client.consolidate();
       return events.includes('consolidation') || undefined;
     });
-    leaving.abort();
+    abort.abort();
     await reading;
     expect((await server.end('SIGTERM')).code).toBe(0);
   });

@@ -7,7 +7,7 @@ import { send } from '../conformance/http.ts';
 import { eventually, runServer, type ServerProcess } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { checkIntegrity } from './integrity.ts';
-import { acknowledging, newOutcome, PatientClient } from './patient-client.ts';
+import { createOutcome, PatientClient, waitForWrites } from './patient-client.ts';
 import { Random } from './random.ts';
 
 const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -46,22 +46,22 @@ describe('four servers on one PostgreSQL database', () => {
     semantic_count,
   });
 
-  /** Consolidates, however long that takes: one call after the other waits for it. */
-  async function consolidated({ server }: Client): Promise<void> {
+  /** Retries `POST /consolidate` until one call succeeds. */
+  async function consolidate({ server }: Client): Promise<void> {
     await eventually('a consolidation', 100_000, async () => {
       const answer = await send(server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
       return answer?.status === 200 || undefined;
     });
   }
 
-  /** A stream of events that is left when the test ends. */
-  async function follow({ server }: Client, parameters = ''): Promise<EventReader> {
+  /** Opens an event stream, and closes it when the test finishes. */
+  async function openEvents({ server }: Client, parameters = ''): Promise<EventReader> {
     const reader = await readEvents(server.port, parameters);
     onTestFinished(() => reader.leave());
     return reader;
   }
 
-  it('see at their next request what any of them did', async () => {
+  it("see each other's stores, updates and forgets at the next request", async () => {
     for (const [n, one] of servers.entries()) {
       const id = await one.store({ content: `the axolotl of ${n}` });
       for (const other of servers) expect(await other.recalled('axolotl')).toContain(id);
@@ -72,26 +72,26 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('tell in each stream of events what all of them did, in the order of each', async () => {
-    const readers = await Promise.all(servers.map((server) => follow(server, 'type=stored&type=forgotten')));
+  it('send the events of all servers to every event stream, in the order of each memory', async () => {
+    const readers = await Promise.all(servers.map((server) => openEvents(server, 'type=stored&type=forgotten')));
     const ids: string[] = [];
     for (const server of servers) {
-      const id = await server.store({ content: 'told to everybody' });
+      const id = await server.store({ content: 'sent to everybody' });
       await server.forget(id);
       ids.push(id);
     }
     for (const reader of readers) {
       const events = await reader.until(2 * SERVERS);
       for (const id of ids) {
-        const told = events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id));
-        expect(told.map(({ type }) => type)).toEqual(['stored', 'forgotten']);
+        const types = events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id));
+        expect(types.map(({ type }) => type)).toEqual(['stored', 'forgotten']);
       }
       expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
     }
   });
 
-  it('consolidate one at a time: calls at one moment share runs, and each memory promotes once', async () => {
-    await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be promoted by somebody: ${n}` })));
+  it('run one consolidation at a time, and promote each memory once if all are called at once', async () => {
+    await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be promoted: ${n}` })));
     const before = (await first.stats()).episodic_count;
     const answers = await Promise.all(
       servers.map((server) => server.ok<ConsolidateResponse>({ method: 'POST', path: '/consolidate' })),
@@ -102,7 +102,7 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('count and measure alike', async () => {
+  it('return the same counts', async () => {
     await first.store({ content: 'counted by all' });
     const answers: StatsResponse[] = [];
     for (const server of servers) answers.push(await server.stats());
@@ -111,42 +111,42 @@ describe('four servers on one PostgreSQL database', () => {
     for (const { db_size_mb } of answers) expect(db_size_mb).toBeGreaterThan(1);
   });
 
-  it('lose and double nothing under mixed load with consolidations in between', { timeout: 180_000 }, async () => {
-    const outcome = newOutcome();
+  it('lose and duplicate no writes under mixed load with consolidations in between', { timeout: 180_000 }, async () => {
+    const outcome = createOutcome();
     const random = new Random(SEED);
     const clients = Array.from({ length: 12 }, (_, n) => new PatientClient(`of many ${n}`, random, outcome));
     const stop = new AbortController();
-    // Each request goes to another server than the last.
+    // Round robin over the servers.
     let turn = 0;
     const port = () => servers[turn++ % SERVERS]?.server.port ?? 0;
     const working = Promise.all(clients.map((client) => client.work(port, stop.signal)));
     for (let round = 0; round < 4; round++) {
-      await Promise.race([acknowledging(outcome, 100), working]);
-      await consolidated(servers[round] as Client);
+      await Promise.race([waitForWrites(outcome, 100), working]);
+      await consolidate(servers[round] as Client);
     }
     stop.abort();
     await working;
     for (const client of clients) for (const server of servers) await client.check(server);
-    const { acknowledged, retried, lost, doubled } = outcome;
-    // biome-ignore lint/suspicious/noConsole: the figures of a run, and the seed that makes it again
+    const { acknowledged, retried, lost, duplicated } = outcome;
+    // biome-ignore lint/suspicious/noConsole: prints the results and the seed that reproduces the run
     console.log(`four servers, seed ${SEED}: acknowledged ${acknowledged}, lost ${lost.length}, retried ${retried}`);
-    expect({ lost, doubled }).toEqual({ lost: [], doubled: [] });
+    expect({ lost, duplicated }).toEqual({ lost: [], duplicated: [] });
     expect(await checkIntegrity(database)).toEqual([]);
   });
 
-  it('go on without one that is killed while it consolidates', { timeout: 120_000 }, async () => {
+  it('continue to work after one of them is killed during a consolidation', { timeout: 120_000 }, async () => {
     const doomed = await start();
-    await doomed.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `left half done ${n}` })));
-    const cut = doomed.send({ method: 'POST', path: '/consolidate' }).catch(() => undefined);
+    await doomed.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `interrupted ${n}` })));
+    const interrupted = doomed.send({ method: 'POST', path: '/consolidate' }).catch(() => undefined);
     await doomed.server.kill();
-    await cut;
-    await consolidated(first);
+    await interrupted;
+    await consolidate(first);
     for (const server of servers) expect((await server.stats()).working_count).toBe(0);
     expect(await checkIntegrity(database)).toEqual([]);
   });
 
-  // The last, since from then on everybody needs a key.
-  it('refuse a key everywhere as soon as it is revoked', async () => {
+  // Must be the last test: from here on, requests need a key.
+  it('reject a revoked key everywhere and close its event stream', async () => {
     const command = (...args: string[]) => runServer(['keys', ...args, '--database-url', database]);
     const key = (await command('add', '--scope', 'read')).stdout.trim();
     const statusWith = async (server: Client) =>
@@ -161,8 +161,8 @@ describe('four servers on one PostgreSQL database', () => {
   });
 });
 
-describe('servers with a new model', () => {
-  it('share the work of making vectors anew: each text is sent to it once', { timeout: 180_000 }, async () => {
+describe('two servers with a new embedding model', () => {
+  it('share the re-embedding, and send each text once', { timeout: 180_000 }, async () => {
     const postgres = await usePostgres();
     const database = await postgres.create();
     const embeddings = await startEmbeddingServer();

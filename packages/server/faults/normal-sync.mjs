@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /*
- * Preloaded into a server, lets its connections commit with `synchronous=NORMAL`, which does not wait for the disk: what
- * a test of durability must not take for durable.
+ * Preloaded into a server, makes its connections commit with `synchronous=NORMAL`, which does not wait for the disk. A
+ * durability test must detect that.
  */
 const engine = createRequire(import.meta.resolve('@memoryd/engine'));
 const { prototype } = engine('better-sqlite3');

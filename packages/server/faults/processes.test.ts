@@ -5,32 +5,32 @@ import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../
 import { type Agent, startAgent } from './agent.ts';
 import { checkIntegrity } from './integrity.ts';
 
-/** One of the processes that have a database open, however it is asked. */
-interface Party {
+/** A process that has the database open: a server or an embedded engine. */
+interface Participant {
   store(memory: StoreRequest, key?: string): Promise<string>;
   update(id: string, content: string): Promise<void>;
   forget(id: string): Promise<void>;
-  /** Undefined where there is no such memory. */
+  /** Returns `undefined` if the memory does not exist. */
   getText(id: string): Promise<string | undefined>;
-  /** Ids that a recall answers. */
-  recalled(query: string): Promise<string[]>;
+  /** Returns the ids of the recalled memories. */
+  recallIds(query: string): Promise<string[]>;
   consolidate(): Promise<void>;
-  counts(): Promise<TierCounts>;
+  getCounts(): Promise<TierCounts>;
 }
 
-function serverParty(client: Client<ServerProcess>): Party {
+function createServerParticipant(client: Client<ServerProcess>): Participant {
   return {
     store: (memory, key) => client.store(memory, key === undefined ? {} : { 'idempotency-key': key }),
     update: async (id, content) => expect((await client.update(id, { content })).status).toBe(200),
     forget: async (id) => void (await client.forget(id)),
     getText: async (id) => ((await client.getStatus(id)) === 404 ? undefined : (await client.memory(id)).content),
-    recalled: (query) => client.recalled(query, 'top_k=1000'),
+    recallIds: (query) => client.recalled(query, 'top_k=1000'),
     consolidate: async () => void (await client.consolidate()),
-    counts: async () => getCounts(await client.stats()),
+    getCounts: async () => getCounts(await client.stats()),
   };
 }
 
-function agentParty(agent: Agent): Party {
+function createAgentParticipant(agent: Agent): Participant {
   return {
     store: async (memory, key) => (await agent.store(memory, key === undefined ? {} : { idempotencyKey: key })).id,
     update: async (id, content) => void (await agent.update(id, { content })),
@@ -43,9 +43,9 @@ function agentParty(agent: Agent): Party {
         return undefined;
       }
     },
-    recalled: async (query) => (await agent.recall({ query, top_k: 1000 })).results.map(({ id }) => id),
+    recallIds: async (query) => (await agent.recall({ query, top_k: 1000 })).results.map(({ id }) => id),
     consolidate: async () => void (await agent.consolidate()),
-    counts: async () => getCounts(await agent.stats()),
+    getCounts: async () => getCounts(await agent.stats()),
   };
 }
 
@@ -53,10 +53,10 @@ function getCounts({ working_count, episodic_count, semantic_count }: TierCounts
   return { working_count, episodic_count, semantic_count };
 }
 
-describe('two servers and two programs with the engine in them, on one file', () => {
+describe('two servers and two embedded engines on one file', () => {
   let servers: Client<ServerProcess>[];
   let agents: Agent[];
-  let parties: Party[];
+  let participants: Participant[];
   let dbPath: string;
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('two servers and two programs with the engine in them, on one file', ()
     ({ dbPath } = first.server);
     servers = [first, await startProcessClient({ dbPath, env: WORDS_ONLY })];
     agents = [await startAgent(dbPath), await startAgent(dbPath)];
-    parties = [...servers.map(serverParty), ...agents.map(agentParty)];
+    participants = [...servers.map(createServerParticipant), ...agents.map(createAgentParticipant)];
   });
   afterAll(async () => {
     for (const agent of agents) await agent.close();
@@ -72,96 +72,96 @@ describe('two servers and two programs with the engine in them, on one file', ()
     expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
-  /** Asserts that every party answers the same. */
-  async function expectOfAll<T>(ask: (party: Party) => Promise<T>, expected: T): Promise<void> {
-    expect(await Promise.all(parties.map(ask))).toEqual(parties.map(() => expected));
+  /** Expects the same result from every participant. */
+  async function expectFromAll<T>(query: (participant: Participant) => Promise<T>, expected: T): Promise<void> {
+    expect(await Promise.all(participants.map(query))).toEqual(participants.map(() => expected));
   }
 
-  /** Does something as each party in turn. */
-  async function asEach(work: (party: Party, name: string) => Promise<void>): Promise<void> {
-    for (const [i, party] of parties.entries()) await work(party, 'abcd'[i] ?? '');
+  /** Calls `work` for each participant in turn. */
+  async function forEach(work: (participant: Participant, name: string) => Promise<void>): Promise<void> {
+    for (const [i, participant] of participants.entries()) await work(participant, 'abcd'[i] ?? '');
   }
 
-  it('see at their next request what any of them stored, updated and forgot, in recall too', async () => {
-    await asEach(async (party, name) => {
-      const id = await party.store({ content: `the axolotl of ${name}` });
-      await expectOfAll((other) => other.recalled('axolotl'), [id]);
-      await party.update(id, `the tapir of ${name}`);
-      await expectOfAll((other) => other.getText(id), `the tapir of ${name}`);
-      await expectOfAll((other) => other.recalled('axolotl'), []);
-      await expectOfAll((other) => other.recalled('tapir'), [id]);
-      await party.forget(id);
-      await expectOfAll((other) => other.getText(id), undefined);
-      await expectOfAll((other) => other.recalled('tapir'), []);
+  it("see each other's stores, updates and forgets at the next request, in recall too", async () => {
+    await forEach(async (participant, name) => {
+      const id = await participant.store({ content: `the axolotl of ${name}` });
+      await expectFromAll((other) => other.recallIds('axolotl'), [id]);
+      await participant.update(id, `the tapir of ${name}`);
+      await expectFromAll((other) => other.getText(id), `the tapir of ${name}`);
+      await expectFromAll((other) => other.recallIds('axolotl'), []);
+      await expectFromAll((other) => other.recallIds('tapir'), [id]);
+      await participant.forget(id);
+      await expectFromAll((other) => other.getText(id), undefined);
+      await expectFromAll((other) => other.recallIds('tapir'), []);
     });
   });
 
-  it('see what any of them consolidated, in counts and recall', async () => {
-    await asEach(async (party, name) => {
+  it("see each other's consolidations in counts and recall", async () => {
+    await forEach(async (participant, name) => {
       const ids: string[] = [];
-      for (let i = 0; i < 2; i++) ids.push(await party.store({ content: `the same ${name} walrus` }));
-      await expectOfAll(async (other) => (await other.recalled(`${name} walrus`)).length > 1, true);
-      const { episodic_count } = await party.counts();
-      await party.consolidate();
+      for (let i = 0; i < 2; i++) ids.push(await participant.store({ content: `the same ${name} walrus` }));
+      await expectFromAll(async (other) => (await other.recallIds(`${name} walrus`)).length > 1, true);
+      const { episodic_count } = await participant.getCounts();
+      await participant.consolidate();
       const counts = { working_count: 0, episodic_count: episodic_count + 1, semantic_count: 0 };
-      await expectOfAll((other) => other.counts(), counts);
-      await expectOfAll(
-        async (other) => (await other.recalled(`${name} walrus`)).filter((id) => ids.includes(id)),
+      await expectFromAll((other) => other.getCounts(), counts);
+      await expectFromAll(
+        async (other) => (await other.recallIds(`${name} walrus`)).filter((id) => ids.includes(id)),
         [ids[0] as string],
       );
     });
   });
 
-  it('make one memory of one idempotency key, whoever it is sent to, at once or later', async () => {
-    const store = (party: Party) => party.store({ content: 'sent to everybody' }, 'one key');
-    const ids = await Promise.all([...parties, ...parties].map(store));
+  it('store one memory per idempotency key, whichever process gets the request', async () => {
+    const store = (participant: Participant) => participant.store({ content: 'sent to everybody' }, 'one key');
+    const ids = await Promise.all([...participants, ...participants].map(store));
     expect(new Set(ids).size).toBe(1);
-    await expectOfAll(store, ids[0] as string);
-    await expectOfAll((party) => party.recalled('everybody'), [ids[0] as string]);
+    await expectFromAll(store, ids[0] as string);
+    await expectFromAll((participant) => participant.recallIds('everybody'), [ids[0] as string]);
   });
 
-  it('lose and double nothing while all of them write, read and consolidate', { timeout: 120_000 }, async () => {
-    const kept = new Map<string, string>();
-    const gone: string[] = [];
-    const write = async (party: Party, content: string) => {
+  it('lose and duplicate no writes while all of them write, read and consolidate', { timeout: 120_000 }, async () => {
+    const expected = new Map<string, string>();
+    const forgottenIds: string[] = [];
+    const write = async (participant: Participant, content: string) => {
       const [plain, updated, forgotten] = [
-        await party.store({ content }),
-        await party.store({ content: `${content} old` }),
-        await party.store({ content: `${content} gone` }),
+        await participant.store({ content }),
+        await participant.store({ content: `${content} old` }),
+        await participant.store({ content: `${content} gone` }),
       ];
-      await party.update(updated, `${content} new`);
-      await party.forget(forgotten);
-      kept.set(plain, content).set(updated, `${content} new`);
-      gone.push(forgotten);
-      expect(await party.recalled(content)).toContain(plain);
+      await participant.update(updated, `${content} new`);
+      await participant.forget(forgotten);
+      expected.set(plain, content).set(updated, `${content} new`);
+      forgottenIds.push(forgotten);
+      expect(await participant.recallIds(content)).toContain(plain);
     };
-    const work = parties.map(async (party, p) => {
+    const work = participants.map(async (participant, p) => {
       for (let round = 0; round < 12; round++) {
-        await write(party, `parallel ${p} ${round}`);
-        if (round % 4 === p) await party.consolidate();
+        await write(participant, `parallel ${p} ${round}`);
+        if (round % 4 === p) await participant.consolidate();
       }
     });
     await Promise.all(work);
-    await asEach(async (party) => {
-      const found = new Set(await party.recalled('parallel'));
-      expect([...kept.keys()].filter((id) => !found.has(id))).toEqual([]);
-      expect(gone.filter((id) => found.has(id))).toEqual([]);
-      for (const [id, content] of [...kept].slice(0, 20)) expect(await party.getText(id)).toBe(content);
+    await forEach(async (participant) => {
+      const found = new Set(await participant.recallIds('parallel'));
+      expect([...expected.keys()].filter((id) => !found.has(id))).toEqual([]);
+      expect(forgottenIds.filter((id) => found.has(id))).toEqual([]);
+      for (const [id, content] of [...expected].slice(0, 20)) expect(await participant.getText(id)).toBe(content);
     });
-    expect(kept.size).toBe(4 * 24);
+    expect(expected.size).toBe(4 * 24);
     expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
-  it('go on when one of them is killed, and see what it had been answered', async () => {
+  it('continue to work when one of them is killed, and see its acknowledged writes', async () => {
     const [doomed] = servers.splice(0, 1) as [Client<ServerProcess>];
-    parties.splice(0, 1);
+    participants.splice(0, 1);
     const id = await doomed.store({ content: 'the last words of a pangolin' });
     await doomed.server.kill();
-    await expectOfAll((party) => party.recalled('pangolin'), [id]);
-    await asEach(async (party) => {
-      await party.consolidate();
-      await party.update(id, 'the last words of a cassowary');
+    await expectFromAll((participant) => participant.recallIds('pangolin'), [id]);
+    await forEach(async (participant) => {
+      await participant.consolidate();
+      await participant.update(id, 'the last words of a cassowary');
     });
-    await expectOfAll((party) => party.recalled('cassowary'), [id]);
+    await expectFromAll((participant) => participant.recallIds('cassowary'), [id]);
   });
 });

@@ -1,4 +1,4 @@
-/** Numbers that a seed decides: the same seed gives the same ones. */
+/** Seeded pseudo-random number generator: the same seed gives the same sequence. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. Mulberry32 (Ettinger 2017), of which 32 bits of state are enough to choose what to do next. */
+  /** Returns a number in [0, 1). Mulberry32 (Ettinger 2017); its 32 bits of state suffice for choosing test actions. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,17 +15,17 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `limit`. */
+  /** Returns an integer in [0, limit). */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
 
-  /** One of the items; undefined where there is none. */
+  /** Returns a random item, or `undefined` if there are none. */
   pick<Item>(items: readonly Item[]): Item | undefined {
     return items[this.below(items.length)];
   }
 
-  /** A word of so many letters, which no two are likely to share where there are 12 or more. */
+  /** Returns a random word. With 12 or more letters, two words are unlikely to be equal. */
   word(letters: number): string {
     return Array.from({ length: letters }, () => 'bcdfghjklmnpqrtvwxz'[this.below(19)]).join('');
   }

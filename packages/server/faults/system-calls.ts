@@ -1,38 +1,49 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Bytes of what is written that a trace shows: a page of the database, or an answer. */
-const SHOWN_BYTES = 9000;
+/** Bytes of each write that a trace shows: enough for a database page or a response. */
+const MAX_SHOWN_BYTES = 9000;
 
-/** Whether strace is there and may watch processes; where not, and this is no CI, tests that need it are left out. */
+/** Returns true if strace is installed and may trace processes. Throws in CI if not, so that no test is skipped there. */
 export function canTrace(): boolean {
-  const tried = spawnSync('strace', ['-o', '/dev/null', 'true']);
-  if (tried.status === 0) return true;
-  const why = tried.error?.message ?? tried.stderr.toString().trim();
-  if (process.env.CI) throw new Error(`strace cannot watch processes: ${why}`);
-  // biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
-  console.log(`left out, since strace cannot watch processes: ${why}`);
+  const attempt = spawnSync('strace', ['-o', '/dev/null', 'true']);
+  if (attempt.status === 0) return true;
+  const why = attempt.error?.message ?? attempt.stderr.toString().trim();
+  if (process.env.CI) throw new Error(`strace cannot trace processes: ${why}`);
+  // biome-ignore lint/suspicious/noConsole: prints why tests were skipped
+  console.log(`skipped, because strace cannot trace processes: ${why}`);
   return false;
 }
 
 /**
- * A command that writes down the syncs and writes of a server's process, all threads of it.
+ * Returns an strace command that records the syncs and writes of all threads of a server process.
  *
- * @param inject what befalls system calls, as strace names it, such as `fsync:error=EIO:when=3..5`
+ * @param inject faults to inject, in strace syntax, such as `fsync:error=EIO:when=3..5`
  */
-export function tracing(file: string, inject?: string): string[] {
+export function getTraceCommand(file: string, inject?: string): string[] {
   const calls = 'fsync,fdatasync,pwrite64,pwritev,write,writev,sendto,sendmsg';
-  // As a grandchild, so that the server's process is the one that signals are sent to.
-  const command = ['strace', '-D', '-f', '-y', '-s', String(SHOWN_BYTES), '-e', 'signal=none', '-e', `trace=${calls}`];
+  // -D runs strace as a grandchild, so that signals reach the server process.
+  const command = [
+    'strace',
+    '-D',
+    '-f',
+    '-y',
+    '-s',
+    String(MAX_SHOWN_BYTES),
+    '-e',
+    'signal=none',
+    '-e',
+    `trace=${calls}`,
+  ];
   return [...command, ...(inject === undefined ? [] : ['-e', `inject=${inject}`]), '-o', file];
 }
 
-/** A system call; `start` and `end` are its places among the lines of a trace. */
+/** A system call. `start` and `end` are line indexes in the trace. */
 interface Call {
   name: string;
-  /** The file or socket that it is about. */
+  /** The file or socket that the call uses. */
   target: string;
-  /** Its arguments and its result as strace writes them. */
+  /** Arguments and result as strace prints them. */
   text: string;
   start: number;
   end: number;
@@ -42,33 +53,34 @@ const WHOLE = /^(\d+)\s+(\w+)\(\d+<([^>]*)>(.*)$/s;
 const RESUMED = /^(\d+)\s+<\.\.\. (\w+) resumed>(.*)$/s;
 const UNFINISHED = ' <unfinished ...>';
 
-/** The calls of a trace in the order of their starts. A thread has one under way at a time. */
+/** Returns the calls of a trace in start order. Each thread has at most one unfinished call. */
 function getCalls(trace: string): Call[] {
   const calls: Call[] = [];
-  const underWay = new Map<string, Call>();
-  trace.split('\n').forEach((line, place) => {
-    const [, resumedIn = '', , rest = ''] = RESUMED.exec(line) ?? [];
-    const resumed = underWay.get(resumedIn);
+  const unfinished = new Map<string, Call>();
+  trace.split('\n').forEach((line, index) => {
+    const [, resumedThread = '', , rest = ''] = RESUMED.exec(line) ?? [];
+    const resumed = unfinished.get(resumedThread);
     if (resumed) {
       resumed.text += rest;
-      resumed.end = place;
+      resumed.end = index;
       return;
     }
     const [, thread, name, target, text] = WHOLE.exec(line) ?? [];
     if (thread === undefined || name === undefined || target === undefined || text === undefined) return;
-    const call = { name, target, text: text.replace(UNFINISHED, ''), start: place, end: place };
+    const call = { name, target, text: text.replace(UNFINISHED, ''), start: index, end: index };
     if (text.endsWith(UNFINISHED)) {
       call.end = Number.POSITIVE_INFINITY;
-      underWay.set(thread, call);
+      unfinished.set(thread, call);
     }
     calls.push(call);
   });
   return calls;
 }
 
-/** The answers of a trace to writes that left before what they acknowledge was on disk, and how many there were in all. */
-export interface Answers {
+/** The acknowledgements of writes that a trace contains. */
+export interface AcknowledgementReport {
   total: number;
+  /** Responses sent before their data was synced to disk. */
   early: string[];
 }
 
@@ -76,53 +88,53 @@ const SYNC = /^f(data)?sync$/;
 const ACKNOWLEDGED = /HTTP\/1\.1 200 .*\\"status\\":\\"(stored|updated|forgotten|consolidated|undone)\\"/s;
 const STORED_ID = /\\"id\\":\\"([0-9a-f-]{36})\\"/g;
 
-/** Calls of a server's trace, by what they do to a database. */
+/** The syncs, writes and acknowledgements in a server's trace. */
 class Trace {
   readonly #calls: Call[];
   readonly #syncs: Call[];
-  readonly answers: Call[];
+  readonly responses: Call[];
 
   constructor(file: string) {
     this.#calls = getCalls(readFileSync(file, 'latin1'));
     this.#syncs = this.#calls.filter(({ name, text }) => SYNC.test(name) && / = 0$/.test(text));
-    this.answers = this.#calls.filter(({ text, target }) => target.startsWith('socket:') && ACKNOWLEDGED.test(text));
+    this.responses = this.#calls.filter(({ text, target }) => target.startsWith('socket:') && ACKNOWLEDGED.test(text));
   }
 
   writesTo(file: string): Call[] {
     return this.#calls.filter(({ name, target }) => target === file && /write/.test(name));
   }
 
-  /** Whether a sync that began after a write of the same file had succeeded when the answer began to leave. */
-  isSynced(write: Call, answer: Call): boolean {
+  /** Returns true if a sync of the same file began after the write and succeeded before the response was sent. */
+  isSynced(write: Call, response: Call): boolean {
     return this.#syncs.some(
-      (sync) => sync.target === write.target && sync.start > write.end && sync.end < answer.start,
+      (sync) => sync.target === write.target && sync.start > write.end && sync.end < response.start,
     );
   }
 }
 
 /**
- * Answers of a server that was asked for one write at a time. Everything that had been written to the log must have been
- * synced; where a forget says that its bytes are gone, to the database file too.
+ * Checks a server that received one write at a time. Before each response, all earlier writes to the log must be synced.
+ * If a forget reports that its bytes are purged, all writes to the database file must be synced too.
  */
-export function answersInTurn(traceFile: string, dbPath: string): Answers {
+export function checkSequentialWrites(traceFile: string, dbPath: string): AcknowledgementReport {
   const trace = new Trace(traceFile);
   const [log, file] = [trace.writesTo(`${dbPath}-wal`), trace.writesTo(dbPath)];
-  const early = trace.answers.filter((answer) => {
-    const isPurged = answer.text.includes('forgotten') && !answer.text.includes('pending');
-    const due = [...log, ...(isPurged ? file : [])].filter((write) => write.end < answer.start);
-    return due.length === 0 || !due.every((write) => trace.isSynced(write, answer));
+  const early = trace.responses.filter((response) => {
+    const isPurged = response.text.includes('forgotten') && !response.text.includes('pending');
+    const required = [...log, ...(isPurged ? file : [])].filter((write) => write.end < response.start);
+    return required.length === 0 || !required.every((write) => trace.isSynced(write, response));
   });
-  return { total: trace.answers.length, early: early.map(({ text }) => text) };
+  return { total: trace.responses.length, early: early.map(({ text }) => text) };
 }
 
-/** Answers of a server that was asked to store by many at once. A page with the memory's id must have been synced. */
-export function answersAtOnce(traceFile: string, dbPath: string): Answers {
+/** Checks a server that received concurrent stores. Before each response, a page with the memory's id must be synced. */
+export function checkConcurrentStores(traceFile: string, dbPath: string): AcknowledgementReport {
   const trace = new Trace(traceFile);
   const log = trace.writesTo(`${dbPath}-wal`);
-  const early = trace.answers.filter((answer) => {
-    const ids = Array.from(answer.text.matchAll(STORED_ID), ([, id]) => id as string);
-    const isKept = (id: string) => log.some((write) => write.text.includes(id) && trace.isSynced(write, answer));
-    return ids.length === 0 || !ids.every(isKept);
+  const early = trace.responses.filter((response) => {
+    const ids = Array.from(response.text.matchAll(STORED_ID), ([, id]) => id as string);
+    const isDurable = (id: string) => log.some((write) => write.text.includes(id) && trace.isSynced(write, response));
+    return ids.length === 0 || !ids.every(isDurable);
   });
-  return { total: trace.answers.length, early: early.map(({ text }) => text) };
+  return { total: trace.responses.length, early: early.map(({ text }) => text) };
 }

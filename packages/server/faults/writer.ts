@@ -5,21 +5,22 @@ import { eventually } from '../conformance/process.ts';
 import type { Client } from '../conformance/under-test.ts';
 import { Random } from './random.ts';
 
-/** What a run of kills came to. */
+/** Results of a run of kills, over all writers. */
 export interface Tally {
   kills: number;
-  /** Writes that were answered with 200, by what they did. */
+  /** Number of writes acknowledged with 200, by kind. */
   acknowledged: Record<'store' | 'batch' | 'repeat' | 'update' | 'forget', number>;
-  /** Memories that were looked for after a kill and found as they were acknowledged, summed over the kills. */
+  /** Number of memories that were found as acknowledged, summed over the checks. */
   present: number;
-  /** Forgotten memories that were looked for and not found, in answers and in bytes, summed over the kills. */
+  /** Number of forgotten memories that were checked to be gone, summed over the checks. */
   gone: number;
   lost: string[];
   duplicated: string[];
+  /** Forgotten memories that exist again. */
   returned: string[];
 }
 
-export function newTally(): Tally {
+export function createTally(): Tally {
   return {
     kills: 0,
     acknowledged: { store: 0, batch: 0, repeat: 0, update: 0, forget: 0 },
@@ -31,44 +32,44 @@ export function newTally(): Tally {
   };
 }
 
-export function acknowledgedIn({ acknowledged }: Tally): number {
+export function countAcknowledged({ acknowledged }: Tally): number {
   return Object.values(acknowledged).reduce((sum, count) => sum + count, 0);
 }
 
-/** Stores under a key of their own, which may be sent again. */
-interface Keyed {
+/** A store or a batch with an idempotency key, so that the writer may repeat it. */
+interface KeyedWrite {
   kind: 'store' | 'batch';
   key: string;
   memories: StoreRequest[];
 }
 
 type Write =
-  | Keyed
-  | { kind: 'repeat'; of: Keyed; ids: string[] }
+  | KeyedWrite
+  | { kind: 'repeat'; of: KeyedWrite; ids: string[] }
   | { kind: 'update'; id: string; content: string }
   | { kind: 'forget'; id: string };
 
-/** Words that tell one text from all others, of which one stands in each. */
+/** Length of the random word (mark) that identifies a text. */
 const MARK_LETTERS = 20;
 
 const PEOPLE = ['Ann', 'Ben', 'Cleo', 'Dov'];
 const PLACES = ['the kitchen', 'the harbour', 'the old school', 'the garden'];
 
 /**
- * One of several clients, with a session of its own: it writes without pause, one request after the other, and knows
- * after each what the server must hold. A write that a kill left without an answer may have happened or not.
+ * A client that writes memories of its own session, one request at a time, and tracks the expected state of the server.
+ * A write whose response was lost in a kill may or may not have happened.
  */
 export class Writer {
   readonly #session: string;
   readonly #random: Random;
   readonly #tally: Tally;
-  /** The texts of the memories that it stored and did not forget, by id. */
-  readonly #kept = new Map<string, string>();
+  /** Texts of the memories that must exist, by id. */
+  readonly #stored = new Map<string, string>();
   readonly #forgotten = new Set<string>();
-  /** Ids of the memories that ever held a text, by its mark. */
+  /** Ids of the memories that have or had a text, by its mark. */
   readonly #holders = new Map<string, Set<string>>();
-  readonly #answered: { of: Keyed; ids: string[] }[] = [];
-  #unanswered: Write | undefined;
+  readonly #acknowledged: { of: KeyedWrite; ids: string[] }[] = [];
+  #unacknowledged: Write | undefined;
   #keys = 0;
 
   constructor(session: string, seed: number, tally: Tally) {
@@ -77,51 +78,51 @@ export class Writer {
     this.#tally = tally;
   }
 
-  /** Writes until the server does not answer any more. */
+  /** Writes until the server stops responding. */
   async write(port: number): Promise<void> {
     for (;;) {
-      this.#unanswered = this.#choose();
-      const answer = await send(port, getRequest(this.#unanswered)).catch(() => undefined);
+      this.#unacknowledged = this.#choose();
+      const answer = await send(port, getRequest(this.#unacknowledged)).catch(() => undefined);
       if (!answer) return;
-      if (answer.status !== 200) throw new Error(`${this.#unanswered.kind}: ${answer.status} ${answer.text}`);
-      this.#take(this.#unanswered, answer);
-      this.#unanswered = undefined;
+      if (answer.status !== 200) throw new Error(`${this.#unacknowledged.kind}: ${answer.status} ${answer.text}`);
+      this.#record(this.#unacknowledged, answer);
+      this.#unacknowledged = undefined;
     }
   }
 
   #choose(): Write {
     const drawn = this.#random.below(100);
-    const id = this.#random.pick([...this.#kept.keys()]);
-    if (drawn < 20 && id !== undefined) return { kind: 'update', id, content: this.#text() };
+    const id = this.#random.pick([...this.#stored.keys()]);
+    if (drawn < 20 && id !== undefined) return { kind: 'update', id, content: this.#createText() };
     if (drawn < 42 && id !== undefined) return { kind: 'forget', id };
-    const earlier = this.#random.pick(this.#answered);
+    const earlier = this.#random.pick(this.#acknowledged);
     if (drawn < 48 && earlier) return { kind: 'repeat', ...earlier };
     const count = drawn < 60 ? 2 + this.#random.below(12) : 1;
     const memories = Array.from({ length: count }, () => ({
-      content: this.#newOrKnownText(),
+      content: this.#createTextOrDuplicate(),
       session_id: this.#session,
       tags: [this.#random.word(MARK_LETTERS)],
     }));
     return { kind: count > 1 ? 'batch' : 'store', key: `${this.#session} ${this.#keys++}`, memories };
   }
 
-  // One in five says what another says already, so that consolidation has duplicates to merge.
-  #newOrKnownText(): string {
-    const known = this.#random.pick([...this.#kept.values()]);
-    return known !== undefined && this.#random.below(5) === 0 ? known : this.#text();
+  // One in five texts is a duplicate, so that consolidation has something to merge.
+  #createTextOrDuplicate(): string {
+    const known = this.#random.pick([...this.#stored.values()]);
+    return known !== undefined && this.#random.below(5) === 0 ? known : this.#createText();
   }
 
-  #text(): string {
+  #createText(): string {
     const [who, where] = [this.#random.pick(PEOPLE), this.#random.pick(PLACES)];
     return `${who} put the box ${this.#random.word(MARK_LETTERS)} into ${where}, where nobody looks for it.`;
   }
 
-  #take(write: Write, answer: Answer): void {
+  #record(write: Write, answer: Answer): void {
     this.#tally.acknowledged[write.kind]++;
     switch (write.kind) {
       case 'store':
       case 'batch':
-        this.#takeStored(write, getIds(write, answer));
+        this.#recordStored(write, getIds(write, answer));
         break;
       case 'repeat': {
         const ids = getIds(write.of, answer);
@@ -129,45 +130,45 @@ export class Writer {
         break;
       }
       case 'update':
-        this.#keep(write.id, write.content);
+        this.#expectText(write.id, write.content);
         break;
       case 'forget': {
         const { id, also_forgotten = [] } = answer.body as ForgetResponse;
-        for (const gone of [id, ...also_forgotten]) this.#forget(gone);
+        for (const gone of [id, ...also_forgotten]) this.#expectForget(gone);
       }
     }
   }
 
-  #takeStored(of: Keyed, ids: string[]): void {
-    // Those that were found after a kill, and have been forgotten or updated since, are not stored anew.
+  #recordStored(of: KeyedWrite, ids: string[]): void {
+    // A repeated store may return memories found after a kill; a later update or forget of them must stay in effect.
     ids.forEach((id, i) => {
-      if (!this.#kept.has(id) && !this.#forgotten.has(id)) this.#keep(id, of.memories[i]?.content ?? '');
+      if (!this.#stored.has(id) && !this.#forgotten.has(id)) this.#expectText(id, of.memories[i]?.content ?? '');
     });
-    this.#answered.push({ of, ids });
+    this.#acknowledged.push({ of, ids });
   }
 
-  #keep(id: string, content: string): void {
-    this.#kept.set(id, content);
+  #expectText(id: string, content: string): void {
+    this.#stored.set(id, content);
     const mark = getMark(content);
     const holders = this.#holders.get(mark);
     if (holders) holders.add(id);
     else this.#holders.set(mark, new Set([id]));
   }
 
-  #forget(id: string): void {
-    this.#kept.delete(id);
+  #expectForget(id: string): void {
+    this.#stored.delete(id);
     this.#forgotten.add(id);
   }
 
-  /** Holds what a server has, started again after a kill, against what it must have; takes over what may be either way. */
+  /** Compares a restarted server with the expected state, and adopts the outcome of the unacknowledged write. */
   async check(client: Client): Promise<void> {
-    const write = this.#unanswered;
-    this.#unanswered = undefined;
+    const write = this.#unacknowledged;
+    this.#unacknowledged = undefined;
     await this.#compare(client, write);
     if (write?.kind === 'store' || write?.kind === 'batch') {
       const answer = await client.send(getRequest(write));
       if (answer.status !== 200) throw new Error(`sent again: ${answer.status} ${answer.text}`);
-      this.#takeStored(write, getIds(write, answer));
+      this.#recordStored(write, getIds(write, answer));
       await this.#compare(client, undefined);
     }
     await this.#expectFound(client);
@@ -176,19 +177,19 @@ export class Writer {
 
   async #compare(client: Client, write: Write | undefined): Promise<void> {
     const { memories, total } = await client.session(this.#session, 'limit=10000');
-    const there = new Map(memories.map(({ id, content }) => [id, content]));
-    if (there.size !== total) this.#tally.duplicated.push(`${total} memories with ${there.size} ids`);
-    this.#promoteForget(write, there);
-    for (const [id, content] of this.#kept) this.#compareOne(id, content, there.get(id), write);
-    for (const id of there.keys()) if (this.#forgotten.has(id)) this.#tally.returned.push(id);
-    this.#adopt(write, there);
+    const actual = new Map(memories.map(({ id, content }) => [id, content]));
+    if (actual.size !== total) this.#tally.duplicated.push(`${total} memories with ${actual.size} ids`);
+    this.#adoptForget(write, actual);
+    for (const [id, content] of this.#stored) this.#compareOne(id, content, actual.get(id), write);
+    for (const id of actual.keys()) if (this.#forgotten.has(id)) this.#tally.returned.push(id);
+    this.#adoptStored(write, actual);
   }
 
-  // A forget without a response removed the memory with all its hidden duplicates, or nothing. A duplicate has a text that
-  // the memory has, or had before.
-  #promoteForget(write: Write | undefined, there: ReadonlyMap<string, string>): void {
-    if (write?.kind !== 'forget' || there.has(write.id)) return;
-    for (const id of this.#getGroup(write.id)) if (this.#kept.has(id) && !there.has(id)) this.#forget(id);
+  // A forget without a response removed the memory with all its hidden duplicates, or nothing. A duplicate shares a
+  // current or earlier text with the memory.
+  #adoptForget(write: Write | undefined, actual: ReadonlyMap<string, string>): void {
+    if (write?.kind !== 'forget' || actual.has(write.id)) return;
+    for (const id of this.#getGroup(write.id)) if (this.#stored.has(id) && !actual.has(id)) this.#expectForget(id);
   }
 
   #getGroup(id: string): Set<string> {
@@ -200,11 +201,11 @@ export class Writer {
   }
 
   #compareOne(id: string, content: string, found: string | undefined, write: Write | undefined): void {
-    if (write?.kind === 'update' && write.id === id && found === write.content) this.#keep(id, found);
+    if (write?.kind === 'update' && write.id === id && found === write.content) this.#expectText(id, found);
     else if (found !== content)
       this.#tally.lost.push(`${id}: "${content}" is "${found}" after ${JSON.stringify(write)}`);
     else this.#tally.present++;
-    // Its text may be in the history of the memory, or on its way there.
+    // The update's text may be in the history of the memory.
     if (write?.kind === 'update' && write.id === id) this.#noteHolder(write.content, id);
   }
 
@@ -213,21 +214,21 @@ export class Writer {
     this.#holders.set(mark, new Set([...(this.#holders.get(mark) ?? []), id]));
   }
 
-  /** Memories that nobody was told of can only be those of the store that was not answered, each at most once. */
-  #adopt(write: Write | undefined, there: ReadonlyMap<string, string>): void {
-    const awaited = write && 'memories' in write ? write.memories.map(({ content }) => content) : [];
-    for (const [id, content] of there) {
-      if (this.#kept.has(id) || this.#forgotten.has(id)) continue;
-      const place = awaited.indexOf(content);
-      if (place < 0) this.#tally.duplicated.push(`${id}: "${content}"`);
-      else awaited.splice(place, 1);
-      this.#keep(id, content);
+  /** Unknown memories can only come from the unacknowledged store, each at most once. */
+  #adoptStored(write: Write | undefined, actual: ReadonlyMap<string, string>): void {
+    const unacknowledged = write && 'memories' in write ? write.memories.map(({ content }) => content) : [];
+    for (const [id, content] of actual) {
+      if (this.#stored.has(id) || this.#forgotten.has(id)) continue;
+      const index = unacknowledged.indexOf(content);
+      if (index < 0) this.#tally.duplicated.push(`${id}: "${content}"`);
+      else unacknowledged.splice(index, 1);
+      this.#expectText(id, content);
     }
   }
 
   async #expectFound(client: Client): Promise<void> {
     for (let asked = 0; asked < 4; asked++) {
-      const known = this.#random.pick([...this.#kept]);
+      const known = this.#random.pick([...this.#stored]);
       if (!known) return;
       const [id, content] = known;
       if ((await client.getStatus(id)) !== 200) {
@@ -235,8 +236,8 @@ export class Writer {
         continue;
       }
       const visible = (await client.memory(id)).merged_into ?? id;
-      // A client may have given the visible memory of a group another text.
-      const mark = getMark(this.#kept.get(visible) ?? content);
+      // An update may have changed the text of the memory that the duplicates were merged into.
+      const mark = getMark(this.#stored.get(visible) ?? content);
       const results = await client.recalled(mark, 'top_k=50');
       if (!results.includes(visible)) this.#tally.lost.push(`${visible} is not recalled by "${mark}"`);
     }
@@ -249,9 +250,9 @@ export class Writer {
     this.#tally.gone += this.#forgotten.size;
   }
 
-  /** Waits until no byte of the database holds a text that no memory has, or had before, any more. */
+  /** Waits until the database files contain no text whose memories are all forgotten. */
   async expectNoBytes(dbPath: string): Promise<void> {
-    const marks = [...this.#holders].filter(([, ids]) => ![...ids].some((id) => this.#kept.has(id)));
+    const marks = [...this.#holders].filter(([, ids]) => ![...ids].some((id) => this.#stored.has(id)));
     for (const [mark] of marks) {
       await eventually(`the bytes of "${mark}" to be gone`, 20_000, () => (filesHold(dbPath, mark) ? undefined : true));
       this.#holders.delete(mark);
@@ -278,8 +279,8 @@ function getRequest(write: Write): Request {
   }
 }
 
-/** The ids that a store or a batch was answered. */
-function getIds({ kind }: Keyed, { body }: Answer): string[] {
+/** Returns the ids in the response to a store or a batch. */
+function getIds({ kind }: KeyedWrite, { body }: Answer): string[] {
   if (kind === 'store') return [(body as StoreResponse).id];
   return (body as StoreBatchResponse).results.map((result) => {
     if ('error' in result) throw new Error(result.error.message);

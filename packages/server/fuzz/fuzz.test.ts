@@ -8,31 +8,31 @@ import { WORDS_ONLY } from '../conformance/under-test.ts';
 import { malformed, sendMalformed } from './malformed.ts';
 import { getOperations, type OpenApi, type Operation } from './open-api.ts';
 import { pageRequest } from './pages.ts';
+import { placeholder } from './placeholders.ts';
 import { getRequests, type Plan } from './requests.ts';
 import { Session } from './session.ts';
-import { token } from './tokens.ts';
 
-/** `FUZZ_SEED` repeats a run: the same requests in the same order, but for the ids that the service makes. */
+/** `FUZZ_SEED` repeats a run with the same requests in the same order, except for ids that the service generates. */
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);
 const MALFORMED = 1000;
 const PAGES = 500;
-/** Operations after which requests without a key are refused, or which delete what others have stored. */
-const LOCKING_OUT = new Set([
+/** Excluded operations: requests without a key would be refused afterwards, or other requests' memories deleted. */
+const EXCLUDED = new Set([
   ...['POST /keys', 'DELETE /keys/{id}', 'DELETE /namespaces/{name}', 'PUT /namespaces/{name}'],
 ]);
 
-/** What embeds texts or queries, and how many requests for it go to a server with the model. */
-const EMBEDDED = ['POST /store', 'POST /store/batch', 'PUT /update/{memory_id}', 'GET /recall'];
-const WITH_MODEL = REQUESTS / 25;
+/** Operations that embed texts or queries, and the number of their requests to a server with the model. */
+const EMBEDDING_OPERATIONS = ['POST /store', 'POST /store/batch', 'PUT /update/{memory_id}', 'GET /recall'];
+const MODEL_REQUESTS = REQUESTS / 25;
 /**
- * Each of these makes a copy in a process of its own; the other routes are asked so much more often. Of fewer requests
- * it now and then happens that none is refused.
+ * Each of these starts a process that copies the database, so they get fewer requests. With still fewer, it may happen
+ * that none is refused.
  */
-const COPYING = ['GET /backup', 'GET /export'];
-const COPIES = Math.max(32, REQUESTS / 500);
+const COPY_OPERATIONS = ['GET /backup', 'GET /export'];
+const COPY_REQUESTS = Math.max(32, REQUESTS / 500);
 const CONNECTIONS = 32;
-const SHOWN_FINDINGS = 25;
+const MAX_SHOWN_FINDINGS = 25;
 const TIMEOUT_MS = 600_000;
 
 let server: ServerProcess;
@@ -43,24 +43,24 @@ beforeAll(async () => {
   process.stdout.write(`fuzz: FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}\n`);
   server = await startProcess({ env: WORDS_ONLY });
   const all = getOperations((await sendRequest<OpenApi>(server.port, { path: '/openapi.json' })).body);
-  operations = all.filter(({ name }) => !LOCKING_OUT.has(name));
+  operations = all.filter(({ name }) => !EXCLUDED.has(name));
 });
 afterAll(async () => {
   await server.kill();
 });
 
-/** Does the task for each item, so many at a time. */
-async function atOnce<T>(items: T[], task: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
+/** Runs a task for each item, with `CONNECTIONS` tasks concurrently. */
+async function runConcurrently<T>(items: T[], task: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
   const worker = async () => {
-    for (const item of left) await task(item);
+    for (const item of queue) await task(item);
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
 }
 
-/** Memories, runs of consolidation and cursors that requests can name from the start. */
+/** Creates memories, consolidations and cursors that requests can refer to. */
 async function seed(): Promise<void> {
-  const [first, run] = [token('memory', 0), token('consolidation', 0)];
+  const [first, run] = [placeholder('memory', 0), placeholder('consolidation', 0)];
   const memories = Array.from({ length: 500 }, (_, i) => ({
     content: `memory ${i % 400}`,
     tags: [`tag-${i % 300}`],
@@ -83,7 +83,7 @@ async function seed(): Promise<void> {
     const body = json === undefined ? {} : { body: JSON.stringify(json), headers };
     await session.send({
       operation,
-      what: 'valid',
+      label: 'valid',
       method: operation.method,
       path,
       headers: {},
@@ -93,34 +93,34 @@ async function seed(): Promise<void> {
   }
 }
 
-/** Requests for operations in turn, so that they meet. */
-function plansFor(some: Operation[], count: number): Plan[] {
-  const copying = some.filter(({ name }) => COPYING.includes(name)).length;
-  const each = Math.ceil((count - copying * COPIES) / (some.length - copying));
-  const byOperation = some.map((operation, i) => {
-    const numRuns = COPYING.includes(operation.name) ? COPIES : each;
+/** Creates requests of operations, interleaved so that different operations run concurrently. */
+function createPlans(selected: Operation[], count: number): Plan[] {
+  const copyCount = selected.filter(({ name }) => COPY_OPERATIONS.includes(name)).length;
+  const runsPerOperation = Math.ceil((count - copyCount * COPY_REQUESTS) / (selected.length - copyCount));
+  const byOperation = selected.map((operation, i) => {
+    const numRuns = COPY_OPERATIONS.includes(operation.name) ? COPY_REQUESTS : runsPerOperation;
     return fc.sample(getRequests(operation), { seed: SEED + i, numRuns });
   });
-  // Each spread over all.
+  // The requests of each operation are spread evenly.
   const placed = byOperation.flatMap((plans) => plans.map((plan, n) => ({ plan, at: n / plans.length })));
   return placed.sort((a, b) => a.at - b.at).map(({ plan }) => plan);
 }
 
-describe('whatever is sent', () => {
+describe('a fuzzed service', () => {
   it(
-    'every route answers as its description says, and no error has another shape than the table',
+    'responds on every route as its OpenAPI document says, with errors in the documented shape',
     async () => {
-      const all = plansFor(operations, REQUESTS);
+      const all = createPlans(operations, REQUESTS);
       expect(all.length).toBeGreaterThanOrEqual(REQUESTS);
       await seed();
-      await atOnce(all, (plan) => session.send(plan));
-      process.stdout.write(`${table(session.counts)}\n`);
-      expect(session.findings.slice(0, SHOWN_FINDINGS)).toEqual([]);
+      await runConcurrently(all, (plan) => session.send(plan));
+      process.stdout.write(`${formatCounts(session.counts)}\n`);
+      expect(session.findings.slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);
     },
     TIMEOUT_MS,
   );
 
-  it('every route that is described was answered with success and with errors', () => {
+  it('returned successes and errors on every documented route', () => {
     const getClasses = ({ name }: Operation) =>
       [...(session.counts.get(name)?.keys() ?? [])].map((status) => Math.floor(status / 100));
     for (const operation of operations) {
@@ -129,36 +129,36 @@ describe('whatever is sent', () => {
   });
 
   it(
-    'what was answered as stored is there in the end, byte for byte, and nothing else, also after a restart',
+    'has exactly the acknowledged memories in the end, byte for byte, before and after a restart',
     async () => {
       expect(session.ledger.ids.length).toBeGreaterThan(REQUESTS / 100);
-      expect((await session.audit()).slice(0, SHOWN_FINDINGS)).toEqual([]);
+      expect((await session.audit()).slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);
       const { code } = await server.stop();
       expect(code).toBe(0);
       expect(server.records().filter(isDefect)).toEqual([]);
       server = await startProcess({ env: WORDS_ONLY, dbPath: server.dbPath });
-      expect((await session.audit()).slice(0, SHOWN_FINDINGS)).toEqual([]);
+      expect((await session.audit()).slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);
     },
     TIMEOUT_MS,
   );
 
   it(
-    'that is no HTTP is refused in the same shape, and no connection hangs',
+    'refuses malformed HTTP with the same error shape, and closes every connection',
     async () => {
       const findings: unknown[] = [];
-      await atOnce(fc.sample(malformed, { seed: SEED, numRuns: MALFORMED }), async (bytes) => {
-        const { complaints } = await sendMalformed(server.port, bytes);
-        if (complaints.length > 0) findings.push({ bytes: bytes.toString('latin1').slice(0, 500), complaints });
+      await runConcurrently(fc.sample(malformed, { seed: SEED, numRuns: MALFORMED }), async (bytes) => {
+        const { problems } = await sendMalformed(server.port, bytes);
+        if (problems.length > 0) findings.push({ bytes: bytes.toString('latin1').slice(0, 500), problems });
       });
-      expect(findings.slice(0, SHOWN_FINDINGS)).toEqual([]);
+      expect(findings.slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);
     },
     TIMEOUT_MS,
   );
 
   it(
-    'the documentation pages give no other file and no server error',
+    'returns no foreign file and no server error from the documentation pages',
     async () => {
-      await atOnce(fc.sample(pageRequest, { seed: SEED, numRuns: PAGES }), async (request) => {
+      await runConcurrently(fc.sample(pageRequest, { seed: SEED, numRuns: PAGES }), async (request) => {
         const { status, text } = await sendRequest(server.port, request);
         expect(status, JSON.stringify(request)).toBeLessThan(500);
         expect(text, JSON.stringify(request)).not.toMatch(/"type": "module"|^root:/m);
@@ -168,20 +168,20 @@ describe('whatever is sent', () => {
   );
 
   it(
-    'as text or query is embedded by the bundled model, and keeps no other from being embedded',
+    'embeds any text and query with the bundled model',
     async () => {
       const model = await startProcess({ env: { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' } });
-      const embedding = new Session(() => model.port);
-      const embedded = operations.filter(({ name }) => EMBEDDED.includes(name));
-      expect(embedded.length).toBe(EMBEDDED.length);
-      await atOnce(plansFor(embedded, WITH_MODEL), (plan) => embedding.send(plan));
-      expect(embedding.findings.slice(0, SHOWN_FINDINGS)).toEqual([]);
+      const modelSession = new Session(() => model.port);
+      const selected = operations.filter(({ name }) => EMBEDDING_OPERATIONS.includes(name));
+      expect(selected.length).toBe(EMBEDDING_OPERATIONS.length);
+      await runConcurrently(createPlans(selected, MODEL_REQUESTS), (plan) => modelSession.send(plan));
+      expect(modelSession.findings.slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);
       await eventually('all vectors', TIMEOUT_MS / 2, async () => {
         const { body } = await sendRequest<StatsResponse>(model.port, { path: '/stats' });
         return body.pending_embeddings === 0 ? true : undefined;
       });
       expect((await model.stop()).code).toBe(0);
-      expect(model.records().filter(isTrouble)).toEqual([]);
+      expect(model.records().filter(isProblem)).toEqual([]);
     },
     TIMEOUT_MS,
   );
@@ -191,22 +191,24 @@ function isDefect({ level }: LogRecord): boolean {
   return level === 'ERROR';
 }
 
-/** What a server tells of itself at its start, and of requests that it has no room for, is in order. */
-const USUAL_WARNINGS = ['any_origin_allowed', 'request_failed'];
+/** Expected warnings: one at the start, and one for each request that was refused under load. */
+const EXPECTED_WARNINGS = ['any_origin_allowed', 'request_failed'];
 
-function isTrouble({ level, event }: LogRecord): boolean {
-  return level === 'ERROR' || (level === 'WARN' && !USUAL_WARNINGS.includes(event));
+function isProblem({ level, event }: LogRecord): boolean {
+  return level === 'ERROR' || (level === 'WARN' && !EXPECTED_WARNINGS.includes(event));
 }
 
-/** Answers by route and class of status. */
-function table(counts: Session['counts']): string {
+/** Returns a table of the responses by route and status class. */
+function formatCounts(counts: Session['counts']): string {
   const classes = [2, 3, 4, 5];
   const rows = [...counts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, statuses]) => {
-      const inClass = (one: number) =>
-        [...statuses].filter(([status]) => Math.floor(status / 100) === one).reduce((sum, [, count]) => sum + count, 0);
-      const cells = classes.map((one) => String(inClass(one)).padStart(7));
+      const countClass = (statusClass: number) =>
+        [...statuses]
+          .filter(([status]) => Math.floor(status / 100) === statusClass)
+          .reduce((sum, [, count]) => sum + count, 0);
+      const cells = classes.map((one) => String(countClass(one)).padStart(7));
       const detail = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
       return `${name.padEnd(34)}${cells.join('')}   ${detail.join(', ')}`;
     });
@@ -216,6 +218,6 @@ function table(counts: Session['counts']): string {
   return [
     `${'route'.padEnd(34)}${classes.map((one) => `${one}xx`.padStart(7)).join('')}`,
     ...rows,
-    `${total} answers`,
+    `${total} responses`,
   ].join('\n');
 }

@@ -5,54 +5,55 @@ import type { Plan } from './requests.ts';
 
 type Code = keyof typeof STATUS;
 
-/** Statuses that a request may get which is as the document says: what it names may be gone, or have been written. */
-const FOR_VALID = [200, 404, 409, 412];
+/** Statuses of a valid request: the memory that it names may have been deleted or changed by another request. */
+const VALID_STATUSES = [200, 404, 409, 412];
 
-/** Sentences about what is wrong with an answer; none where it is as the document and the table of errors say. */
-export function complaintsAbout(plan: Plan, sent: { body?: Uint8Array }, answer: Answer): string[] {
-  const complaints = [...complaintsAboutHeaders(answer)];
+/** Compares a response with the OpenAPI document and the table of errors. Returns a sentence for each problem. */
+export function findProblems(plan: Plan, sent: { body?: Uint8Array }, answer: Answer): string[] {
+  const problems = [...findHeaderProblems(answer)];
   if (plan.method === 'HEAD') {
-    if (answer.text !== '') complaints.push('an answer to HEAD has a body');
+    if (answer.text !== '') problems.push('the response to HEAD has a body');
   } else if (answer.status < 400) {
-    complaints.push(...complaintsAboutSuccess(plan, answer));
+    problems.push(...findSuccessProblems(plan, answer));
   } else {
-    complaints.push(...complaintsAboutError(plan, answer));
+    problems.push(...findErrorProblems(plan, answer));
   }
-  const isMeant = plan.method === plan.operation.method;
-  const mustRefuse = plan.expects === 'refusal' || (isMeant && !isBodyAllowed(plan.operation, plan.headers, sent.body));
-  if (mustRefuse && answer.status < 400) complaints.push('it was not refused');
-  if (plan.expects === 'success' && !isFineForValid(plan, answer)) complaints.push('it was refused');
-  return complaints;
+  const isOwnMethod = plan.method === plan.operation.method;
+  const mustBeRefused =
+    plan.expects === 'refusal' || (isOwnMethod && !isBodyAllowed(plan.operation, plan.headers, sent.body));
+  if (mustBeRefused && answer.status < 400) problems.push('the request was not refused');
+  if (plan.expects === 'success' && !isAcceptable(plan, answer)) problems.push('the valid request was refused');
+  return problems;
 }
 
-function complaintsAboutHeaders({ headers }: Answer): string[] {
-  const complaints: string[] = [];
-  if (!/^[\x21-\x7e]+$/.test(headers['x-request-id'] as string)) complaints.push('no X-Request-Id');
-  if (headers['x-content-type-options'] !== 'nosniff') complaints.push('no X-Content-Type-Options');
-  return complaints;
+function findHeaderProblems({ headers }: Answer): string[] {
+  const problems: string[] = [];
+  if (!/^[\x21-\x7e]+$/.test(headers['x-request-id'] as string)) problems.push('no X-Request-Id');
+  if (headers['x-content-type-options'] !== 'nosniff') problems.push('no X-Content-Type-Options');
+  return problems;
 }
 
-function complaintsAboutSuccess({ operation, method }: Plan, answer: Answer): string[] {
-  // A preflight or a plain question for methods has no body to be described.
+function findSuccessProblems({ operation, method }: Plan, answer: Answer): string[] {
+  // Responses to OPTIONS have no documented body.
   if (method === 'OPTIONS') return [];
   if (method !== operation.method) return [`${method} was served`];
-  const declared = operation.answers.get(answer.status);
+  const declared = operation.responses.get(answer.status);
   if (!declared) return [`status ${answer.status} is not declared`];
   if (answer.status === 304) return answer.text === '' ? [] : ['a response of status 304 has a body'];
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
   if (!declared.has(type)) return [`content type ${type} is not declared`];
   const validate = declared.get(type);
   if (!validate) return [];
-  return valuesIn(type, answer).every((value) => validate(value))
+  return getValues(type, answer).every((value) => validate(value))
     ? []
-    : [`the answer is not as declared: ${JSON.stringify(validate.errors?.slice(0, 2))}`];
+    : [`the response does not match its schema: ${JSON.stringify(validate.errors?.slice(0, 2))}`];
 }
 
-/** What the schema of an answer speaks about: the answer, or each event or line of one that goes on and on. */
-function valuesIn(type: string, { text, body }: Answer): unknown[] {
+/** Returns the values that a response's schema describes: the body, or each event or line of a stream. */
+function getValues(type: string, { text, body }: Answer): unknown[] {
   if (type === 'application/json') return [body];
   if (type === 'text/event-stream') {
-    // Not by a pattern: to one, U+2028 in a text would end a line too.
+    // Not with a regular expression, in which U+2028 would also end a line.
     const lines = text.split('\n').filter((line) => line.startsWith('data: '));
     return lines.map((line) => JSON.parse(line.slice('data: '.length)));
   }
@@ -60,8 +61,8 @@ function valuesIn(type: string, { text, body }: Answer): unknown[] {
   return [];
 }
 
-function complaintsAboutError({ operation, method }: Plan, answer: Answer): string[] {
-  const declared = operation.answers.get(answer.status);
+function findErrorProblems({ operation, method }: Plan, answer: Answer): string[] {
+  const declared = operation.responses.get(answer.status);
   if (!declared && method === operation.method && answer.status !== 404) {
     return [`status ${answer.status} is not declared`];
   }
@@ -72,24 +73,24 @@ function complaintsAboutError({ operation, method }: Plan, answer: Answer): stri
     expectRefusal(answer, { code });
     return [];
   } catch (error) {
-    return [`the error is misshapen: ${(error as Error).message.slice(0, 400)}`];
+    return [`the error has the wrong shape: ${(error as Error).message.slice(0, 400)}`];
   }
 }
 
-function isFineForValid({ operation, path }: Plan, answer: Answer): boolean {
-  if (FOR_VALID.includes(answer.status)) return true;
-  // That one of several parameters must be there is what no description of parameters can say.
+function isAcceptable({ operation, path }: Plan, answer: Answer): boolean {
+  if (VALID_STATUSES.includes(answer.status)) return true;
+  // The document cannot express that at least one of several parameters is required.
   if (answer.status === 400 && operation.name === 'DELETE /memories' && !path.includes('?')) return true;
-  // A cursor or a corrected memory of an earlier answer may be unknown by now.
+  // A cursor or a superseded memory of an earlier response may no longer exist.
   return answer.status === 400 && /"path":"\/(cursor|supersedes)"/.test(answer.text);
 }
 
-/** Whether the schemas of an operation allow what was sent as its body. */
+/** Returns whether the schemas of an operation allow the body of a request. */
 function isBodyAllowed(operation: Operation, headers: Plan['headers'], body: Uint8Array | undefined): boolean {
   if (operation.bodies.size === 0) return true;
   const type = headers['content-type'];
   const schema = operation.bodies.get(typeof type === 'string' ? type : '');
-  // Whatever else the content type says, a body is read as JSON, and a list is judged item by item.
+  // With any other content type, a body is read as JSON. The items of a list are accepted or refused individually.
   if (!schema || /ndjson|jsonl/.test(String(type))) return true;
   const value = parse(body);
   return schema.schema.type === 'array' ? Array.isArray(value) : schema.validate(value);

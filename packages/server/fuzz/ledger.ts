@@ -8,7 +8,7 @@ import {
   withoutNulls,
 } from '@memoryd/contract';
 
-/** From when a request was sent until it was answered, in steps of one clock. */
+/** Logical times at which a request was sent and its response arrived. */
 export interface Span {
   start: number;
   end: number;
@@ -16,7 +16,7 @@ export interface Span {
 
 type Fields = Partial<Omit<StoreFields, 'expires_at'>> & { expires_at?: string | null };
 
-/** A write that was answered as done. */
+/** An acknowledged write. */
 interface Write extends Span {
   fields: Fields;
 }
@@ -25,11 +25,11 @@ interface Entry {
   id: string;
   stored: Write;
   updates: Write[];
-  /** Answered as forgotten by its id, or named as a duplicate of one that was. */
+  /** Whether a response acknowledged that the memory was forgotten, by its id or as a duplicate. */
   isForgotten: boolean;
 }
 
-/** A forget of many that was answered as done. */
+/** An acknowledged request that forgets many memories. */
 interface ForgetMany extends Span {
   user_id?: string;
   agent_id?: string;
@@ -38,20 +38,20 @@ interface ForgetMany extends Span {
   source?: string;
   tag?: string;
   before?: string;
-  /** Whether it selects by metadata too, of which nothing is known here. */
+  /** Whether the request also filters by metadata, which the ledger does not evaluate. */
   hasMetadata: boolean;
 }
 
-/** What the service has said that it did: what must be there in the end, what may be, and what must not. */
+/** Records acknowledged writes, and decides which memories must, may and must not exist in the end. */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #forgets: ForgetMany[] = [];
-  /** Texts of stores that nobody answered: they may be there or not. */
-  readonly #unanswered = new Set<string>();
+  /** Texts of stores without a response: they may or may not exist. */
+  readonly #uncertain = new Set<string>();
   #byText: Map<string, Set<Entry>> | undefined;
 
   stored(id: string, request: StoreRequest, span: Span): void {
-    // The same id again answers a retry.
+    // A retry with the same idempotency key returns the same id.
     if (!this.#entries.has(id))
       this.#entries.set(id, {
         id,
@@ -83,86 +83,86 @@ export class Ledger {
     this.#forgets.push({ ...filter, hasMetadata, ...span });
   }
 
-  unanswered(contents: string[]): void {
-    for (const content of contents) this.#unanswered.add(content);
+  uncertain(contents: string[]): void {
+    for (const content of contents) this.#uncertain.add(content);
   }
 
   get ids(): string[] {
     return [...this.#entries.keys()];
   }
 
-  /** Sentences about what is wrong with what the service holds under an id, or with its holding nothing. */
-  complaints(id: string, found: Memory | undefined): string[] {
+  /** Compares a stored memory, or its absence, with the acknowledged writes. Returns a sentence for each problem. */
+  findProblems(id: string, actual: Memory | undefined): string[] {
     const entry = this.#entries.get(id);
     if (!entry) {
-      const allowed = found?.tier === 'semantic' || this.#unanswered.has(found?.content ?? '');
-      return allowed ? [] : [`${id} was never answered as stored: ${JSON.stringify(found)}`];
+      const isAllowed = actual?.tier === 'semantic' || this.#uncertain.has(actual?.content ?? '');
+      return isAllowed ? [] : [`${id} was never acknowledged as stored: ${JSON.stringify(actual)}`];
     }
-    if (!found) return this.#mayBeGone(entry) ? [] : [`${id} is gone: ${JSON.stringify(entry)}`];
-    if (this.#mustBeGone(entry)) return [`${id} was forgotten and is there: ${JSON.stringify(found)}`];
-    return this.#differences(entry, found).map((difference) => `${id}: ${difference}`);
+    if (!actual) return this.#mayBeAbsent(entry) ? [] : [`${id} is missing: ${JSON.stringify(entry)}`];
+    if (this.#mustBeAbsent(entry)) return [`${id} was forgotten but exists: ${JSON.stringify(actual)}`];
+    return this.#getDifferences(entry, actual).map((difference) => `${id}: ${difference}`);
   }
 
-  #differences(entry: Entry, found: Memory): string[] {
-    const wrong: string[] = [];
+  #getDifferences(entry: Entry, actual: Memory): string[] {
+    const differences: string[] = [];
     const compare = (field: string, value: unknown, allowed: unknown[]) => {
-      const text = canonical(value);
-      if (allowed.some((one) => canonical(one) === text)) return;
-      wrong.push(
-        `${field} is ${text?.slice(0, 300)}, and may be ${allowed.map((one) => canonical(one)?.slice(0, 300))}`,
+      const text = toCanonicalJson(value);
+      if (allowed.some((one) => toCanonicalJson(one) === text)) return;
+      differences.push(
+        `${field} is ${text?.slice(0, 300)}, but must be one of ${allowed.map((one) => toCanonicalJson(one)?.slice(0, 300))}`,
       );
     };
-    const last = <Field extends keyof Fields>(field: Field) => lastWritten(entry, field);
-    compare('content', found.content, last('content'));
+    const last = <Field extends keyof Fields>(field: Field) => getLastValues(entry, field);
+    compare('content', actual.content, last('content'));
     compare(
       'metadata',
-      found.metadata,
+      actual.metadata,
       last('metadata').map((value) => value ?? {}),
     );
-    compare('source', found.source, [entry.stored.fields.source ?? 'api']);
-    compare('user_id', found.user_id, [entry.stored.fields.user_id]);
-    compare('agent_id', found.agent_id, [entry.stored.fields.agent_id]);
-    compare('session_id', found.session_id, [entry.stored.fields.session_id ?? 'default']);
-    compare('supersedes', found.supersedes, [...this.#correctedBy(entry), null]);
+    compare('source', actual.source, [entry.stored.fields.source ?? 'api']);
+    compare('user_id', actual.user_id, [entry.stored.fields.user_id]);
+    compare('agent_id', actual.agent_id, [entry.stored.fields.agent_id]);
+    compare('session_id', actual.session_id, [entry.stored.fields.session_id ?? 'default']);
+    compare('supersedes', actual.supersedes, [...this.#getSuperseded(entry), null]);
     if (entry.stored.fields.created_at)
-      compare('created_at', found.created_at, [asTime(entry.stored.fields.created_at)]);
-    // The visible memory of a group gains from its duplicates, which expire with it.
-    if (this.#hasDuplicate(entry)) return wrong;
-    compare('expires_at', found.expires_at, last('expires_at').map(asTime));
+      compare('created_at', actual.created_at, [toIsoTime(entry.stored.fields.created_at)]);
+    // Merging changes these fields of a group's visible memory, and its duplicates expire with it.
+    if (this.#hasDuplicate(entry)) return differences;
+    compare('expires_at', actual.expires_at, last('expires_at').map(toIsoTime));
     compare(
       'importance',
-      found.importance,
+      actual.importance,
       last('importance').map((value) => value ?? 0.5),
     );
     compare(
       'tags',
-      found.tags,
+      actual.tags,
       last('tags').map((tags) => [...new Set(tags ?? [])]),
     );
-    return wrong;
+    return differences;
   }
 
   /**
    * Returns the ids that a memory may name as superseded. If the memory that it superseded may be gone, these are the one
    * that it superseded in turn, and the members of its group.
    */
-  #correctedBy(entry: Entry): Set<string> {
-    const corrected = new Set<string>();
-    const named = [entry.stored.fields.supersedes];
-    for (let id = named.pop(); id !== undefined; id = named.pop()) {
-      if (corrected.has(id)) continue;
-      corrected.add(id);
+  #getSuperseded(entry: Entry): Set<string> {
+    const superseded = new Set<string>();
+    const queue = [entry.stored.fields.supersedes];
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      if (superseded.has(id)) continue;
+      superseded.add(id);
       const next = this.#entries.get(id);
-      if (!next || !this.#mayBeGone(next)) continue;
+      if (!next || !this.#mayBeAbsent(next)) continue;
       const { supersedes } = next.stored.fields;
-      named.push(...Array.from(this.#getGroup(next), (member) => member.id), ...(supersedes ? [supersedes] : []));
+      queue.push(...Array.from(this.#getGroup(next), (member) => member.id), ...(supersedes ? [supersedes] : []));
     }
-    return corrected;
+    return superseded;
   }
 
-  #mustBeGone(entry: Entry): boolean {
+  #mustBeAbsent(entry: Entry): boolean {
     if (entry.isForgotten) return true;
-    if (!this.#hasDuplicate(entry) && lastWritten(entry, 'expires_at').every(isPast)) return true;
+    if (!this.#hasDuplicate(entry) && getLastValues(entry, 'expires_at').every(isPast)) return true;
     return this.#forgets.some(
       (forget) =>
         !forget.hasMetadata &&
@@ -172,11 +172,11 @@ export class Ledger {
     );
   }
 
-  #mayBeGone(entry: Entry): boolean {
-    if (this.#mustBeGone(entry)) return true;
-    // The visible memory of a group takes its hidden duplicates along, whatever selected it.
+  #mayBeAbsent(entry: Entry): boolean {
+    if (this.#mustBeAbsent(entry)) return true;
+    // If the visible memory of a group is deleted, its hidden duplicates are deleted too.
     const group = [...this.#getGroup(entry)];
-    if (group.some((member) => lastWritten(member, 'expires_at').some(isPast))) return true;
+    if (group.some((member) => getLastValues(member, 'expires_at').some(isPast))) return true;
     const later = this.#forgets.filter((forget) => forget.end > entry.stored.start);
     const states = group.flatMap(getWrites);
     return (
@@ -215,7 +215,7 @@ function groupByText(entries: Entry[]): Map<string, Set<Entry>> {
   return groups;
 }
 
-/** The texts that a memory has had, with its user, agent and session, as consolidation compares them. */
+/** Returns all texts of a memory with its user, agent and session, in the form that consolidation compares. */
 function getTexts({ stored, updates }: Entry): string[] {
   const { user_id = '', agent_id = '', session_id = 'default' } = stored.fields;
   const contents = [stored, ...updates].flatMap(({ fields }) => fields.content ?? []);
@@ -224,19 +224,19 @@ function getTexts({ stored, updates }: Entry): string[] {
   ];
 }
 
-/** Every state of the fields that a forget of many looks at. */
+/** Returns every state of a memory's fields. */
 function getWrites({ stored, updates }: Entry): Fields[] {
   return [stored.fields, ...updates.map(({ fields }) => ({ ...stored.fields, ...fields }))];
 }
 
 function selects(forget: ForgetMany, fields: Fields): boolean {
   const { user_id, agent_id, shared, session_id, source, tag, before } = forget;
-  const isOwn = (asked: string | undefined, own: string | undefined) =>
-    asked === undefined || asked === own || (shared === 'true' && own === undefined);
+  const matchesOwner = (filter: string | undefined, owner: string | undefined) =>
+    filter === undefined || filter === owner || (shared === 'true' && owner === undefined);
   const createdMs = fields.created_at === undefined ? Date.now() : toMs(fields.created_at);
   return (
-    isOwn(user_id, fields.user_id) &&
-    isOwn(agent_id, fields.agent_id) &&
+    matchesOwner(user_id, fields.user_id) &&
+    matchesOwner(agent_id, fields.agent_id) &&
     (session_id === undefined || session_id === (fields.session_id ?? 'default')) &&
     (source === undefined || source === (fields.source ?? 'api')) &&
     (tag === undefined || (fields.tags ?? []).includes(tag)) &&
@@ -244,13 +244,13 @@ function selects(forget: ForgetMany, fields: Fields): boolean {
   );
 }
 
-/** What a field may be in the end: of writes side by side, any may have been the last. */
-function lastWritten<Field extends keyof Fields>({ stored, updates }: Entry, field: Field): Fields[Field][] {
+/** Returns the possible final values of a field: of concurrent writes, any may have been the last. */
+function getLastValues<Field extends keyof Fields>({ stored, updates }: Entry, field: Field): Fields[Field][] {
   const writes = [stored, ...updates.filter(({ fields }) => fields[field] !== undefined)];
   return writes.filter(({ end }) => !writes.some((other) => other.start > end)).map(({ fields }) => fields[field]);
 }
 
-function asTime(text: string | null | undefined): string | null {
+function toIsoTime(text: string | null | undefined): string | null {
   return text ? new Date(toMs(text)).toISOString() : null;
 }
 
@@ -258,8 +258,8 @@ function toMs(time: string): number {
   return parseTime(time) ?? Number.NaN;
 }
 
-/** The JSON text of a value with the fields of its objects in order, and numbers as JSON has them. */
-function canonical(value: unknown): string | undefined {
+/** Returns the JSON text of a value with sorted object fields. */
+function toCanonicalJson(value: unknown): string | undefined {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? { fields: Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)) }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { parseRaw } from '../conformance/http.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
 
-const ANSWER_TIMEOUT_MS = 5000;
+const RESPONSE_TIMEOUT_MS = 5000;
 
 const HEADS = [
   'GET /stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
@@ -11,7 +11,7 @@ const HEADS = [
   'POST /store HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{"content":"a"}\r\n0\r\n\r\n',
 ];
 
-const TRICKS = [
+const MALFORMED_REQUESTS = [
   'POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef',
   'POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'POST /store HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
@@ -38,9 +38,9 @@ const TRICKS = [
   '\r\n'.repeat(5000),
 ];
 
-/** Bytes that are no HTTP request, or hardly one. */
+/** Malformed and unusual HTTP requests, and random bytes. */
 export const malformed: fc.Arbitrary<Buffer> = fc.oneof(
-  fc.constantFrom(...TRICKS).map((bytes) => Buffer.from(bytes, 'latin1')),
+  fc.constantFrom(...MALFORMED_REQUESTS).map((bytes) => Buffer.from(bytes, 'latin1')),
   fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   fc
     .tuple(fc.constantFrom(...HEADS), fc.array(fc.tuple(fc.nat(200), fc.nat(255)), { minLength: 1, maxLength: 4 }))
@@ -51,34 +51,37 @@ export const malformed: fc.Arbitrary<Buffer> = fc.oneof(
     }),
 );
 
-/** Sends the bytes and answers the status that comes back, 0 for none, and what is wrong with it. */
-export async function sendMalformed(port: number, bytes: Buffer): Promise<{ status: number; complaints: string[] }> {
-  const text = await answerTo(port, bytes);
-  if (text === undefined) return { status: 0, complaints: ['the connection hangs'] };
-  if (text === '') return { status: 0, complaints: [] };
+/** Sends bytes. Returns the status of the response (0 without one), and its problems. */
+export async function sendMalformed(port: number, bytes: Buffer): Promise<{ status: number; problems: string[] }> {
+  const text = await readResponse(port, bytes);
+  if (text === undefined) return { status: 0, problems: ['the connection was not closed'] };
+  if (text === '') return { status: 0, problems: [] };
   const { status, headers, text: rest } = parseRaw(text);
-  // Another answer may follow.
+  // Another response may follow.
   const body = rest.slice(0, Number(headers.get('content-length') ?? rest.length));
-  if (status < 400 || body === '') return { status, complaints: [] };
+  if (status < 400 || body === '') return { status, problems: [] };
   try {
     const code = (JSON.parse(body) as { error: { code: 'INVALID_REQUEST' } }).error.code;
     expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) }, { code });
-    return { status, complaints: status === 500 ? ['a server error'] : [] };
+    return { status, problems: status === 500 ? ['a server error'] : [] };
   } catch (error) {
-    return { status, complaints: [`the error is misshapen: ${String(error).slice(0, 300)} ${text.slice(0, 300)}`] };
+    return {
+      status,
+      problems: [`the error has the wrong shape: ${String(error).slice(0, 300)} ${text.slice(0, 300)}`],
+    };
   }
 }
 
-/** What comes back until the connection is closed; undefined where it is not. */
-function answerTo(port: number, bytes: Buffer): Promise<string | undefined> {
+/** Returns everything that is received until the connection closes, or `undefined` if it does not close. */
+function readResponse(port: number, bytes: Buffer): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = '';
     let isLate = false;
     const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-    socket.setEncoding('latin1').on('data', (some: string) => {
-      text += some;
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
     });
-    socket.setTimeout(ANSWER_TIMEOUT_MS, () => {
+    socket.setTimeout(RESPONSE_TIMEOUT_MS, () => {
       isLate = true;
       socket.destroy();
     });

@@ -29,26 +29,26 @@ export interface Parameter {
   schema: Schema;
 }
 
-/** Whether a value is as a schema of the document says. */
+/** Returns whether a value matches a schema of the document. */
 type Validate = ValidateFunction;
 
-/** A schema together with its check. */
+/** A schema with its validator. */
 interface CheckedSchema {
   schema: Schema;
   validate: Validate;
 }
 
-/** A route and method as the document describes them. */
+/** A route and method of the document. */
 export interface Operation {
   /** Such as `GET /memories/{memory_id}`. */
   name: string;
   method: string;
   path: string;
   parameters: (Parameter & { validate: Validate })[];
-  /** What a body may be, by its content type; none where the operation takes no body. */
+  /** Schemas of the request body by content type; empty if the operation takes no body. */
   bodies: Map<string, CheckedSchema>;
-  /** What an answer may be, by status and media type; no check where the document gives no schema. */
-  answers: Map<number, Map<string, Validate | undefined>>;
+  /** Validators of responses by status and media type; `undefined` without a schema in the document. */
+  responses: Map<number, Map<string, Validate | undefined>>;
 }
 
 interface Content {
@@ -62,30 +62,30 @@ export interface OpenApi {
   >;
 }
 
-/** Every operation of an OpenAPI document, its schemas compiled by a validator that is not the service's own. */
+/** Returns every operation of an OpenAPI document. Its schemas are compiled with a different validator than the service's. */
 export function getOperations(document: OpenApi): Operation[] {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
-  // By reference, so that references within the schema find what the document holds.
+  // By reference, so that references inside the schema resolve within the document.
   const compile = (...steps: string[]): Validate => ajv.compile({ $ref: `document#${pointer(['paths', ...steps])}` });
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => ({
+    Object.entries(methods).map(([method, description]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
-      parameters: (described.parameters ?? []).map((parameter, i) => ({
+      parameters: (description.parameters ?? []).map((parameter, i) => ({
         ...parameter,
         validate: compile(path, method, 'parameters', String(i), 'schema'),
       })),
       bodies: new Map(
-        Object.entries(described.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [
+        Object.entries(description.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [
           type,
           { schema, validate: compile(path, method, 'requestBody', 'content', type, 'schema') },
         ]),
       ),
-      answers: new Map(
-        Object.entries(described.responses).map(([status, { content = {} }]) => [
+      responses: new Map(
+        Object.entries(description.responses).map(([status, { content = {} }]) => [
           Number(status),
           new Map(
             Object.entries(content).map(([type, { schema }]) => [

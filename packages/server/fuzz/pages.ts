@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Request } from '../conformance/http.ts';
 
-/** Requests for the documentation pages and what belongs to them, which are in no description. */
+/** Requests for the documentation pages and their files, which the OpenAPI document does not contain. */
 export const pageRequest: fc.Arbitrary<Request> = fc
   .tuple(
     fc.constantFrom('/docs', '/docs/', '/docs/static/', '/redoc', '/redoc/', '/openapi.json'),

@@ -1,64 +1,67 @@
 import fc from 'fast-check';
 import type { Operation, Parameter, Schema } from './open-api.ts';
-import { token } from './tokens.ts';
-import { junk, text, unkeepableText, validValue } from './values.ts';
+import { placeholder } from './placeholders.ts';
+import { invalidText, junk, text, validValue } from './values.ts';
 
-/** A request before the placeholders in it are filled in. */
+/** A request whose placeholders have not been replaced yet. */
 export interface Plan {
   operation: Operation;
   /** Such as `valid` or `a parameter given twice`. */
-  what: string;
+  label: string;
   method: string;
   path: string;
   headers: Record<string, string | string[]>;
   body?: string | Uint8Array;
   chunked?: boolean;
-  /** Whether the service must do it, must refuse it, or may do either. */
+  /** Whether the service must accept the request, must refuse it, or may do either. */
   expects: 'success' | 'refusal' | 'either';
 }
 
-/** A request that the document allows, in pieces that can be broken. */
-interface Pieces {
+/** The parts of a valid request, which mutations can change. */
+interface RequestParts {
   path: Record<string, string>;
   query: [name: string, value: string][];
   headers: Record<string, string>;
   body?: { type: string; value: unknown };
 }
 
-/** Requests of an operation, about half of them as the document allows. */
+/** Returns requests of an operation; about half of them are valid. */
 export function getRequests(operation: Operation): fc.Arbitrary<Plan> {
-  const valid = getPieces(operation);
-  const broken = getBreakages(operation).map((breakage) => valid.chain((pieces) => breakage(operation, pieces)));
+  const valid = getValidParts(operation);
+  const broken = getMutations(operation).map((mutation) => valid.chain((parts) => mutation(operation, parts)));
   const plans = fc.oneof(
-    { arbitrary: valid.map((pieces) => getPlan(operation, pieces)), weight: broken.length },
+    { arbitrary: valid.map((parts) => getPlan(operation, parts)), weight: broken.length },
     ...broken.map((arbitrary) => ({ arbitrary, weight: 1 })),
   );
-  return operation.name === 'POST /import' ? plans.map(asImport) : plans;
+  return operation.name === 'POST /import' ? plans.map(toImport) : plans;
 }
 
-function getPieces(operation: Operation): fc.Arbitrary<Pieces> {
-  const within = (place: Parameter['in']) => operation.parameters.filter((parameter) => parameter.in === place);
+function getValidParts(operation: Operation): fc.Arbitrary<RequestParts> {
+  const parametersIn = (location: Parameter['in']) =>
+    operation.parameters.filter((parameter) => parameter.in === location);
   const path = fc.record(
     Object.fromEntries(
-      within('path').map(({ name, schema }) => [name, validValue({ minLength: 1, ...schema }, name).map(String)]),
+      parametersIn('path').map(({ name, schema }) => [name, validValue({ minLength: 1, ...schema }, name).map(String)]),
     ),
   );
   const headers = fc
-    .record(Object.fromEntries(within('header').map((parameter) => [parameter.name, headerValue(parameter)])))
-    .chain((all) => fc.subarray(Object.entries(all)).map((some) => Object.fromEntries(some)));
+    .record(Object.fromEntries(parametersIn('header').map((parameter) => [parameter.name, headerValue(parameter)])))
+    .chain((all) => fc.subarray(Object.entries(all)).map((generated) => Object.fromEntries(generated)));
   const body = operation.bodies.size === 0 ? fc.constant(undefined) : fc.oneof(...[...operation.bodies].map(getBody));
-  return fc.record({ path, headers, body, query: getQuery(within('query')) }).map(({ body: some, ...pieces }) => ({
-    ...pieces,
-    ...(some && { body: some }),
-  }));
+  return fc
+    .record({ path, headers, body, query: getQuery(parametersIn('query')) })
+    .map(({ body: generated, ...parts }) => ({
+      ...parts,
+      ...(generated && { body: generated }),
+    }));
 }
 
 function headerValue({ name, schema }: Parameter): fc.Arbitrary<string> {
   const value = validValue(schema, name).map(String);
-  // What a header can carry, and no text that blanks around it would change.
+  // Only characters that a header can contain, without surrounding spaces.
   return value.map(
-    (some) =>
-      some
+    (generated) =>
+      generated
         .replaceAll(/[^\x20-\x7e\x80-\xff]/g, 'x')
         .slice(0, 4000)
         .trim() || 'x',
@@ -67,7 +70,7 @@ function headerValue({ name, schema }: Parameter): fc.Arbitrary<string> {
 
 function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary<{ type: string; value: unknown }> {
   const value = isLines(type) ? fc.array(validValue(schema), { maxLength: 6 }) : validValue(schema);
-  return value.map((some) => ({ type, value: some }));
+  return value.map((generated) => ({ type, value: generated }));
 }
 
 function isLines(type: string): boolean {
@@ -76,13 +79,13 @@ function isLines(type: string): boolean {
 
 function getQuery(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
   const pairs = parameters.map((parameter) => {
-    const some = getPairs(parameter);
-    return parameter.required ? some : fc.oneof(fc.constant([]), some);
+    const generated = getPairs(parameter);
+    return parameter.required ? generated : fc.oneof(fc.constant([]), generated);
   });
   return fc.tuple(...pairs).map((all) => withOwner(all.flat()));
 }
 
-/** Shared memories are asked for beside those of a user or an agent alone. */
+/** Removes `shared` without a user or an agent, because the service refuses it. */
 function withOwner(query: [string, string][]): [string, string][] {
   const hasOwner = query.some(([name]) => name === 'user_id' || name === 'agent_id');
   return hasOwner ? query : query.filter(([name]) => name !== 'shared');
@@ -96,50 +99,50 @@ function getPairs({ name, schema }: Parameter): fc.Arbitrary<[string, string][]>
         maxLength: 2,
         selector: ([key]) => key,
       })
-      .map((some) => some.map(([key, value]) => [prefix + key, value]));
+      .map((generated) => generated.map(([key, value]) => [prefix + key, value]));
   }
-  if (schema.type !== 'array') return validValue(schema, name).map((value) => [[name, written(value)]]);
+  if (schema.type !== 'array') return validValue(schema, name).map((value) => [[name, toQueryText(value)]]);
   const items = fc.array(validValue(schema.items ?? {}, name), {
     minLength: Math.max(1, schema.minItems ?? 0),
     maxLength: 3,
   });
-  return items.map((values) => values.map((value) => [name, written(value)]));
+  return items.map((values) => values.map((value) => [name, toQueryText(value)]));
 }
 
-/** A value as it stands in a query string. */
-function written(value: unknown): string {
+/** Formats a value for a query string. */
+function toQueryText(value: unknown): string {
   return typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(9) : String(value);
 }
 
 /**
- * A plan with a header before the lines of an import, without which none is read. Lines are refused one by one, for more
- * than the description of a line can say, so nothing is known of the answer.
+ * Adds the header that an import requires. Lines are refused individually, for more reasons than their schema expresses, so
+ * either result is allowed.
  */
-function asImport(plan: Plan): Plan {
+function toImport(plan: Plan): Plan {
   if (typeof plan.body !== 'string') return { ...plan, expects: 'either' };
   return { ...plan, body: `{"format":"memoryd","version":1}\n${plan.body}`, expects: 'either' };
 }
 
-function getPlan(operation: Operation, pieces: Pieces): Plan {
-  const headers: Plan['headers'] = { ...pieces.headers };
-  const plan: Plan = { operation, what: 'valid', method: operation.method, path: '', headers, expects: 'success' };
-  plan.path = getUrl(operation, pieces);
-  if (pieces.body) {
-    headers['content-type'] = pieces.body.type;
-    plan.body = getBytes(pieces.body);
+function getPlan(operation: Operation, parts: RequestParts): Plan {
+  const headers: Plan['headers'] = { ...parts.headers };
+  const plan: Plan = { operation, label: 'valid', method: operation.method, path: '', headers, expects: 'success' };
+  plan.path = getUrl(operation, parts);
+  if (parts.body) {
+    headers['content-type'] = parts.body.type;
+    plan.body = getBytes(parts.body);
   }
   return plan;
 }
 
-function getUrl(operation: Operation, { path, query }: Pieces): string {
-  const route = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encoded(path[name] ?? ''));
-  const pairs = query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
+function getUrl(operation: Operation, { path, query }: RequestParts): string {
+  const route = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encode(path[name] ?? ''));
+  const pairs = query.map(([name, value]) => `${encode(name)}=${encode(value)}`);
   return pairs.length > 0 ? `${route}?${pairs.join('&')}` : route;
 }
 
-/** Percent-encoded; a lone surrogate as the three bytes that CESU-8 would give it. */
-function encoded(some: string): string {
-  return [...some]
+/** Percent-encodes a text. A lone surrogate becomes its three CESU-8 bytes. */
+function encode(value: string): string {
+  return [...value]
     .map((character) => (character.isWellFormed() ? encodeURIComponent(character) : '%ED%A0%80'))
     .join('');
 }
@@ -149,23 +152,23 @@ function getBytes({ type, value }: { type: string; value: unknown }): string {
   return (value as unknown[]).map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-type Breakage = (operation: Operation, pieces: Pieces) => fc.Arbitrary<Plan>;
+type Mutation = (operation: Operation, parts: RequestParts) => fc.Arbitrary<Plan>;
 
-/** Routes for probes, which may add whatever gets past caches. */
+/** Routes for probes, which may add parameters to bypass caches. */
 const IGNORING_PARAMETERS = new Set(['/health', '/readyz', '/livez']);
 
-function getBreakages(operation: Operation): Breakage[] {
-  const breakages = [oddHeaders, oddMethod, oddPath, oddQuery];
-  if (!IGNORING_PARAMETERS.has(operation.path)) breakages.push(unknownParameter, brokenEncoding);
+function getMutations(operation: Operation): Mutation[] {
+  const mutations = [oddHeaders, oddMethod, oddPath, oddQuery];
+  if (!IGNORING_PARAMETERS.has(operation.path)) mutations.push(unknownParameter, brokenEncoding);
   if (operation.parameters.some((parameter) => parameter.in === 'query'))
-    breakages.push(junkParameter, repeatedParameter);
-  if (operation.parameters.some((parameter) => parameter.in === 'path')) breakages.push(junkInPath);
-  if (operation.bodies.size > 0) breakages.push(junkField, junkField, unknownField, junkBody, brokenText, oddType);
-  else breakages.push(uncalledForBody);
-  return breakages;
+    mutations.push(junkParameter, repeatedParameter);
+  if (operation.parameters.some((parameter) => parameter.in === 'path')) mutations.push(junkInPath);
+  if (operation.bodies.size > 0) mutations.push(junkField, junkField, unknownField, junkBody, brokenBody, oddType);
+  else mutations.push(unexpectedBody);
+  return mutations;
 }
 
-const unknownParameter: Breakage = (operation, pieces) => {
+const unknownParameter: Mutation = (operation, parts) => {
   const known = operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   const names = [
     'colour',
@@ -186,41 +189,41 @@ const unknownParameter: Breakage = (operation, pieces) => {
         value.slice(0, 40),
       ]);
       const plan = getPlan(operation, {
-        ...pieces,
-        query: [...pieces.query, ...more.slice(0, 50_000 / (name.length + 40))],
+        ...parts,
+        query: [...parts.query, ...more.slice(0, 50_000 / (name.length + 40))],
       });
-      return { ...plan, what: 'an unknown parameter', expects: 'refusal' };
+      return { ...plan, label: 'an unknown parameter', expects: 'refusal' };
     });
 };
 
-const brokenEncoding: Breakage = (operation, pieces) =>
+const brokenEncoding: Mutation = (operation, parts) =>
   fc
     .tuple(
       fc.constantFrom('%', '%z', '%zz', '%ff', '%c3%28', '%ed%a0%80', '%f5%80%80%80', 'a%', '%e2%82'),
       fc.boolean(),
     )
     .map(([broken, inPath]) => {
-      const plan = getPlan(operation, pieces);
+      const plan = getPlan(operation, parts);
       const [route = '', query = ''] = plan.path.split('?');
-      // A route without parameters is another route with something behind it.
+      // With a suffix, a path without parameters is a different route.
       const path = inPath
         ? `${route}${broken}${query && `?${query}`}`
         : `${route}?${query && `${query}&`}tag=${broken}`;
-      return { ...plan, path, what: 'broken percent-encoding', expects: 'refusal' };
+      return { ...plan, path, label: 'broken percent-encoding', expects: 'refusal' };
     });
 
-const junkParameter: Breakage = (operation, pieces) => {
+const junkParameter: Mutation = (operation, parts) => {
   const parameters = operation.parameters.filter(
     (parameter) => parameter.in === 'query' && !parameter.name.includes('<'),
   );
-  if (parameters.length === 0) return unknownParameter(operation, pieces);
+  if (parameters.length === 0) return unknownParameter(operation, parts);
   return fc
-    .tuple(fc.constantFrom(...parameters), fc.oneof(junk.map(shortJson), text, unkeepableText))
+    .tuple(fc.constantFrom(...parameters), fc.oneof(junk.map(shortJson), text, invalidText))
     .map(([parameter, value]) => {
-      const others = pieces.query.filter(([name]) => name !== parameter.name);
-      const plan = getPlan(operation, { ...pieces, query: [...others, [parameter.name, value]] });
-      const isTaken = takesText(parameter, value) && parameter.name !== 'cursor';
-      return { ...plan, what: 'junk as a parameter', expects: isTaken ? 'either' : 'refusal' };
+      const others = parts.query.filter(([name]) => name !== parameter.name);
+      const plan = getPlan(operation, { ...parts, query: [...others, [parameter.name, value]] });
+      const isTaken = acceptsText(parameter, value) && parameter.name !== 'cursor';
+      return { ...plan, label: 'junk as a parameter', expects: isTaken ? 'either' : 'refusal' };
     });
 };
 
@@ -228,8 +231,8 @@ function shortJson(value: unknown): string {
   return (typeof value === 'string' ? value : String(JSON.stringify(value))).slice(0, 2500);
 }
 
-/** Whether a parameter may be written so; a text that no schema can speak about is taken for one that may. */
-function takesText({ schema, validate }: Operation['parameters'][number], value: string): boolean {
+/** Returns whether a parameter accepts a text according to its schema. */
+function acceptsText({ schema, validate }: Operation['parameters'][number], value: string): boolean {
   if (!value.isWellFormed() || value.includes('\0')) return false;
   const type = schema.type === 'array' ? schema.items?.type : schema.type;
   const isInteger = type === 'integer' && /^-?\d+$/.test(value);
@@ -239,17 +242,17 @@ function takesText({ schema, validate }: Operation['parameters'][number], value:
   return validate(schema.type === 'array' ? [typed] : typed);
 }
 
-const repeatedParameter: Breakage = (operation, pieces) => {
-  const scalars = pieces.query.filter(([name]) =>
+const repeatedParameter: Mutation = (operation, parts) => {
+  const scalars = parts.query.filter(([name]) =>
     operation.parameters.some((parameter) => parameter.name === name && parameter.schema.type !== 'array'),
   );
   const [first] = scalars;
-  if (!first) return unknownParameter(operation, pieces);
-  const plan = getPlan(operation, { ...pieces, query: [...pieces.query, first] });
-  return fc.constant({ ...plan, what: 'a parameter given twice', expects: 'refusal' });
+  if (!first) return unknownParameter(operation, parts);
+  const plan = getPlan(operation, { ...parts, query: [...parts.query, first] });
+  return fc.constant({ ...plan, label: 'a parameter given twice', expects: 'refusal' });
 };
 
-const oddQuery: Breakage = (operation, pieces) =>
+const oddQuery: Mutation = (operation, parts) =>
   fc
     .constantFrom(
       '&&&',
@@ -266,30 +269,30 @@ const oddQuery: Breakage = (operation, pieces) =>
       `${'&'.repeat(5000)}`,
     )
     .map((odd) => {
-      const plan = getPlan(operation, pieces);
+      const plan = getPlan(operation, parts);
       const path = `${plan.path}${plan.path.includes('?') ? '&' : '?'}${odd}`;
-      return { ...plan, path, what: 'an odd query string', expects: 'either' };
+      return { ...plan, path, label: 'an odd query string', expects: 'either' };
     });
 
-const junkInPath: Breakage = (operation, pieces) => {
-  const names = Object.keys(pieces.path);
+const junkInPath: Mutation = (operation, parts) => {
+  const names = Object.keys(parts.path);
   const odd = fc.oneof(
     text,
-    unkeepableText,
+    invalidText,
     fc.constantFrom('.', '..', '/', '\\', '%2f', '..%2f..', '*', ':id', '{id}', 'null', '0', '-1', 'a'.repeat(9000)),
   );
   return odd.map((value) => {
     const path = Object.fromEntries(names.map((name) => [name, value || 'x']));
     const refused = !value.isWellFormed();
     return {
-      ...getPlan(operation, { ...pieces, path }),
-      what: 'junk in the path',
+      ...getPlan(operation, { ...parts, path }),
+      label: 'junk in the path',
       expects: refused ? 'refusal' : 'either',
     };
   });
 };
 
-const oddPath: Breakage = (operation, pieces) =>
+const oddPath: Mutation = (operation, parts) =>
   fc
     .constantFrom<(path: string) => string>(
       (path) => `/${path}`,
@@ -302,17 +305,17 @@ const oddPath: Breakage = (operation, pieces) =>
       (path) => path.replace(/^\//, '/\u00e9\u00ff'),
     )
     .map((change) => {
-      const plan = getPlan(operation, pieces);
-      return { ...plan, path: change(plan.path), what: 'an odd path', expects: 'either' };
+      const plan = getPlan(operation, parts);
+      return { ...plan, path: change(plan.path), label: 'an odd path', expects: 'either' };
     });
 
-const oddMethod: Breakage = (operation, pieces) =>
+const oddMethod: Mutation = (operation, parts) =>
   fc.constantFrom('HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'LINK', 'M-SEARCH', 'SEARCH').map((method) => {
-    const { body: _body, ...plan } = getPlan(operation, pieces);
-    return { ...plan, method, what: 'an odd method', expects: 'either' };
+    const { body: _body, ...plan } = getPlan(operation, parts);
+    return { ...plan, method, label: 'an odd method', expects: 'either' };
   });
 
-const oddHeaders: Breakage = (operation, pieces) => {
+const oddHeaders: Mutation = (operation, parts) => {
   const odd: Plan['headers'][] = [
     ...['', '"', '1', '"a" "b"', ',,', 'W/', '*, "1"', '"1"'.repeat(500)].map((value) => ({ 'if-match': value })),
     ...['', ' ', 'k'.repeat(256), '\u00ff'.repeat(256)].map((value) => ({ 'idempotency-key': value })),
@@ -352,33 +355,33 @@ const oddHeaders: Breakage = (operation, pieces) => {
       },
     )
     .map(({ headers, expects }) => {
-      const plan = getPlan(operation, pieces);
-      return { ...plan, headers: { ...plan.headers, ...headers }, what: 'odd headers', expects };
+      const plan = getPlan(operation, parts);
+      return { ...plan, headers: { ...plan.headers, ...headers }, label: 'odd headers', expects };
     });
 };
 
-/** One field of a body is something else. What must come of it, the schema says when the request is sent. */
-const junkField: Breakage = (operation, pieces) =>
-  withBody(operation, pieces, 'a field that is junk', (value, fields) =>
-    fc.tuple(fc.constantFrom(...fields), junk).map(([field, other]) => changed(value, { [field]: other })),
+/** Replaces one field of a body. The schema decides after the request whether it had to be refused. */
+const junkField: Mutation = (operation, parts) =>
+  withBody(operation, parts, 'a field that is junk', (value, fields) =>
+    fc.tuple(fc.constantFrom(...fields), junk).map(([field, other]) => withFields(value, { [field]: other })),
   );
 
-const unknownField: Breakage = (operation, pieces) =>
-  withBody(operation, pieces, 'an unknown field', (value) =>
+const unknownField: Mutation = (operation, parts) =>
+  withBody(operation, parts, 'an unknown field', (value) =>
     fc
       .tuple(fc.constantFrom('colour', 'Content', 'constructor', '__proto__', 'id', '', 'a/b~c', '\ud800', '\0'), junk)
-      .map(([field, other]) => changed(value, { [field]: other })),
+      .map(([field, other]) => withFields(value, { [field]: other })),
   );
 
-const junkBody: Breakage = (operation, pieces) =>
-  withBody(operation, pieces, 'a body that is junk', (value) =>
+const junkBody: Mutation = (operation, parts) =>
+  withBody(operation, parts, 'a body that is junk', (value) =>
     Array.isArray(value) ? fc.array(junk, { maxLength: 5 }) : junk,
   );
 
-/** The first item of a list, or the object itself, with these fields. */
-function changed(value: unknown, fields: Record<string, unknown>): unknown {
-  if (Array.isArray(value)) return [changed(value[0] ?? {}, fields), ...value.slice(1)];
-  // By definition, as assigning to __proto__ would make no field.
+/** Returns the object, or the list with its first item, with the given fields. */
+function withFields(value: unknown, fields: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return [withFields(value[0] ?? {}, fields), ...value.slice(1)];
+  // With defineProperties, because an assignment to __proto__ would create no field.
   return Object.defineProperties(
     { ...(value as object) },
     Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { value: field, enumerable: true }])),
@@ -387,25 +390,25 @@ function changed(value: unknown, fields: Record<string, unknown>): unknown {
 
 function withBody(
   operation: Operation,
-  pieces: Pieces,
-  what: string,
+  parts: RequestParts,
+  label: string,
   change: (value: unknown, fields: string[]) => fc.Arbitrary<unknown>,
 ): fc.Arbitrary<Plan> {
-  const { type, value } = pieces.body ?? { type: '', value: {} };
+  const { type, value } = parts.body ?? { type: '', value: {} };
   const schema = operation.bodies.get(type)?.schema ?? {};
   const fields = Object.keys(schema.properties ?? schema.items?.properties ?? {});
   return change(value, fields.length > 0 ? fields : ['x']).map((other) => ({
     ...getPlan(operation, {
-      ...pieces,
+      ...parts,
       body: { type, value: isLines(type) && !Array.isArray(other) ? [other] : other },
     }),
-    what,
+    label,
     expects: 'either',
   }));
 }
 
-const brokenText: Breakage = (operation, pieces) => {
-  const plan = getPlan(operation, pieces);
+const brokenBody: Mutation = (operation, parts) => {
+  const plan = getPlan(operation, parts);
   const whole = Buffer.from(String(plan.body ?? ''));
   const broken: fc.Arbitrary<string | Uint8Array> = fc.oneof(
     fc.nat(whole.length).map((end) => whole.subarray(0, end)),
@@ -442,15 +445,15 @@ const brokenText: Breakage = (operation, pieces) => {
       `\ufeff${String(plan.body)}`,
       Buffer.from(String(plan.body), 'utf16le'),
       Buffer.from([0xff, 0xfe, 0x00]),
-      `--${token('raw', 'x')}`,
+      `--${placeholder('raw', 'x')}`,
     ),
   );
   return fc
     .tuple(broken, fc.boolean())
-    .map(([body, chunked]) => ({ ...plan, body, chunked, what: 'a broken body', expects: 'either' }));
+    .map(([body, chunked]) => ({ ...plan, body, chunked, label: 'a broken body', expects: 'either' }));
 };
 
-const oddType: Breakage = (operation, pieces) =>
+const oddType: Mutation = (operation, parts) =>
   fc
     .constantFrom(
       'text/plain',
@@ -462,16 +465,16 @@ const oddType: Breakage = (operation, pieces) =>
       'x'.repeat(3000),
     )
     .map((type) => {
-      const plan = getPlan(operation, pieces);
+      const plan = getPlan(operation, parts);
       return {
         ...plan,
         headers: { ...plan.headers, 'content-type': type },
-        what: 'an odd content type',
+        label: 'an odd content type',
         expects: 'either',
       };
     });
 
-const uncalledForBody: Breakage = (operation, pieces) =>
+const unexpectedBody: Mutation = (operation, parts) =>
   fc
     .tuple(
       fc.constantFrom('{}', '', '[]', '{"a":1}', 'null', '{"a', '\0', 'x'.repeat(70_000)),
@@ -479,13 +482,13 @@ const uncalledForBody: Breakage = (operation, pieces) =>
       fc.boolean(),
     )
     .map(([body, type, chunked]) => {
-      const plan = getPlan(operation, pieces);
+      const plan = getPlan(operation, parts);
       return {
         ...plan,
         body,
         chunked,
         headers: { ...plan.headers, 'content-type': type },
-        what: 'a body uncalled for',
+        label: 'an unexpected body',
         expects: 'either',
       };
     });

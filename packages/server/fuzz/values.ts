@@ -1,11 +1,11 @@
 import { TIME_PATTERN } from '@memoryd/contract';
 import fc from 'fast-check';
 import type { Schema } from './open-api.ts';
-import { token } from './tokens.ts';
+import { placeholder } from './placeholders.ts';
 
 const words = ['harbour', 'tea', 'Ann', 'moved', 'Leeds', '2024', 'ключ', '記憶', 'café', 'not', 'OR', 'NEAR'];
 
-/** Texts that have broken other services: markup, quotes, wildcards, directions, joins, what is blank or looks so. */
+/** Texts that commonly break services: markup, quotes, wildcards, bidirectional text, joiners, and invisible characters. */
 const oddTexts = [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -35,10 +35,12 @@ const oddTexts = [
 
 const anyText = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replaceAll('\0', ''));
 
-/** A text that can be kept: any Unicode but U+0000 and lone surrogates. */
+/** A valid text: any Unicode except U+0000 and lone surrogates. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   {
-    arbitrary: fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 }).map((some) => some.join(' ')),
+    arbitrary: fc
+      .array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 })
+      .map((generated) => generated.join(' ')),
     weight: 5,
   },
   { arbitrary: fc.constantFrom(...oddTexts), weight: 2 },
@@ -46,8 +48,8 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }), weight: 1 },
 );
 
-/** A text that UTF-8 cannot write, or that storage does not take. */
-export const unkeepableText: fc.Arbitrary<string> = fc.constantFrom(
+/** A text with U+0000, or one that UTF-8 cannot encode. */
+export const invalidText: fc.Arbitrary<string> = fc.constantFrom(
   '\0',
   'a\0b',
   '\ud800',
@@ -58,34 +60,38 @@ export const unkeepableText: fc.Arbitrary<string> = fc.constantFrom(
 
 const key = fc.oneof(fc.constantFrom('k', 'a/b~c', '__proto__', 'constructor', '', 'metadata', 'é'), anyText);
 
-/** Any value of JSON, of a size that a body can hold. */
+/** Any JSON value that fits into a body. */
 const json: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', maxDepth: 4 },
     fc.constantFrom(null, true, false, 0, -0, 1, -1, 0.1, 5e-324, 2 ** 53 - 1, 1 - 2 ** 53, ''),
     // Larger integers are refused in metadata.
     fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
-    text.map((some) => some.slice(0, 100).toWellFormed()),
+    text.map((generated) => generated.slice(0, 100).toWellFormed()),
     fc.array(tie('value'), { maxLength: 4 }),
     fc.dictionary(key, tie('value'), { maxKeys: 4 }),
   ),
 })).value;
 
-/** Numbers, nesting and texts that most schemas refuse; the first is written as `1e400`, which no value of JSON is. */
+/** Numbers, nesting and texts that most schemas refuse. Raw placeholders write numbers that JSON.stringify cannot. */
 export const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
-    ...[token('raw', '1e400'), token('raw', '-1e400'), token('raw', '123456789012345678901234567890')],
+    ...[
+      placeholder('raw', '1e400'),
+      placeholder('raw', '-1e400'),
+      placeholder('raw', '123456789012345678901234567890'),
+    ],
     ...[null, true, false, 0, -1, 7, 1.5, 1e308, -1e308, 2 ** 53 + 2, '', ' ', 'x', '7', 'true', 'null'],
     ...[[], [[]], {}, { a: 1 }, ['x', 7], [null], { __proto__: null, toString: 1 }],
     ...['x'.repeat(300), 'x'.repeat(2000), Array.from({ length: 70 }, (_, i) => `t${i}`)],
     nested(40),
     nested(3000),
   ),
-  unkeepableText,
+  invalidText,
   json,
 );
 
-/** Arrays within arrays, so many levels deep. */
+/** Returns nested arrays of a given depth. */
 function nested(levels: number): unknown {
   let value: unknown = 1;
   for (let level = 0; level < levels; level++) value = [value];
@@ -107,33 +113,33 @@ const shortMoment = fc.constantFrom(
   '2024-02-29T09:00-05',
 );
 
-/** A text of at least one and at most so many characters. */
-function upTo(characters: number): fc.Arbitrary<string> {
-  return text.map((some) => [...some].slice(0, characters).join('') || 'x');
+/** A text of 1 to `characters` characters. */
+function textUpTo(characters: number): fc.Arbitrary<string> {
+  return text.map((generated) => [...generated].slice(0, characters).join('') || 'x');
 }
 
-/** Names that come again, yet so many that forgetting what has one of them leaves most; no default is among them. */
+/** Names that repeat, but so many that deleting all memories with one of them leaves most. None is a default value. */
 function numbered(name: string): fc.Arbitrary<string> {
   return fc.nat(300).map((n) => `${name}-${n}`);
 }
 
-const label = fc.oneof(numbered('tag'), upTo(128));
+const label = fc.oneof(numbered('tag'), textUpTo(128));
 
-/** Fields for which a value of the right type alone would hardly ever hit anything, or hit everything. */
+/** Fields for which an arbitrary value of the right type would match almost nothing or everything. */
 const likely: Record<string, fc.Arbitrary<unknown>> = {
-  session_id: fc.oneof(numbered('session'), fc.constantFrom('a/b?c#d', '.', '..', '%2e'), upTo(256)),
-  source: fc.oneof(numbered('source'), upTo(256)),
+  session_id: fc.oneof(numbered('session'), fc.constantFrom('a/b?c#d', '.', '..', '%2e'), textUpTo(256)),
+  source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
   tags: fc.array(label, { maxLength: 6 }),
-  // It may be longer with blanks around it, and must not be shorter without them, which no schema can say.
-  query: upTo(2000).map((some) => `a${some}`),
+  // A query must not be blank after trimming, which the schema cannot express.
+  query: textUpTo(2000).map((generated) => `a${generated}`),
   before: moment(1970, 1999),
   expires_at: fc.oneof({ arbitrary: moment(2100, 9000), weight: 9 }, { arbitrary: moment(1970, 2000), weight: 1 }),
-  supersedes: fc.nat(1000).map((n) => token('memory', n)),
-  memory_id: fc.nat(1000).map((n) => token('memory', n)),
-  id: fc.nat(1000).map((n) => token('consolidation', n)),
-  cursor: fc.nat(1000).map((n) => token('cursor', n)),
-  'Last-Event-ID': fc.nat(1000).map((n) => token('event', n)),
+  supersedes: fc.nat(1000).map((n) => placeholder('memory', n)),
+  memory_id: fc.nat(1000).map((n) => placeholder('memory', n)),
+  id: fc.nat(1000).map((n) => placeholder('consolidation', n)),
+  cursor: fc.nat(1000).map((n) => placeholder('cursor', n)),
+  'Last-Event-ID': fc.nat(1000).map((n) => placeholder('event', n)),
   timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'asia/tokyo', 'Pacific/Honolulu', '+05:30'),
   'Idempotency-Key': fc.oneof(
     { arbitrary: fc.nat(400).map((n) => `key-${n}`), weight: 3 },
@@ -142,19 +148,19 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   'If-Match': fc.constantFrom('*', '"1"', '"2"', '"1", "2"', 'W/"1"', '"never"', '"1" , W/"2"', '"999999999999999999"'),
 };
 
-/** Fields of which a schema does not say all that they must be, or that would forget everything again and again. */
-const ONLY_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before', 'timezone']);
+/** Fields whose schema does not express all rules, or whose arbitrary values would delete everything. */
+const ALWAYS_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before', 'timezone']);
 
-/** A value that a schema takes; `name` is that of the field or parameter. */
+/** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
   const byName = Object.hasOwn(likely, name) ? likely[name] : undefined;
-  if (!byName) return ofType(schema);
-  return ONLY_LIKELY.has(name)
+  if (!byName) return valueOfType(schema);
+  return ALWAYS_LIKELY.has(name)
     ? byName
-    : fc.oneof({ arbitrary: byName, weight: 4 }, { arbitrary: ofType(schema), weight: 1 });
+    : fc.oneof({ arbitrary: byName, weight: 4 }, { arbitrary: valueOfType(schema), weight: 1 });
 }
 
-function ofType(schema: Schema): fc.Arbitrary<unknown> {
+function valueOfType(schema: Schema): fc.Arbitrary<unknown> {
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => validValue(one)));
@@ -176,7 +182,7 @@ function ofType(schema: Schema): fc.Arbitrary<unknown> {
     case undefined:
       return json;
     default:
-      throw new Error(`no way to make a value of type ${schema.type}: teach values.ts`);
+      throw new Error(`cannot generate a value of type ${schema.type}; add the type to values.ts`);
   }
 }
 
@@ -191,12 +197,12 @@ function number({ minimum: min = -1e6, maximum: max = 1e6 }: Schema): fc.Arbitra
 function string({ format, pattern, minLength = 0, maxLength = 100_000 }: Schema): fc.Arbitrary<string> {
   if (pattern === TIME_PATTERN) return fc.oneof(moment(1, 9998), shortMoment);
   if (format === 'date-time') return moment(1, 9998);
-  if (format !== undefined) throw new Error(`no way to make a text of format ${format}: teach values.ts`);
+  if (format !== undefined) throw new Error(`cannot generate a text of format ${format}; add the format to values.ts`);
   const fits = new RegExp(pattern ?? '', 'u');
   return text
-    .map((some) => [...some].slice(0, maxLength).join('').padEnd(minLength, 'x'))
-    .map((some) => (fits.test(some) ? some : `x${some.slice(1)}`))
-    .filter((some) => fits.test(some) && some.isWellFormed());
+    .map((generated) => [...generated].slice(0, maxLength).join('').padEnd(minLength, 'x'))
+    .map((generated) => (fits.test(generated) ? generated : `x${generated.slice(1)}`))
+    .filter((generated) => fits.test(generated) && generated.isWellFormed());
 }
 
 function array({ items = {}, minItems = 0, maxItems = 8 }: Schema): fc.Arbitrary<unknown[]> {

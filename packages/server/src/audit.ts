@@ -1,7 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 
-/** Who did something, as an audit record names them. */
+/** The caller of an audited action, as audit records name it. */
 export interface AuditedCaller {
   namespace: string;
   key_id?: string | undefined;
@@ -12,7 +12,7 @@ export interface AuditedCaller {
   request_id?: string;
 }
 
-/** What is audited; each is the event of a record of the component `audit`. */
+/** Audited actions: the event names of log records with the component `audit`. */
 export type AuditEvent =
   | 'authentication_failed'
   | 'memory_forgotten'
@@ -26,7 +26,11 @@ export type AuditEvent =
   | 'namespace_deleted'
   | 'quota_changed';
 
-/** Reports that a caller did something. Facts hold ids and counts, never texts. */
+/**
+ * Reports an audit event.
+ *
+ * @param facts ids and counts, never texts of memories
+ */
 export function audit(
   telemetry: Telemetry,
   event: AuditEvent,
@@ -43,7 +47,7 @@ export function audit(
   telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
 }
 
-/** Returns memories whose export, import, deletion and undoing are audited. */
+/** Returns the same API, with audit records for exports, imports, deletions and undone consolidations. */
 export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Telemetry): MemoryApi {
   const note = (event: AuditEvent, facts: Record<string, string | number>) => audit(telemetry, event, caller, facts);
   return {
@@ -58,7 +62,7 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       note('memories_forgotten', { filters: Object.keys(request).sort().join(' '), count: forgotten.forgotten_count });
       return forgotten;
     },
-    exportMemories: (...args) => counted(api.exportMemories(...args), (count) => note('exported', { count })),
+    exportMemories: (...args) => countMemories(api.exportMemories(...args), (count) => note('exported', { count })),
     async importMemories(...args) {
       const imported = await api.importMemories(...args);
       note('imported', { count: imported.imported_count });
@@ -72,8 +76,8 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
   };
 }
 
-/** Passes lines on, and tells how many memories they were when they end, or are given up. */
-async function* counted(lines: AsyncIterable<string>, onEnd: (memories: number) => void): AsyncIterable<string> {
+/** Yields the lines of an export, and calls `onEnd` with the number of memories when iteration ends or stops early. */
+async function* countMemories(lines: AsyncIterable<string>, onEnd: (memories: number) => void): AsyncIterable<string> {
   // The first line is the header.
   let count = -1;
   try {

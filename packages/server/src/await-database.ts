@@ -11,18 +11,18 @@ import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
-/** How often it is tried whether the database is there. */
-const TRIED_EVERY_MS = 1000;
+/** Interval between connection attempts. */
+const RETRY_INTERVAL_MS = 1000;
 
 /**
- * Opens the database of the settings. While its server is not there, or not yet, waits for it, however long: requests are
- * answered meanwhile, `/livez` with 200, `/health` and `/readyz` as unhealthy, and all else with UNAVAILABLE. Rejects at
- * once for what no waiting mends.
+ * Opens the database of the settings. While the database server is unreachable, retries without a limit and serves
+ * requests meanwhile: `/livez` with 200, `/health` and `/readyz` as unhealthy, and all other paths with UNAVAILABLE.
+ * Errors that a retry cannot fix reject at once.
  */
 export async function awaitDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
-  let opened = await openUnlessAway(settings, telemetry);
+  let opened = await tryOpenDatabase(settings, telemetry);
   if (!(opened instanceof MemoryError)) return opened;
-  const server = await answerMeanwhile(settings);
+  const server = await startPlaceholderServer(settings);
   try {
     let reported: string | undefined;
     while (opened instanceof MemoryError) {
@@ -31,8 +31,8 @@ export async function awaitDatabase(settings: Settings, telemetry: Telemetry): P
         telemetry.report({ level: 'warn', component: 'server', event: 'database_awaited', facts: { message } });
         reported = message;
       }
-      await delay(TRIED_EVERY_MS);
-      opened = await openUnlessAway(settings, telemetry);
+      await delay(RETRY_INTERVAL_MS);
+      opened = await tryOpenDatabase(settings, telemetry);
     }
     return opened;
   } finally {
@@ -40,22 +40,22 @@ export async function awaitDatabase(settings: Settings, telemetry: Telemetry): P
   }
 }
 
-/** Returns the engine, or the error that says why its database is away. */
-async function openUnlessAway(settings: Settings, telemetry: Telemetry): Promise<Engine | MemoryError> {
+/** Returns the engine, or the error if the database server is unreachable. */
+async function tryOpenDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine | MemoryError> {
   try {
     return await openDatabase(settings, telemetry);
   } catch (error) {
-    if (error instanceof MemoryError && error.isAway) return error;
+    if (error instanceof MemoryError && error.isDatabaseDown) return error;
     throw error;
   }
 }
 
-async function answerMeanwhile(settings: Settings): Promise<Server> {
+async function startPlaceholderServer(settings: Settings): Promise<Server> {
   const startedMs = performance.now();
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
     const id = randomUUID();
-    const [status, body] = answerTo(path, id, Math.floor((performance.now() - startedMs) / 1000));
+    const [status, body] = getResponse(path, id, Math.floor((performance.now() - startedMs) / 1000));
     response.writeHead(status, {
       'content-type': 'application/json; charset=utf-8',
       'x-request-id': id,
@@ -71,17 +71,17 @@ async function answerMeanwhile(settings: Settings): Promise<Server> {
   return server;
 }
 
-function answerTo(path: string, requestId: string, uptime_seconds: number): [status: number, body: object] {
+function getResponse(path: string, requestId: string, uptime_seconds: number): [status: number, body: object] {
   const facts = { version: VERSION, uptime_seconds };
   if (path === '/livez') return [200, { status: 'alive', ...facts }];
   if (path !== '/health' && path !== '/readyz')
     return [503, errorBody(new MemoryError('UNAVAILABLE', REASON), requestId)];
-  const away = { db_connected: false, ...UNKNOWN_COUNTS, embedder: 'off' };
-  return [503, { status: 'unhealthy', reason: REASON, ...facts, ...away }];
+  const unavailable = { db_connected: false, ...UNKNOWN_COUNTS, embedder: 'off' };
+  return [503, { status: 'unhealthy', reason: REASON, ...facts, ...unavailable }];
 }
 
-/** What the log says of the reason names the host of the database, which is nothing for callers. */
-const REASON = 'the database is not there, or not yet; the log says why';
+/** The underlying message goes only to the log, because it names the database host. */
+const REASON = 'the database server is unreachable; see the log for the cause';
 
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { backupCommand } from './commands/backup.ts';
-import { type AddCommand, commandNames, DEFAULT_COMMAND, suggestedCommand } from './commands/command.ts';
+import { type AddCommand, commandNames, DEFAULT_COMMAND, suggestedCommand, withExamples } from './commands/command.ts';
 import { completionCommand } from './commands/completion.ts';
 import { consolidateCommand } from './commands/consolidate.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -24,88 +24,123 @@ import { storeCommand } from './commands/store.ts';
 import { updateCommand } from './commands/update.ts';
 import { usersCommand } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { settingOptions } from './settings/options.ts';
 import type { Environment } from './settings/read.ts';
 import { unknownVariables } from './settings/unknown.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
-/** Every command, in the order of the help. */
+/** All commands, in the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
-  serveCommand(),
-  mcpCommand,
-  storeCommand,
-  recallCommand,
-  listCommand,
-  showCommand,
-  historyCommand,
-  sessionCommand,
-  updateCommand,
-  forgetCommand,
-  consolidateCommand,
-  statsCommand,
-  backupCommand,
-  restoreCommand,
-  verifyCommand,
-  exportCommand,
-  importCommand,
-  migrateCommand,
-  keysCommand,
-  namespacesCommand,
-  usersCommand,
-  doctorCommand,
-  completionCommand,
+  ...inGroup('Run:', serveCommand(), mcpCommand, doctorCommand, completionCommand),
+  ...inGroup(
+    'Memories:',
+    storeCommand,
+    recallCommand,
+    listCommand,
+    showCommand,
+    historyCommand,
+    sessionCommand,
+    updateCommand,
+    forgetCommand,
+    statsCommand,
+  ),
+  ...inGroup(
+    'Maintenance:',
+    consolidateCommand,
+    backupCommand,
+    restoreCommand,
+    verifyCommand,
+    exportCommand,
+    importCommand,
+    migrateCommand,
+  ),
+  ...inGroup('Access:', keysCommand, namespacesCommand, usersCommand),
 ];
 
-/** The program with all its commands, none of which has run. */
+/** Adds a heading, under which the help lists commands. */
+function inGroup(heading: string, ...commands: readonly AddCommand[]): AddCommand[] {
+  return commands.map((add) => (program, env) => add(program.commandsGroup(heading), env));
+}
+
+/** Maximum width of the help, and of its first column. A longer name stands on a line of its own. */
+const HELP_COLUMNS = 80;
+const HELP_NAME_COLUMNS = 26;
+
+const helpFormat = new Help();
+
+/** Options of the default command that the help of the program lists. */
+const SERVER_OPTIONS = settingOptions(['host', 'port', 'dbPath'])
+  .filter(({ long }) => long !== '--config')
+  .map((option) => option.helpGroup('Server (memoryd serve --help lists all options):'));
+
+/** Returns the program with all its commands, not yet run. */
 export function createProgram(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {
   const program: Command = new Command('memoryd')
-    .description('A memory service for AI agents.')
-    .version(VERSION)
-    .helpOption('--help', 'print this help, or that of a command')
+    .usage('[command] [options]')
+    .description(
+      'A memory service for AI agents. Without a command, memoryd runs the server. `memoryd COMMAND --help` prints the ' +
+        'options of a command.',
+    )
+    .version(VERSION, '-V, --version', 'Print the version.')
+    .helpOption('--help', 'Print this help.')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => {}, writeOut: (text) => void write(text) })
-    .addHelpText(
-      'after',
-      ({ command }) => `\nWithout a command, memoryd serves.\n\n${getHelp(command, DEFAULT_COMMAND)}`,
-    )
+    .configureOutput({
+      writeErr: () => {},
+      writeOut: (text) => void write(text),
+      getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_COLUMNS, HELP_COLUMNS),
+    })
+    .configureHelp({
+      visibleOptions: (command) => [
+        ...helpFormat.visibleOptions(command),
+        ...(command === program ? SERVER_OPTIONS : []),
+      ],
+      subcommandTerm: (command) => commandNames(command).join('|'),
+      padWidth: (command, helper) => Math.min(helpFormat.padWidth(command, helper), HELP_NAME_COLUMNS),
+      formatItem(name, width, description, helper) {
+        const format = (text: string) => helpFormat.formatItem.call(helper, text, width, description, helper);
+        return helper.displayWidth(name) <= width ? format(name) : `  ${name}\n${format('')}`;
+      },
+    })
     .hook('preAction', () => {
       for (const sentence of unknownVariables(env)) note(`memoryd: ${sentence}`);
     });
+  withExamples(
+    program,
+    "memoryd store 'Ada is allergic to peanuts'",
+    "memoryd recall 'what food should we avoid for her'",
+  );
   for (const add of commands) add(program, env);
   return program;
 }
 
 /**
- * Does what a command line asks for. Help and the version are printed.
+ * Runs a command line. Prints the help or the version if asked for.
  *
- * @param argv the arguments after the script's name
- * @throws UsageError for an unknown command or flag, or a bad value; whatever a command rejects with
+ * @param argv the arguments after the name of the script
+ * @throws UsageError for an unknown command or flag, or an invalid value; also the errors of commands
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
   const program = createProgram(env, commands);
-  const words = getWords(argv);
+  const words = withCommand(argv);
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw toRefusal(error, program, words);
+    if (error.exitCode !== 0) throw toUsageError(error, program, words);
   }
 }
 
-/** The long names of the options of the command that words name. */
+/** Returns the long names of the options of the command that words name. */
 function getOptions(program: Command, words: readonly string[]): string[] {
-  const named = (command: Command, word: string) =>
+  const findCommand = (command: Command, word: string) =>
     command.commands.find((each) => commandNames(each).includes(word)) ?? command;
-  return words.reduce(named, program).options.map(({ long }) => long ?? '');
+  return words.reduce(findCommand, program).options.map(({ long }) => long ?? '');
 }
 
-function getHelp(program: Command, name: string): string {
-  return program.commands.find((command) => command.name() === name)?.helpInformation() ?? '';
-}
-
-/** What is typed, with the command that is meant: `help recall` is another way to say `recall --help`. */
-function getWords(argv: readonly string[]): readonly string[] {
+/** Returns the arguments with the name of a command: `help recall` becomes `recall --help`. */
+function withCommand(argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
 }
@@ -115,19 +150,21 @@ function namesCommand([first]: readonly string[]): boolean {
   return !first.startsWith('-') || first === '--help' || first === '--version' || first === '-V';
 }
 
-// An option is named without what was given to it, which may be a secret behind a misspelt flag.
-function toRefusal({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
+/** Returns the error of the command line without values of unknown options, which may be secrets. */
+function toUsageError({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
   const [name = ''] = program.args;
-  // Commander would suggest any command, also one that deletes.
+  // Commander would suggest commands that delete, too.
   if (code === 'commander.unknownCommand') {
     return new UsageError(
       `unknown command '${name}'${suggestedCommand(program, name) || '; memoryd --help lists the commands'}`,
     );
   }
-  const said = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
-  const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(said) ?? [];
-  // Commander looks for a name as long as the one that was typed: `--session` is no misspelt `--version`.
-  const whole =
+  const text = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
+  const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(text) ?? [];
+  // Commander suggests names of a similar length, such as `--version` for `--session`. Prefer `--session-id`.
+  const completed =
     typed === undefined ? undefined : getOptions(program, words).find((option) => option.startsWith(`${typed}-`));
-  return new UsageError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
+  return new UsageError(
+    completed === undefined ? text.replaceAll('\n', ' ') : `${unknown} (Did you mean ${completed}?)`,
+  );
 }

@@ -1,18 +1,18 @@
 import { MemoryError } from '@memoryd/contract';
 import type { DatabaseOptions } from '@memoryd/engine';
-import { eachHost } from '@memoryd/engine/defaults';
+import { splitHosts } from '@memoryd/engine/defaults';
 
-/** What a database is called where others may read it: without the user, the password and whatever else is secret. */
+/** Returns a printable name of a database: its path, or its address without user, password and parameters. */
 export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
   if (databaseUrl === undefined) return dbPath;
-  const addresses = eachHost(databaseUrl);
+  const addresses = splitHosts(databaseUrl);
   return `postgres://${addresses.map(({ host }) => host).join()}${addresses[0]?.pathname}`;
 }
 
-/** The same error, saying which database cannot be opened. */
+/** Returns the same error with the name of the database in its message. */
 export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
   return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, {
     cause,
-    isAway: cause.isAway,
+    isDatabaseDown: cause.isDatabaseDown,
   });
 }

@@ -1,26 +1,26 @@
 import type { ErrorCode } from '@memoryd/contract';
 
-/** Every exit code of the commands and what it means: the one table, which the reference page is made from. */
+/** The exit codes of all commands. The reference page is generated from this table. */
 export const EXIT_CODES = {
   done: { code: 0, meaning: 'Done.' },
-  failed: { code: 1, meaning: 'Not done, or something is wrong with what was looked at.' },
+  failed: { code: 1, meaning: 'The command failed, or a check found a problem.' },
   misspelt: {
     code: 2,
-    meaning: 'An unknown command or option, or a setting or a request that cannot be used. Nothing was done.',
+    meaning: 'An unknown command or option, or an invalid setting or request. Nothing was done.',
   },
   notFound: { code: 3, meaning: 'There is no such memory, consolidation, key or namespace.' },
   inTheWay: {
     code: 4,
-    meaning: 'What is there stands in the way: a file that is not overwritten, another writer, a newer consolidation.',
+    meaning: 'Conflict: the output file exists, another process is writing, or a newer consolidation exists.',
   },
-  notAllowed: { code: 5, meaning: 'The API key is missing, wrong or not enough, or a quota is used up.' },
-  unavailable: { code: 6, meaning: 'The database, the service or a file cannot be used now.' },
+  notAllowed: { code: 5, meaning: 'The API key is missing, invalid or lacks the scope, or a quota is exhausted.' },
+  unavailable: { code: 6, meaning: 'The database, the service or a file is unavailable; retry later.' },
   interrupted: { code: 130, meaning: 'Interrupted by a signal.' },
-  unread: { code: 141, meaning: 'Whoever read the output has gone.' },
+  unread: { code: 141, meaning: 'The reader of the output closed the pipe.' },
 } as const;
 
-/** What the command line ends with where the `MemoryApi` refuses. */
-const OF_ERRORS = {
+/** Exit codes by the error code of the `MemoryApi`. */
+const EXITS_BY_ERROR = {
   INVALID_REQUEST: 'misspelt',
   UNAUTHORIZED: 'notAllowed',
   FORBIDDEN: 'notAllowed',
@@ -35,15 +35,15 @@ const OF_ERRORS = {
   UNAVAILABLE: 'unavailable',
 } as const satisfies Record<ErrorCode, keyof typeof EXIT_CODES>;
 
-/** The exit code for what a command rejected with. */
+/** Returns the exit code for an error that a command rejected with. */
 export function getExitCode(error: unknown): number {
   const { name, code } = error as { name?: unknown; code?: unknown };
   if (name === 'UsageError') return EXIT_CODES.misspelt.code;
   if (name === 'Interrupted') return EXIT_CODES.interrupted.code;
   if (code === 'EPIPE') return EXIT_CODES.unread.code;
-  // By name: the client has a class of its own.
-  if (name === 'MemoryError' && Object.hasOwn(OF_ERRORS, String(code))) {
-    return EXIT_CODES[OF_ERRORS[code as ErrorCode]].code;
+  // Compared by name because the client package has its own MemoryError class.
+  if (name === 'MemoryError' && Object.hasOwn(EXITS_BY_ERROR, String(code))) {
+    return EXIT_CODES[EXITS_BY_ERROR[code as ErrorCode]].code;
   }
   return EXIT_CODES.failed.code;
 }

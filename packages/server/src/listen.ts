@@ -1,7 +1,11 @@
 import { getMessage } from './message-of.ts';
 import type { Settings } from './settings/read.ts';
 
-/** Listens where the settings say; what keeps it from that is one sentence, with the fix. */
+/**
+ * Listens on the host and port of the settings.
+ *
+ * @throws Error with a one-sentence message that names the address and, if the port is in use, the fix
+ */
 export async function listenOn<T>(
   listen: (at: { host: string; port: number }) => Promise<T>,
   { host, port }: Pick<Settings, 'host' | 'port'>,
@@ -10,7 +14,7 @@ export async function listenOn<T>(
     return await listen({ host, port });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new Error(`port ${port} is taken; use --port`, { cause });
+      throw new Error(`port ${port} is already in use; choose another with --port`, { cause });
     }
     throw new Error(`cannot listen on ${host} port ${port}: ${getMessage(cause)}`, { cause });
   }

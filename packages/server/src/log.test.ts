@@ -17,7 +17,7 @@ function getLines(events: TelemetryEvent[], settings: Partial<Parameters<typeof 
 }
 
 describe('a log record', () => {
-  it('is one line of JSON with the fields that the interface names', () => {
+  it('is one line of JSON with the documented fields', () => {
     const [line, ...more] = getLines([recall]);
     expect(more).toEqual([]);
     const { timestamp, ...record } = JSON.parse(line ?? '');
@@ -32,18 +32,18 @@ describe('a log record', () => {
     });
   });
 
-  it('leaves the query out where the setting says so', () => {
+  it('has no query if the setting is off', () => {
     const [line = ''] = getLines([recall], { logQueries: false });
     expect(JSON.parse(line)).not.toHaveProperty('query');
     expect(JSON.parse(line)).toHaveProperty('latency_ms', 1.5);
   });
 
-  it('is not written below the least level', () => {
+  it('is not written below the minimum level', () => {
     expect(getLines([recall], { logLevel: 'warn' })).toEqual([]);
     expect(getLines([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
   });
 
-  it('names the setting to look at by its variable', () => {
+  it('names a setting by its environment variable', () => {
     const facts = { option: 'embeddingApiKey' };
     const [line = ''] = getLines([{ level: 'error', component: 'embedding', event: 'embedder_unavailable', facts }]);
     const { timestamp, ...record } = JSON.parse(line);
@@ -55,7 +55,7 @@ describe('a log record', () => {
     });
   });
 
-  it('tells what was thrown', () => {
+  it('has the error and its cause', () => {
     const error = new Error('disk full', { cause: new Error('ENOSPC') });
     const [line = ''] = getLines([{ level: 'error', component: 'storage', event: 'write_failed', error }]);
     expect(JSON.parse(line)).toMatchObject({

@@ -3,26 +3,26 @@ import pino, { type DestinationStream } from 'pino';
 import { getVariable } from './settings/names.ts';
 import type { Settings } from './settings/read.ts';
 
-/** Bytes of records that may wait for a slow reader of the log; later ones are dropped. */
+/** Maximum bytes of records that wait for a slow reader of the log. Further records are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** Longest wait for a reader of the log at the end of the process. */
-const END_LIMIT_MS = 1000;
+/** Timeout for writing the rest of the log at the end of the process. */
+const END_TIMEOUT_MS = 1000;
 
-/** Where records of the log go. */
+/** A destination of log records. */
 export interface LogOutput extends DestinationStream {
-  /** Resolved when all records are written, or given up because nobody reads them. */
+  /** Resolves when all records are written, or after a timeout. */
   end(): Promise<void>;
 }
 
 /**
- * One of the standard streams, as a log that holds up nobody: what the stream does not take, as its disk is full or its
- * reader has gone, is dropped. Where it is a pipe, no thread waits for the reader, as one would that the end of the
- * process then waits for.
+ * Returns a standard stream as a log destination that never blocks. Records are dropped if the disk is full or the reader
+ * has closed the pipe. No worker thread writes them: the end of the process would wait for that thread, and the thread for
+ * the reader of a pipe.
  */
 export function logOutput(name: 'stdout' | 'stderr'): LogOutput {
   const stream = process[name];
-  // A standard stream takes more after an error, such as when its disk has room again.
+  // A standard stream accepts writes after an error, such as when the disk has room again.
   stream.on('error', () => {});
   return {
     write(record) {
@@ -31,16 +31,16 @@ export function logOutput(name: 'stdout' | 'stderr'): LogOutput {
     end() {
       return new Promise((resolve) => {
         stream.write('', () => resolve());
-        setTimeout(resolve, END_LIMIT_MS);
+        setTimeout(resolve, END_TIMEOUT_MS);
       });
     },
   };
 }
 
 /**
- * Telemetry as structured log records: one JSON object a line with timestamp, level, component, event and the facts.
+ * Returns telemetry that writes log records: one JSON object a line with timestamp, level, component, event and facts.
  *
- * @param settings the least level to log, and whether records carry the text of queries
+ * @param settings the minimum level, and whether records contain the text of queries
  */
 export function logTelemetry(
   settings: Pick<Settings, 'logLevel' | 'logQueries'>,
@@ -63,7 +63,7 @@ export function logTelemetry(
   };
 }
 
-/** What a record says of an event beside its time and level. */
+/** Returns the fields of a log record, without its time and level. */
 export function toRecord(
   { component, event, facts, error }: TelemetryEvent,
   logQueries: boolean,
@@ -73,7 +73,7 @@ export function toRecord(
     component,
     event,
     ...others,
-    // The engine names what to look at by its own option, whoever operates the server by the variable.
+    // The engine names its own option. Operators know the environment variable.
     ...(option !== undefined && { setting: getVariable(option as EmbedderOption | DistillerOption) }),
     ...(query !== undefined && logQueries && { query }),
     ...(error !== undefined && { error }),

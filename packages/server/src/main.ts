@@ -2,7 +2,7 @@ import { runCommandLine } from './command-line.ts';
 import { EXIT_CODES, getExitCode } from './exit-codes.ts';
 import { getMessage } from './message-of.ts';
 
-/** Does what the process's command line asks for. What keeps it from doing so is one line on standard error. */
+/** Runs the command line of the process. An error is one line on standard error. */
 export async function main(): Promise<void> {
   try {
     await runCommandLine(process.argv.slice(2), process.env);

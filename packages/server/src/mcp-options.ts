@@ -3,33 +3,36 @@ import type { McpOptions } from './mcp/server.ts';
 import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
-type Sizes = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+type SizeLimits = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 
 /**
- * What MCP servers of both transports are made with.
+ * Returns the options that MCP servers of both transports share.
  *
- * @param facts what the record of a defect says beside it
+ * @param facts additional facts for the log record of an internal error
  */
 export function mcpOptions(
-  { maxBodyBytes }: Sizes,
+  { maxBodyBytes }: SizeLimits,
   telemetry: Telemetry,
   facts: Record<string, string> = {},
 ): McpOptions {
   return {
     version: VERSION,
     maxArgumentBytes: maxBodyBytes,
-    onDefect: (error, asked) =>
+    onDefect: (error, method) =>
       telemetry.report({
         level: 'error',
         component: 'mcp',
         event: 'request_failed',
-        facts: { asked, ...facts },
+        facts: { asked: method, ...facts },
         error,
       }),
   };
 }
 
-/** Most bytes of one message, which may hold several calls and more text than one call may bring: that is told better. */
-export function maxMessageBytes({ maxBodyBytes, maxBatchBodyBytes }: Sizes): number {
+/**
+ * Returns the maximum size of one message in bytes. A message may hold several calls, so it may be larger than one call;
+ * the limit for one call has a clearer error.
+ */
+export function maxMessageBytes({ maxBodyBytes, maxBatchBodyBytes }: SizeLimits): number {
   return Math.max(maxBodyBytes, maxBatchBodyBytes);
 }

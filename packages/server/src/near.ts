@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
 
 /**
- * What somebody may have meant by a name that is not known, as half a sentence such as ` (Did you mean port?)`; nothing
- * where no known name is near. It is commander's answer to an unknown command, so that it is the same for all names.
+ * Returns a suggestion for an unknown name, such as ` (Did you mean port?)`, or an empty string if no known name is
+ * similar. The text comes from commander, so that it reads the same as for an unknown command.
  */
 export function suggestion(name: string, known: readonly string[]): string {
   const program = new Command()
@@ -14,8 +14,8 @@ export function suggestion(name: string, known: readonly string[]): string {
     program.parse(['--', name], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    const [said] = /\(Did you mean .*\?\)$/.exec(error.message) ?? [];
-    if (said !== undefined) return ` ${said}`;
+    const [hint] = /\(Did you mean .*\?\)$/.exec(error.message) ?? [];
+    if (hint !== undefined) return ` ${hint}`;
   }
   return '';
 }

@@ -1,14 +1,15 @@
 import type { MemoryClient } from '@memoryd/client';
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** What to do about a service that sends no answer. */
+/** Advice for a service that does not respond. */
 export const NO_ANSWER_ADVICE =
-  'start it with `memoryd serve`, restart it if it runs, or check the address (--url, SERVICE_URL or the settings file)';
+  'start it with `memoryd serve`, restart it if it is running, or check its address (--url, SERVICE_URL or the settings file)';
 
 /**
- * Works with a service, and returns the result of `work`.
+ * Calls `work` with a service, and returns its result.
  *
- * @throws MemoryError UNAVAILABLE that names the address and what to do, if no answer came; else what `work` rejects with
+ * @throws MemoryError UNAVAILABLE with the address and the fix if the service did not respond; otherwise the error of
+ *   `work`
  */
 export async function withAdvice<T>(service: MemoryClient, work: (service: MemoryClient) => Promise<T>): Promise<T> {
   try {

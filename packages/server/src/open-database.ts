@@ -5,7 +5,11 @@ import { getMessage } from './message-of.ts';
 import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';
 
-/** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
+/**
+ * Opens the database of the settings.
+ *
+ * @throws MemoryError or Error with a one-sentence message that names the database
+ */
 export async function openDatabase(
   settings: Settings,
   telemetry: Telemetry,

@@ -15,14 +15,14 @@ import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { VERSION } from './version.ts';
 
-/** Whose memories the agent works with: all of a namespace, or those of a user or agent in it. */
-interface AgentPlace {
+/** Memories that the agent works with: all of a namespace, or those of a user or agent. */
+interface AgentScope {
   namespace: string | undefined;
   scope: MemoryScope | undefined;
 }
 
-/** Serves until standard input ends or the process is told to stop. */
-export async function serveAgent(settings: Settings, agent: AgentPlace): Promise<void> {
+/** Serves one agent until standard input ends or a signal stops the process. */
+export async function serveAgent(settings: Settings, agent: AgentScope): Promise<void> {
   const output = protocolOutput();
   const logStream = logOutput('stderr');
   const log = logTelemetry(settings, logStream);
@@ -30,7 +30,7 @@ export async function serveAgent(settings: Settings, agent: AgentPlace): Promise
   const telemetry: Telemetry = {
     report(event) {
       log.report(event);
-      if (client) tellClient(client, event, settings);
+      if (client) notifyClient(client, event, settings);
     },
   };
   const exit = (code: number): void => void logStream.end().then(() => process.exit(code));
@@ -47,7 +47,7 @@ export async function serveAgent(settings: Settings, agent: AgentPlace): Promise
   stopAtEnd({ client, close, output, telemetry, exit });
 }
 
-/** Whose memories an agent is given, and where they are as the log tells it. */
+/** The memories of an agent, and the place of the memories for the log. */
 interface AgentMemories {
   caller: McpCaller;
   place: Record<string, string>;
@@ -56,20 +56,20 @@ interface AgentMemories {
 
 async function openMemories(
   settings: Settings,
-  { namespace = DEFAULTS.namespace, scope }: AgentPlace,
+  { namespace = DEFAULTS.namespace, scope }: AgentScope,
   telemetry: Telemetry,
 ): Promise<AgentMemories> {
   const { url, database, embedder } = settings;
   if (url !== '') {
-    // What its key does not allow, the service refuses.
+    // The service checks the scope of its key.
     const caller = scopedCaller({ api: await serviceAt(settings), scope: 'operate' }, scope);
     return { caller, place: { url }, close: async () => {} };
   }
-  // An agent whose settings name no model is a guest of whoever has had the memories embedded.
+  // Without a model in its settings, an agent uses the model that embedded the memories.
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   assertNamespace(namespace);
   const engine = await openDatabase(settings, telemetry, { keepModel });
-  // Whoever may start this may read the file.
+  // A user who can start this process can read the file.
   const by = { namespace, address: 'stdio' };
   const api = audited(engine.namespace(namespace), by, telemetry);
   const caller = scopedCaller({ api, scope: 'operate' }, scope);
@@ -77,8 +77,8 @@ async function openMemories(
 }
 
 /**
- * Standard output for the protocol alone: what anything else in the process prints there goes to standard error, since
- * one foreign line ends the conversation with most clients.
+ * Returns standard output for the protocol only, and redirects all other output to standard error: most clients disconnect
+ * at a line that is no message.
  */
 function protocolOutput(): Writable {
   const { stdout, stderr } = process;
@@ -94,13 +94,13 @@ function protocolOutput(): Writable {
 
 const LEVELS = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const;
 
-function tellClient(client: StdioConnection, event: TelemetryEvent, { logQueries }: Settings): void {
+function notifyClient(client: StdioConnection, event: TelemetryEvent, { logQueries }: Settings): void {
   const { component, error, ...record } = toRecord(event, logQueries);
   const data = { ...record, ...(error !== undefined && { error: getMessage(error) }) };
   client.log(LEVELS[event.level], String(component), data);
 }
 
-interface Serving {
+interface AgentProcess {
   client: StdioConnection;
   close: () => Promise<void>;
   output: Writable;
@@ -109,11 +109,10 @@ interface Serving {
 }
 
 /**
- * Stops when the client has gone or the process is told to: what was asked is answered, and what is open is closed.
- * Exit code 0, or 1 where that fails, takes longer than nine seconds, or a message was too large. What is given up is in
- * the log.
+ * Stops when the client disconnects or a signal arrives: sends pending responses and closes everything. The exit code is 1
+ * if that fails, takes longer than nine seconds, or a message was too large, and else 0. The log names unfinished work.
  */
-function stopAtEnd({ client, close, output, telemetry, exit }: Serving): void {
+function stopAtEnd({ client, close, output, telemetry, exit }: AgentProcess): void {
   let stopping = false;
   const stop = async (reason: string): Promise<void> => {
     if (stopping) return;

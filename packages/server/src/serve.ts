@@ -10,14 +10,16 @@ import type { PressureLimits } from './http/overload/pressure.ts';
 import type { App } from './http/routes/route.ts';
 import { listenOn } from './listen.ts';
 import { logOutput, logTelemetry } from './log.ts';
+import { readableLog } from './log-lines.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { getBanner } from './serve-banner.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, outliveHangup, STOP_SIGNALS, stopOnSignal } from './stop.ts';
 import { VERSION } from './version.ts';
 
 /**
- * How much the heap of a thread may grow between two collections of all of it, in percent of what lives. V8's own
- * choice, up to four times as much, takes memory that belongs to memories.
+ * Growth of the heap of a thread between two full garbage collections, in percent of live objects. V8's default, up to four
+ * times as much, uses memory that the recall index needs.
  */
 const HEAP_GROWTH_PERCENT = 30;
 
@@ -35,30 +37,32 @@ export interface StartOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   onTelemetry?: (telemetry: Telemetry) => void;
 }
 
-/** Serves until the process is told to stop. */
+/** Runs the server until a signal stops the process. On a terminal, shows a banner and readable log lines. */
 export async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
   const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  // Until it serves there is nothing to finish.
-  const leave = () => exit(0);
-  for (const signal of STOP_SIGNALS) process.on(signal, leave);
-  const service = await startService(settings, output, {
+  // Before the start, there is nothing to finish.
+  const exitAtOnce = () => exit(0);
+  for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
+  const isTerminal = process.stdout.isTTY === true;
+  const service = await startService(settings, isTerminal ? readableLog(output) : output, {
     onTelemetry(telemetry) {
       exitOnDefect(telemetry, exit);
       outliveHangup(telemetry);
     },
   });
-  for (const signal of STOP_SIGNALS) process.off(signal, leave);
+  for (const signal of STOP_SIGNALS) process.off(signal, exitAtOnce);
   stopOnSignal(service, exit);
+  if (isTerminal) output.write(getBanner(settings, service.url, await areKeysNeeded(service.engine, settings)));
   await reportStart(service);
 }
 
 /**
- * Opens the database, for which it waits where that is on a server that is away, and listens for requests.
+ * Opens the database and listens for requests. Waits for a database server that cannot be reached.
  *
- * @param output where records of the log go
- * @throws Error if the database cannot be opened, or if the port is taken, after closing the database
+ * @param output destination of log records
+ * @throws Error if the database cannot be opened, or the port is taken; the database is then closed
  */
 export async function startService(
   settings: Settings,
@@ -74,7 +78,7 @@ export async function startService(
     },
   };
   onTelemetry?.(telemetry);
-  // While the database opens in its threads, the rest is loaded.
+  // The application is loaded while threads open the database.
   const [engine, { buildApp }] = await Promise.all([awaitDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry, lateLoopMs });
   try {
@@ -86,26 +90,26 @@ export async function startService(
   }
 }
 
-/** Reports that the service listens, and warns if anyone may call it. */
+/** Logs that the service listens, and warnings about access without a key. */
 export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
   const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!(await areKeysNeeded(engine, settings))) adviseOnKeys(settings, telemetry);
+  if (!(await areKeysNeeded(engine, settings))) warnAboutAccess(settings, telemetry);
 }
 
-/** Tells what follows from there being no API key, where it follows from how the service was started. */
-function adviseOnKeys(settings: Settings, telemetry: Telemetry): void {
+/** Logs the risks of a service without API keys that the settings allow. */
+function warnAboutAccess(settings: Settings, telemetry: Telemetry): void {
   const warn = (event: string, message: string) =>
     telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });
   if (!settings.production && allowedOrigins(settings) === 'every') {
     warn(
       'any_origin_allowed',
-      'development without API keys: any web page that this machine opens may call; ' +
+      'development mode without API keys: any web page in a browser on this machine can send requests; ' +
         'set SERVICE_CORS_ORIGINS or NODE_ENV=production',
     );
   }
   if (!isLoopbackHost(settings.host)) {
     const how = howToMakeAKey({ namespace: DEFAULTS.namespace, scope: 'write' });
-    warn('no_api_key', `requests from elsewhere are refused until there is an API key; to make one: ${how}`);
+    warn('no_api_key', `requests from other machines are refused until there is an API key; create one with: ${how}`);
   }
 }

@@ -1,47 +1,50 @@
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { App } from './http/routes/route.ts';
 
-/** Time for requests under way to finish; what is left is for the engine to write what it holds. */
+/** Grace period for pending requests. The rest of the time until `STOP_LIMIT_MS` is for the engine to write its data. */
 export const REQUESTS_GRACE_MS = 7000;
-/** When the process ends whatever is still to do, so that within ten seconds the log is written too. */
+/** Deadline after which the process exits anyway: one second before the usual ten, so that the log is still written. */
 export const STOP_LIMIT_MS = 9000;
-/** For how long the same signal again is the same wish: who tells a whole group of processes often tells each of them too. */
-const ECHO_MS = 500;
+/**
+ * Time in which the same signal again is ignored: a supervisor that signals a process group often also signals each
+ * process.
+ */
+const REPEATED_SIGNAL_MS = 500;
 const IDLE_SWEEP_MS = 50;
-/** Requests that a record names. */
-const NAMED_REQUESTS = 20;
+/** Maximum number of pending requests that a log record lists. */
+const MAX_LOGGED_REQUESTS = 20;
 
-/** The parts of a service that a stop needs. */
-export interface Stopping {
+/** The parts of a service that stopping it needs. */
+export interface StoppableService {
   app: App;
   engine: Engine;
   telemetry: Telemetry;
 }
 
 /**
- * Stops when the process is told to: no new connections, requests under way finish, the engine writes and closes.
- * Exit code 0, or 1 where that fails, takes too long, or a second signal comes; the same one at once is none. What is
- * given up is in the log.
+ * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish, and the engine writes and
+ * closes. The exit code is 0, or 1 if that fails, takes too long, or a second signal arrives. The same signal within
+ * `REPEATED_SIGNAL_MS` does not count as a second one. The log lists the requests that were cut off.
  *
- * @param exit ends the process when everything is written
+ * @param exit ends the process after the log is written
  */
-export function stopOnSignal(stopping: Stopping, exit: (code: number) => void): void {
-  const { telemetry } = stopping;
+export function stopOnSignal(service: StoppableService, exit: (code: number) => void): void {
+  const { telemetry } = service;
   const force = (why: string): void => {
-    reportForcedStop(stopping, why);
+    reportForcedStop(service, why);
     exit(1);
   };
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     const at = performance.now();
     if (first !== undefined) {
-      if (signal !== first.signal || at - first.at > ECHO_MS) force('a second signal');
+      if (signal !== first.signal || at - first.at > REPEATED_SIGNAL_MS) force('a second signal');
       return;
     }
     first = { signal, at };
     telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
-    setTimeout(() => force('the time for stopping is up'), STOP_LIMIT_MS).unref();
-    stopService(stopping).then(
+    setTimeout(() => force('the stop deadline was exceeded'), STOP_LIMIT_MS).unref();
+    stopService(service).then(
       () => {
         telemetry.report({ level: 'info', component: 'server', event: 'server_stopped' });
         exit(0);
@@ -58,17 +61,17 @@ export function stopOnSignal(stopping: Stopping, exit: (code: number) => void): 
 /** The signals that end a service. */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Goes on after a hang-up, which tools that rotate logs send: the log goes to standard output, so nothing is opened anew. */
+/** Ignores SIGHUP, which log rotation tools send: the log goes to standard output, so there is no file to reopen. */
 export function outliveHangup(telemetry: Telemetry): void {
   process.on('SIGHUP', () => telemetry.report({ level: 'info', component: 'server', event: 'hangup_ignored' }));
 }
 
-/** Refuses new connections, lets requests under way finish, and closes the engine. */
-export async function stopService({ app, engine, telemetry }: Stopping): Promise<void> {
-  // A connection whose last request was under way becomes idle later, and would stay for its keep-alive time.
+/** Refuses new connections, waits for pending requests up to the grace period, and closes the engine. */
+export async function stopService({ app, engine, telemetry }: StoppableService): Promise<void> {
+  // A connection with a pending request becomes idle later, and would then stay open for its keep-alive time.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   const cut = setTimeout(() => {
-    const facts = underWay(app);
+    const facts = getPendingRequests(app);
     if (facts.count > 0) telemetry.report({ level: 'warn', component: 'server', event: 'requests_cut', facts });
     app.server.closeAllConnections();
   }, REQUESTS_GRACE_MS);
@@ -81,21 +84,24 @@ export async function stopService({ app, engine, telemetry }: Stopping): Promise
   await engine.close();
 }
 
-/** Answered writes are on disk; requests without an answer may have been done or not. */
-function reportForcedStop({ app, telemetry }: Stopping, why: string): void {
-  const facts = { why, ...underWay(app) };
+/** Reports a stop that did not finish. Writes with a response are on disk; pending requests may or may not be done. */
+function reportForcedStop({ app, telemetry }: StoppableService, why: string): void {
+  const facts = { why, ...getPendingRequests(app) };
   telemetry.report({ level: 'error', component: 'server', event: 'stop_forced', facts });
 }
 
-function underWay(app: App): { count: number; requests: string } {
-  const requests = app.requestsUnderWay();
-  const named = requests
-    .slice(0, NAMED_REQUESTS)
+function getPendingRequests(app: App): { count: number; requests: string } {
+  const requests = app.pendingRequests();
+  const listed = requests
+    .slice(0, MAX_LOGGED_REQUESTS)
     .map(({ method, route, request_id }) => `${method} ${route} ${request_id}`);
-  return { count: requests.length, requests: named.join(', ') };
+  return { count: requests.length, requests: listed.join(', ') };
 }
 
-/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
+/**
+ * Logs an uncaught exception and exits with code 1. The state of the process is unknown afterwards, so a supervisor has
+ * to restart it.
+ */
 export function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
   process.on('uncaughtException', (error) => {
     telemetry.report({ level: 'error', component: 'server', event: 'defect', error });

@@ -1,12 +1,12 @@
 import type { TSchema } from '@memoryd/contract/typebox';
 
 const INTEGER = /^-?(0|[1-9][0-9]*)$/;
-/** As JSON writes it. */
+/** The number syntax of JSON. */
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
 /**
- * The value that a text writes, by the type its schema names. A text that does not write such a value in its plain
- * form (`5.0` and `1e1` for an integer, ` 5`, nothing) comes back as it is, for the schema's check to refuse.
+ * Parses a text into a value of the type in the schema. Returns the text unchanged if it is not in the plain form of that
+ * type (such as `5.0` or `1e1` for an integer, ` 5`, or an empty text), so that the schema's check refuses it.
  */
 export function decodeText(schema: TSchema, text: string): unknown {
   switch ((schema as { type?: string }).type) {

@@ -1,6 +1,5 @@
 /**
- * A command, an option, a setting or an input that cannot be used. The message is one line that names it and what it must
- * be.
+ * An error in a command, an option, a setting or an input. The message is one line that names the value and its rule.
  */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

@@ -4,5 +4,5 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   version: string;
 };
 
-/** The version of this package, which all packages of memoryd share. */
+/** The version of this package; all packages of memoryd have the same version. */
 export const VERSION = manifest.version;

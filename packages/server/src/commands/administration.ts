@@ -1,17 +1,17 @@
 import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
 import type { Environment } from '../settings/read.ts';
-import { type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
 
-/** Adds the options that every command on a database has. */
+/** Adds the options of every command on a database. */
 export function withDatabase(command: Command): Command {
   return withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]);
 }
 
-/** Does something with a database, served or not, that has to be there. */
+/** Runs `work` with a database that exists. A server may use it at the same time. */
 export async function administer<T>(
-  flags: AnswerFlags,
+  flags: CommonFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
@@ -19,9 +19,9 @@ export async function administer<T>(
   return administerNew(flags, env, work);
 }
 
-/** As `administer`, and makes what is missing of the database. */
+/** Does as `administer`, and creates a missing database. */
 export async function administerNew<T>(
-  flags: AnswerFlags,
+  flags: CommonFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 import { withAdvice } from '../no-answer.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
 import { assertThere, getFile, ONLY_FILES } from './database.ts';
 import { isRemote, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
@@ -12,14 +12,18 @@ import { interruptible, type Progress, showProgress } from './progress.ts';
 export const backupCommand: AddCommand = (program, env) => {
   const command = program
     .command('backup')
-    .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
-    .description(`Copy the database, all namespaces, into a file, whether or not it is being served. ${ONLY_FILES}`);
-  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: AnswerFlags) =>
+    .argument('<file>', 'new file for the copy; an existing file is not overwritten')
+    .summary('Copy the database into a file.')
+    .description(
+      `Copy the database with all namespaces into a file. A server may use it at the same time. ${ONLY_FILES}`,
+    );
+  withExamples(command, 'memoryd backup memory-copy.db', 'memoryd backup copy.db --url http://127.0.0.1:8090');
+  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: CommonFlags) =>
     backUp(file, flags, env),
   );
 };
 
-async function backUp(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function backUp(file: string, flags: CommonFlags, env: Environment): Promise<void> {
   const settings = loadSettings(flags, env);
   const copy = isRemote(flags, settings) ? download : copyFile;
   const progress = await showProgress('copying', 'byte');
@@ -33,12 +37,12 @@ interface Copying {
 }
 
 async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
-  const { backUpFile, noteBackup } = await import('@memoryd/engine');
+  const { backUpFile, recordBackup } = await import('@memoryd/engine');
   const dbPath = getFile(assertThere(settings).database);
   const { sizeBytes } = await backUpFile(dbPath, file, { signal, onCopied: progress.show });
-  // The copy is whole, whatever becomes of the note: a database on a disk that takes no writes is worth a backup too.
-  await noteBackup({ dbPath }).catch((error: unknown) =>
-    note(`The backup could not be noted in the database, so that its age counts from the one before: ${error}`),
+  // The backup is complete even if its time cannot be recorded, as on a disk without room for writes.
+  await recordBackup({ dbPath }).catch((error: unknown) =>
+    note(`the time of the backup could not be recorded in the database: ${error}`),
   );
   return sizeBytes;
 }
@@ -46,12 +50,12 @@ async function copyFile(file: string, settings: Settings, { signal, progress }: 
 async function download(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
   const service = await serviceAt(settings);
   let sizeBytes = 0;
-  async function* watched(): AsyncIterable<Uint8Array> {
+  async function* withProgress(): AsyncIterable<Uint8Array> {
     for await (const piece of service.backup(signal)) {
       progress.show((sizeBytes += piece.length), 0);
       yield piece;
     }
   }
-  await withAdvice(service, () => writeNewFile(file, watched(), signal));
+  await withAdvice(service, () => writeNewFile(file, withProgress(), signal));
   return sizeBytes;
 }

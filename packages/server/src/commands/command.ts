@@ -4,9 +4,9 @@ import type { Environment, Flags } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
- * Adds a command to the program: its name, options and what it does. An action that rejects ends the process with one
- * line on standard error and a code of `EXIT_CODES`. Its file loads what every start may load; what the action needs
- * beyond that, such as the engine, it imports when it runs.
+ * Adds a command to the program: its name, options and action. An action that rejects ends the process with one line on
+ * standard error and a code of `EXIT_CODES`. The file of a command imports only modules that every start may load. The
+ * action imports all others, such as the engine, when it runs.
  */
 export type AddCommand = (program: Command, env: Environment) => void;
 
@@ -16,21 +16,29 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
-/** The option of every command that answers something. */
+/** Adds command lines to the end of the help of a command. */
+export function withExamples(command: Command, ...examples: readonly string[]): Command {
+  return command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`.trimEnd());
+}
+
+/** The option of every command that prints a result. */
 export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
 
-/** What such a command is given, beside its own options. */
-export type AnswerFlags = Flags & { json?: true };
+/** The option of every command that lists memories with short ids. */
+export const IDS_OPTION = new Option('--ids', 'Print ids in full.');
+
+/** The flags of every command that prints a result. */
+export type CommonFlags = Flags & { json?: true; ids?: true };
 
 const destructiveCommands = new WeakSet<Command>();
 
-/** Marks a command that deletes or replaces data, or takes protection away, and returns it. It is never suggested. */
+/** Marks a command that deletes or replaces data, or removes protection, and returns it. It is never suggested. */
 export function destructive(command: Command): Command {
   destructiveCommands.add(command);
   return command;
 }
 
-/** Whether `destructive` has marked a command. */
+/** Returns whether `destructive` has marked a command. */
 export function isDestructive(command: Command): boolean {
   return destructiveCommands.has(command);
 }
@@ -41,24 +49,24 @@ export function commandNames(command: Command): string[] {
 }
 
 /**
- * Returns which command of a group, or of the program, an unknown name may mean, as `suggestion` does; nothing if a
- * destructive one is among the nearest.
+ * Returns the command of a group, or of the program, that an unknown name is similar to, as `suggestion` does. Returns an
+ * empty text if a destructive command is among the most similar.
  */
 export function suggestedCommand({ commands }: Command, name: string): string {
-  const meant = suggestion(name, commands.flatMap(commandNames));
+  const similar = suggestion(name, commands.flatMap(commandNames));
   const harmless = commands.filter((command) => !isDestructive(command));
-  return meant === suggestion(name, harmless.flatMap(commandNames)) ? meant : '';
+  return similar === suggestion(name, harmless.flatMap(commandNames)) ? similar : '';
 }
 
-/** Makes the commands that follow a name be asked for by theirs. */
+/** Makes a group of commands fail without the name of a command. */
 export function needsCommand(group: Command): void {
   group.allowUnknownOption().allowExcessArguments();
   group.action(() => {
     const names = group.commands.map((command) => command.name());
-    const meant = suggestedCommand(group, group.args[0] ?? '');
-    throw new UsageError(`memoryd ${group.name()} needs one of ${names.join(', ')}${meant}`);
+    const similar = suggestedCommand(group, group.args[0] ?? '');
+    throw new UsageError(`memoryd ${group.name()} needs one of ${names.join(', ')}${similar}`);
   });
 }
 
-/** What is done where no command is named. */
+/** The command that runs if a command line names none. */
 export const DEFAULT_COMMAND = 'serve';

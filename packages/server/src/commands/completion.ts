@@ -12,7 +12,8 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion 
 export const completionCommand: AddCommand = (program) => {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
-    .description('Print what completes memoryd in a shell: source <(memoryd completion bash).')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SHELLS)))
+    .summary('Print a script that completes commands in a shell.')
+    .description('Print a script that completes commands in a shell: source <(memoryd completion bash).')
     .action((shell: keyof typeof SHELLS) => write(SHELLS[shell](commandWords(program, DEFAULT_COMMAND))));
 };

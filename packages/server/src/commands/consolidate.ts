@@ -11,54 +11,59 @@ import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { type Needs, withMemories, withMemoryOptions } from './memories.ts';
-import { print, printEach, tableFor } from './output.ts';
+import { asTable, formatTable, print, printEach } from './output.ts';
 import { interruptible } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
 
-/** `memoryd consolidate`, and what its runs did. */
+/** `memoryd consolidate`, and the commands on its runs. */
 export const consolidateCommand: AddCommand = (program, env) => {
   const command = program
     .command('consolidate')
-    .description('Promote, merge, distil and expire now. Each run is recorded, and can be taken back.')
+    .description('Promote, merge, distil and expire memories now. Each run is recorded, and can be undone.')
     .enablePositionalOptions();
+  command.summary('Promote, merge, distil and expire memories now.');
   withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
-  withMemoryOptions(command).action((flags: AnswerFlags) => consolidate(flags, env));
-  const runs = command.command('runs').description('List the runs, newest first. As JSON, one a line.');
+  withExamples(command, 'memoryd consolidate --dry-run', 'memoryd consolidate', 'memoryd consolidate runs');
+  withMemoryOptions(command).action((flags: CommonFlags) => consolidate(flags, env));
+  const runs = command.command('runs').description('List the runs, newest first. With --json, prints one a line.');
   withMemoryOptions(runs).action(() => listRuns(getFlags(runs), env));
   const show = command
     .command('show')
-    .argument('<id>', 'the run')
-    .description('Tell what a run did, in order. As JSON, one change a line.');
+    .argument('<id>', 'id of the run')
+    .description('List the changes of a run, in order. With --json, prints one a line.');
   withMemoryOptions(show).action((id: string) => listChanges(id, getFlags(show), env));
-  const undo = command.command('undo').argument('<id>', 'the run').description('Take a run back; newer ones first.');
+  const undo = command
+    .command('undo')
+    .argument('<id>', 'id of the run')
+    .description('Undo a run. Undo newer runs first.');
   withMemoryOptions(undo).action((id: string) => undoRun(id, getFlags(undo), env));
 };
 
-/** What a command was given, before its name too: `memoryd consolidate --db-path FILE undo ID` is of that file. */
-function getFlags(command: Command): AnswerFlags {
-  const flags = command.optsWithGlobals<AnswerFlags>();
+/** Returns the flags of a command. They may stand before its name, as in `memoryd consolidate --db-path FILE undo ID`. */
+function getFlags(command: Command): CommonFlags {
+  const flags = command.optsWithGlobals<CommonFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
   if (field === undefined) return flags;
-  throw new UsageError(`--${field.replaceAll('_', '-')} is nothing to memoryd consolidate ${command.name()}`);
+  throw new UsageError(`memoryd consolidate ${command.name()} does not take --${field.replaceAll('_', '-')}`);
 }
 
-async function consolidate(flags: AnswerFlags, env: Environment): Promise<void> {
+async function consolidate(flags: CommonFlags, env: Environment): Promise<void> {
   const request = getRequest<ConsolidateRequest>(SHAPE, flags);
-  const answer = await inOrder(flags, env, { model: true }, (api) => api.consolidate(request));
-  await print(flags, answer, () => told(answer));
-  if (answer.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
+  const result = await runInterruptibly(flags, env, { model: true }, (api) => api.consolidate(request));
+  await print(flags, result, () => format(result));
+  if (result.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
 }
 
 /**
- * Does work of a run, unless the process is told to end: the database is closed then as at any end, so that the next run
- * need not wait until the lease of this one is over.
+ * Runs work until the process is interrupted. The database is then closed, which releases the lease of this run, so that
+ * the next run does not wait until it expires.
  */
-function inOrder<T>(
-  flags: AnswerFlags,
+function runInterruptibly<T>(
+  flags: CommonFlags,
   env: Environment,
   needs: Needs,
   work: (api: MemoryApi) => Promise<T>,
@@ -73,16 +78,21 @@ async function rejectionBy(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-async function told(answer: ConsolidateResponse): Promise<string> {
-  const { id, consolidated_count, evicted_count, self_check, plan } = answer;
-  if (plan) return planned(plan);
+async function format({
+  id,
+  consolidated_count,
+  evicted_count,
+  self_check,
+  plan,
+}: ConsolidateResponse): Promise<string> {
+  if (plan) return formatPlan(plan);
   const run = id === undefined ? '' : ` (run ${id})`;
-  if (self_check === 'failed') return `taken back: memories were not found as before${run}\n`;
+  if (self_check === 'failed') return `undone: recall did not find the same memories as before${run}\n`;
   return `consolidated ${consolidated_count}, evicted ${evicted_count}${run}\n`;
 }
 
-/** What would happen, a memory a line; what is more than a plan names is counted. */
-async function planned({ promote, merge, distil, evict }: ConsolidationPlan): Promise<string> {
+/** Returns a line for each memory that the plan names, and the counts of all. */
+async function formatPlan({ promote, merge, distil, evict }: ConsolidationPlan): Promise<string> {
   const rows = [
     ...promote.memories.map(({ id }) => ['promote', id, '']),
     ...merge.memories.map(({ id, merged_into }) => ['merge', id, `into ${merged_into}`]),
@@ -90,26 +100,30 @@ async function planned({ promote, merge, distil, evict }: ConsolidationPlan): Pr
     ...evict.memories.map(({ id, reason }) => ['evict', id, reason]),
   ];
   const totals = `would promote ${promote.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
-  return rows.length === 0 ? totals : (await tableFor(['WHAT', 'MEMORY', ''], rows)) + totals;
+  return rows.length === 0 ? totals : (await formatTable(['CHANGE', 'MEMORY', 'DETAIL'], rows)) + totals;
 }
 
 const RUNS = {
-  titles: ['RUN', 'STATUS', 'STARTED', 'CONSOLIDATED', 'EVICTED'],
-  row: ({ id, status, started_at, consolidated_count, evicted_count }: Consolidation) => [
-    ...[id, status, started_at],
-    ...[consolidated_count, evicted_count],
-  ],
-  none: 'there was no run yet',
+  format: asTable(
+    ['RUN', 'STATUS', 'STARTED', 'CONSOLIDATED', 'EVICTED'],
+    ({ id, status, started_at, consolidated_count, evicted_count }: Consolidation) => [
+      ...[id, status, started_at],
+      ...[consolidated_count, evicted_count],
+    ],
+  ),
+  none: 'there are no runs',
 };
 
-async function listRuns(flags: AnswerFlags, env: Environment): Promise<void> {
+async function listRuns(flags: CommonFlags, env: Environment): Promise<void> {
   const { eachConsolidation } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachConsolidation(api), RUNS));
 }
 
 const CHANGES = {
-  titles: ['WHAT', 'MEMORY', ''],
-  row: (change: ConsolidationChange) => [change.kind, change.memory_id, getDetail(change)],
+  format: asTable(['CHANGE', 'MEMORY', 'DETAIL'], (change: ConsolidationChange) => [
+    ...[change.kind, change.memory_id],
+    getDetail(change),
+  ]),
   none: 'this run changed nothing',
 };
 
@@ -121,12 +135,12 @@ function getDetail({ merged_into, derived_from, superseded_by, reason, before }:
   return reason ?? '';
 }
 
-async function listChanges(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function listChanges(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   const { eachChange } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachChange(api, { id }), CHANGES));
 }
 
-async function undoRun(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
-  const undone = await inOrder(flags, env, {}, (api) => api.undo(id));
+async function undoRun(id: string, flags: CommonFlags, env: Environment): Promise<void> {
+  const undone = await runInterruptibly(flags, env, {}, (api) => api.undo(id));
   await print(flags, undone, () => `undone ${undone.id}\n`);
 }

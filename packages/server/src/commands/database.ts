@@ -10,33 +10,33 @@ import { UsageError } from '../usage-error.ts';
 /** The options that name the database. */
 export const DATABASE_OPTIONS = settingOptions(['dbPath', 'databaseUrl']);
 
-/** The option that names a namespace of it. */
+/** The option that names a namespace of the database. */
 export const NAMESPACE_OPTION = new Option('--namespace <name>', 'Namespace of the memories.').default(
   DEFAULTS.namespace,
 );
 
-/** The database that flags, environment and settings file name. */
+/** Returns the database that flags, environment and settings file name. */
 export function readDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return loadSettings(flags, env).database;
 }
 
-/** As `readDatabase`, of one that is there. */
+/** Does as `readDatabase`. Throws a UsageError if the file does not exist. */
 export function existingDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return assertThere(loadSettings(flags, env)).database;
 }
 
-/** Refuses settings that name a file which is not there; whether a database on a server is, opening it tells. */
+/** Throws a UsageError if settings name a database file that does not exist. Does not check a database on a server. */
 export function assertThere(settings: Settings): Settings {
   const { dbPath } = settings.database;
   if (dbPath === undefined || existsSync(dbPath)) return settings;
-  throw new UsageError(`there is no database at ${dbPath}; --db-path says where it is`);
+  throw new UsageError(`there is no database at ${dbPath}; name another one with --db-path`);
 }
 
-/** What the help of a command says that is for database files alone. */
-export const ONLY_FILES = 'A PostgreSQL database (--database-url) is refused: it is copied by its own tools.';
+/** Part of the help of commands for database files only. */
+export const ONLY_FILES = 'For database files only: copy a PostgreSQL database with pg_dump and pg_restore.';
 
-/** The path of a database file; a database on a server is copied by the server's own means. */
+/** Returns the path of a database file. Throws a UsageError for a PostgreSQL database. */
 export function getFile({ dbPath }: DatabaseOptions): string {
   if (dbPath !== undefined) return dbPath;
-  throw new UsageError('this is for database files; a PostgreSQL database is copied by pg_dump and pg_restore');
+  throw new UsageError('this command is for database files; copy a PostgreSQL database with pg_dump and pg_restore');
 }

@@ -1,5 +1,5 @@
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { MEMORY_OPTIONS, SCOPE_OPTIONS, withMemories } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
@@ -9,14 +9,16 @@ import { interruptible, showProgress } from './progress.ts';
 export const exportCommand: AddCommand = (program, env) => {
   const command = program
     .command('export')
-    .argument('[file]', 'where it goes, - for standard output; a file that exists is not overwritten', '-')
-    .description('Write every memory of a namespace, or of a user or agent, with its history and links, one a line.');
-  withOptions(command, [...MEMORY_OPTIONS, ...SCOPE_OPTIONS]).action((file: string, flags: AnswerFlags) =>
+    .argument('[file]', 'new file, or - for standard output; an existing file is not overwritten', '-')
+    .summary('Write all memories to a file.')
+    .description('Write all memories of a namespace, user or agent as JSON, one a line, with their history and links.');
+  withExamples(command, 'memoryd export memories.ndjson', 'memoryd export --user ada > ada.ndjson');
+  withOptions(command, [...MEMORY_OPTIONS, ...SCOPE_OPTIONS]).action((file: string, flags: CommonFlags) =>
     exportTo(file, flags, env),
   );
 };
 
-async function exportTo(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function exportTo(file: string, flags: CommonFlags, env: Environment): Promise<void> {
   await interruptible((signal) =>
     withMemories(flags, env, {}, async ({ api }) => {
       const lines = withEnds(api.exportMemories({}, signal));
@@ -29,7 +31,7 @@ async function writeEach(lines: AsyncIterable<string>, signal: AbortSignal): Pro
   for await (const line of lines) await write(line, signal);
 }
 
-/** Lines with their ends; tells how far they have come. */
+/** Adds an end to each line, and shows the progress. */
 async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
   const progress = await showProgress('exporting', 'memory', 'memories');
   let count = 0;

@@ -9,48 +9,60 @@ import {
 import { EXIT_CODES, getExitCode } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, type AnswerFlags, destructive, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, destructive, withExamples, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
 import { OWN_SCOPE_OPTIONS, toScope, withMemories, withMemoryOptions } from './memories.ts';
+import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { note, print } from './output.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
-type ForgetFlags = AnswerFlags & { yes?: true; user?: string; agent?: string };
+type ForgetFlags = CommonFlags & { yes?: true; user?: string; agent?: string };
 
 const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'metadata', 'before'] } as const;
 
-/** `memoryd forget ID…`, or by what many have in common. */
+/** `memoryd forget ID…`, or with options that select memories. */
 export const forgetCommand: AddCommand = (program, env) => {
   const command = destructive(program.command('forget'))
     .alias('rm')
-    .argument('[id...]', 'the memories; - reads their ids from standard input, one a line')
-    .description('Remove memories for good: the ones named, or all that every given option selects.')
-    .option('--yes', 'do it; without it, many are counted and nothing is forgotten');
+    .argument('[id...]', `${MEMORY_ID_HELP}; - reads ids from standard input, one a line`)
+    .summary('Delete memories for good.')
+    .description('Delete memories for good: by their ids, or all that match every given option.')
+    .option('--yes', 'Confirm. Without it, memories that options select are counted and not deleted.');
   withOptions(command, requestOptions<ForgetManyRequest>(SHAPE));
+  withExamples(
+    command,
+    'memoryd forget 893564f3',
+    'memoryd forget --session-id notes --yes',
+    'memoryd forget --user ada --yes',
+  );
   withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((ids: string[], flags: ForgetFlags) => forget(ids, flags, env));
 };
 
 async function forget(ids: readonly string[], flags: ForgetFlags, env: Environment): Promise<void> {
-  const isOfScope = ids.length === 0 && toScope(flags) !== undefined;
-  const selects = isOfScope || Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
-  if (selects && ids.length > 0) throw new UsageError('memoryd forget takes ids or options that select, not both');
-  if (!selects && ids.length === 0) throw new UsageError('memoryd forget needs an id, or an option that selects');
+  const isWholeScope = ids.length === 0 && toScope(flags) !== undefined;
+  const selects = isWholeScope || Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
+  if (selects && ids.length > 0) {
+    throw new UsageError('memoryd forget takes ids or options that select memories, not both');
+  }
+  if (!selects && ids.length === 0) {
+    throw new UsageError('memoryd forget needs an id, or an option that selects memories');
+  }
   await withMemories(flags, env, {}, ({ api }) => (selects ? forgetMany(api, flags) : forgetEach(api, ids, flags)));
 }
 
 async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
-  /** Ids that were forgotten with another one. */
+  /** Ids that were forgotten together with another one. */
   const gone = new Set<string>();
-  for await (const id of getIds(ids)) {
+  for await (const id of getIds(api, ids)) {
     if (gone.has(id)) continue;
-    const forgotten = await forgetIfThere(api, id);
+    const forgotten = await forgetIfFound(api, id);
     for (const other of forgotten?.also_forgotten ?? []) gone.add(other);
-    if (forgotten) await print(flags, forgotten, () => told(forgotten));
+    if (forgotten) await print(flags, forgotten, () => format(forgotten));
   }
 }
 
-/** One that is not there keeps no other from being forgotten; the exit code tells of it. */
-async function forgetIfThere(api: MemoryApi, id: string): Promise<ForgetResponse | undefined> {
+/** Forgets a memory. If it is not found, prints a note and sets the exit code, so that the others are still forgotten. */
+async function forgetIfFound(api: MemoryApi, id: string): Promise<ForgetResponse | undefined> {
   try {
     return await api.forget(id);
   } catch (error) {
@@ -61,9 +73,15 @@ async function forgetIfThere(api: MemoryApi, id: string): Promise<ForgetResponse
   }
 }
 
-async function* getIds(ids: readonly string[]): AsyncIterable<string> {
-  if (ids.join(' ') !== '-') yield* ids;
-  else for await (const { number, text } of inputLines()) yield getId(text, number);
+/** Returns whole ids. Ids that are arguments are all resolved before the first is returned. */
+async function* getIds(api: MemoryApi, ids: readonly string[]): AsyncIterable<string> {
+  if (ids.join(' ') !== '-') {
+    const whole: string[] = [];
+    for (const id of ids) whole.push(await resolveId(api, id));
+    yield* whole;
+  } else {
+    for await (const { number, text } of inputLines()) yield resolveId(api, getId(text, number));
+  }
 }
 
 function getId(text: string | undefined, number: number): string {
@@ -71,14 +89,19 @@ function getId(text: string | undefined, number: number): string {
   return text.trim();
 }
 
-function told({ id, also_forgotten: also = [], remaining_duplicates: remaining = [], purge }: ForgetResponse): string {
-  const beside = also.length === 0 ? '' : `, and with it ${also.join(', ')}`;
+function format({
+  id,
+  also_forgotten: also = [],
+  remaining_duplicates: remaining = [],
+  purge,
+}: ForgetResponse): string {
+  const others = also.length === 0 ? '' : `, and with it ${also.join(', ')}`;
   const left = remaining.length === 0 ? '' : `; its text is still in ${remaining.join(', ')}`;
-  return `forgotten ${id}${beside}${left}${getPurge(purge)}\n`;
+  return `forgotten ${id}${others}${left}${formatPurge(purge)}\n`;
 }
 
-function getPurge(purge: 'pending' | undefined): string {
-  return purge === undefined ? '' : '; the old bytes go as soon as nothing reads them';
+function formatPurge(purge: 'pending' | undefined): string {
+  return purge === undefined ? '' : '; its bytes are overwritten when nothing reads them any longer';
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
@@ -86,9 +109,9 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   const owner = { ...(user !== undefined && { user_id: user }), ...(agent !== undefined && { agent_id: agent }) };
   const request = getRequest<ForgetManyRequest>(SHAPE, flags, owner);
   if (!flags.yes) {
-    const total = await getCount(api, request);
+    const total = await countMatches(api, request);
     throw new UsageError(
-      `this forgets ${counted(total, 'memory', 'memories')} for good, and all that was made of that; --yes does it`,
+      `this forgets ${counted(total, 'memory', 'memories')} for good, and what was distilled from them; add --yes to do it`,
     );
   }
   const forgotten = await api.forgetMany(request);
@@ -96,11 +119,11 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   await print(
     flags,
     forgotten,
-    () => `forgotten ${counted(count, 'memory', 'memories')}${getPurge(forgotten.purge)}\n`,
+    () => `forgotten ${counted(count, 'memory', 'memories')}${formatPurge(forgotten.purge)}\n`,
   );
 }
 
-async function getCount(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
+async function countMatches(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
   const request: MemoriesRequest = {
     ...same,
     ...(tag !== undefined && { tag: [tag] }),
@@ -110,7 +133,7 @@ async function getCount(api: MemoryApi, { before, tag, ...same }: ForgetManyRequ
   return (await api.memories(request)).total;
 }
 
-/** The last moment of which `before` is later: times are kept to the millisecond. */
+/** Returns the last millisecond before a time. */
 function justBefore(before: string): string {
   return new Date((parseTime(before) ?? 0) - 1).toISOString();
 }

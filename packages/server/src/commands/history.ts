@@ -1,8 +1,9 @@
 import { HistoryRequest, type MemoryText } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { printEach } from './output.ts';
+import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
+import { asTable, printEach } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
@@ -11,27 +12,28 @@ const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
 export const historyCommand: AddCommand = (program, env) => {
   const command = program
     .command('history')
-    .argument('<id>', 'the memory')
-    .description(
-      'Print the texts that a memory has had, oldest first; the last is the present one. As JSON, one a line.',
-    );
+    .argument('<id>', MEMORY_ID_HELP)
+    .summary('Print all texts of a memory.')
+    .description('Print all texts of a memory, oldest first. The last one is current. With --json, prints one a line.');
   withOptions(command, requestOptions<HistoryRequest>(SHAPE));
-  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => history(id, flags, env));
+  withExamples(command, 'memoryd history 893564f3', 'memoryd history 893564f3 --as-of 2026-01-31');
+  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: CommonFlags) => history(id, flags, env));
 };
 
 const TEXTS = {
-  titles: ['REVISION', 'FROM', 'UNTIL', 'TEXT'],
-  row: ({ revision, held_from, held_until, content }: MemoryText) => [
+  format: asTable(['REVISION', 'FROM', 'UNTIL', 'TEXT'], ({ revision, held_from, held_until, content }: MemoryText) => [
     revision,
     held_from,
     held_until ?? 'now',
     content,
-  ],
-  none: 'this memory has had no text',
+  ]),
+  none: 'this memory has no texts',
 };
 
-async function history(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function history(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   const request = getRequest<HistoryRequest>(SHAPE, flags);
   const { eachText } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachText(api, id, request), TEXTS));
+  await withMemories(flags, env, {}, async ({ api }) =>
+    printEach(flags, eachText(api, await resolveId(api, id), request), TEXTS),
+  );
 }

@@ -1,17 +1,16 @@
 import { type ApiKey, DEFAULTS, SCOPES, type Scope } from '@memoryd/contract';
-
 import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { administer, administerNew, withDatabase } from './administration.ts';
-import { type AddCommand, type AnswerFlags, destructive, needsCommand } from './command.ts';
-import { note, print, tableFor } from './output.ts';
+import { type AddCommand, type CommonFlags, destructive, needsCommand, withExamples } from './command.ts';
+import { formatTable, note, print } from './output.ts';
 
-const SCOPE =
-  'what its holder may do: metrics, which is to read metrics and nothing else; read; write, and read; or operate, which ' +
-  'is everything, copies and totals of all namespaces included, and so for whoever owns the database';
+const SCOPE_HELP =
+  'Permissions of the key: metrics (read metrics only), read, write (and read), or operate (everything, with backups and ' +
+  'metrics of all namespaces; for the owner of the database).';
 
-type AddFlags = AnswerFlags & {
+type AddFlags = CommonFlags & {
   namespace: string;
   scope: Scope;
   user?: string;
@@ -19,45 +18,53 @@ type AddFlags = AnswerFlags & {
   name?: string;
   expiresAt?: string;
 };
-type OpenFlags = AnswerFlags & { yes?: true };
-type ListFlags = AnswerFlags & { namespace?: string };
+type OpenFlags = CommonFlags & { yes?: true };
+type ListFlags = CommonFlags & { namespace?: string };
 
-/** `memoryd keys`: who may call. */
+/** `memoryd keys`. */
 export const keysCommand: AddCommand = (program, env) => {
   const group = program
     .command('keys')
-    .description('Make, list and revoke API keys; a server knows a new one at once, and all else within a second.');
+    .summary('Create, list and revoke API keys.')
+    .description(
+      'Create, list and revoke API keys. A server accepts a new key at once, and any other change within a second.',
+    );
   needsCommand(group);
   const add = group
     .command('add')
-    .description('Make a key and print it, once. From the first key on, callers on this machine need a key too.')
-    .option('--namespace <name>', 'the namespace that its holder sees', DEFAULTS.namespace)
-    .addOption(new Option('--scope <scope>', SCOPE).choices(SCOPES).default('write'))
-    .option('--user <id>', 'the only user whose memories its holder sees and stores')
-    .option('--agent <id>', 'the only agent whose memories its holder sees and stores')
-    .option('--name <text>', 'what or whom the key is for')
-    .option('--expires-at <time>', 'when the key expires, such as 2027-01-31; never if absent');
+    .description('Create a key and print it once. After the first key, requests from this machine need a key too.')
+    .option('--namespace <name>', 'Namespace of the key.', DEFAULTS.namespace)
+    .addOption(new Option('--scope <scope>', SCOPE_HELP).choices(SCOPES).default('write'))
+    .option('--user <id>', 'The only user whose memories the key gives access to.')
+    .option('--agent <id>', 'The only agent whose memories the key gives access to.')
+    .option('--name <text>', 'Name of the key, such as its holder.')
+    .option('--expires-at <time>', 'Time at which the key expires, such as 2027-01-31. Default: never.');
+  withExamples(
+    add,
+    'memoryd keys add --name laptop',
+    'memoryd keys add --scope read --user ada --expires-at 2027-01-31',
+  );
   withDatabase(add).action((flags: AddFlags) => addKey(flags, env));
   const list = group
     .command('list')
-    .description('List keys, revoked ones too, without their secrets.')
-    .option('--namespace <name>', 'only those of one namespace');
+    .description('List all keys, including revoked ones, without their secrets.')
+    .option('--namespace <name>', 'List the keys of this namespace only.');
   withDatabase(list).action((flags: ListFlags) => listKeys(flags, env));
   const revoke = destructive(group.command('revoke'))
-    .description('Make a key good for nothing.')
-    .argument('<id>', 'the id of the key');
-  withDatabase(revoke).action((id: string, flags: AnswerFlags) => revokeKey(id, flags, env));
+    .description('Revoke a key: requests with it are refused.')
+    .argument('<id>', 'id of the key');
+  withDatabase(revoke).action((id: string, flags: CommonFlags) => revokeKey(id, flags, env));
   const open = destructive(group.command('open'))
-    .description('Let callers on this machine call without a key again, until the next key is made.')
-    .option('--yes', 'do it; without it nothing is done');
+    .description('Accept requests from this machine without a key again, until the next key is created.')
+    .option('--yes', 'Confirm. Without it, nothing changes.');
   withDatabase(open).action((flags: OpenFlags) => openLoopback(flags, env));
 };
 
 const FIRST_KEY =
   'From now on, requests from this machine need a key too, as `Authorization: Bearer KEY`. ' +
-  '`memoryd keys open --yes` lets them call without one again.';
+  'To accept them without a key again, run `memoryd keys open --yes`.';
 
-// The key alone goes to standard output, so that it can be piped to where it is kept.
+// Standard output gets the key only, so that it can be piped.
 async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   const { namespace, scope, user, agent, name, expiresAt } = flags;
   const request = {
@@ -67,36 +74,40 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
-  const made = await administerNew(flags, env, async ({ keys }) => {
-    if (!(await keys.areNeeded())) note(FIRST_KEY);
+  const created = await administerNew(flags, env, async ({ keys }) => {
+    if (!(await keys.areRequired())) note(FIRST_KEY);
     return keys.add(request);
   });
-  await print(flags, made, () => `${made.key}\n`);
-  const until = made.expires_at === null ? '' : ` It expires at ${made.expires_at}.`;
-  const bound = [
+  await print(flags, created, () => `${created.key}\n`);
+  const until = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
+  const owner = [
     ...(user === undefined ? [] : [`as user ${user}`]),
     ...(agent === undefined ? [] : [`as agent ${agent}`]),
   ];
-  const where = [`in the namespace ${namespace}`, ...bound].join(' ');
-  note(`This key (id ${made.id}) may ${scope} ${where}. Keep it: it is not shown again.${until}`);
+  const where = [`in the namespace ${namespace}`, ...owner].join(' ');
+  note(`This key (id ${created.id}) allows ${scope} ${where}. Save it: it is not shown again.${until}`);
 }
 
 async function openLoopback(flags: OpenFlags, env: Environment): Promise<void> {
   if (!flags.yes) {
     throw new UsageError(
-      'this lets every program on this machine read and change everything without a key; --yes does it',
+      'this lets every program on this machine read and change everything without a key; add --yes to do it',
     );
   }
   await administer(flags, env, ({ keys }) => keys.openLoopback());
-  await print(flags, { status: 'open' }, () => 'Callers on this machine need no key now. Keys go on working.\n');
+  await print(
+    flags,
+    { status: 'open' },
+    () => 'Requests from this machine need no key now. Existing keys still work.\n',
+  );
 }
 
 async function listKeys(flags: ListFlags, env: Environment): Promise<void> {
   const all = await administer(flags, env, ({ keys }) => keys.list());
   const listed = all.filter(({ namespace }) => flags.namespace === undefined || namespace === flags.namespace);
   await print(flags, listed, () =>
-    tableFor(
-      ['ID', 'NAME', 'NAMESPACE', 'USER', 'AGENT', 'SCOPE', 'MADE', 'EXPIRES', 'LAST USED', 'REVOKED'],
+    formatTable(
+      ['ID', 'NAME', 'NAMESPACE', 'USER', 'AGENT', 'SCOPE', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'],
       listed.map(getRow),
     ),
   );
@@ -116,7 +127,7 @@ function getRow({
   return [id, name || '-', namespace, user, agent, scope, created_at, ...until];
 }
 
-async function revokeKey(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function revokeKey(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   await administer(flags, env, ({ keys }) => keys.revoke(id));
-  await print(flags, { id, status: 'revoked' }, () => `The key ${id} is good for nothing now.\n`);
+  await print(flags, { id, status: 'revoked' }, () => `The key ${id} is revoked.\n`);
 }

@@ -1,8 +1,8 @@
-import { MemoriesRequest, type MemoriesResponse, type Memory } from '@memoryd/contract';
+import { MemoriesRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { note, print, tableFor } from './output.ts';
+import { asMemories, note, print } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = {
@@ -18,28 +18,18 @@ export const listCommand: AddCommand = (program, env) => {
   const command = program
     .command('list')
     .alias('ls')
-    .description(
-      'List memories, newest first: those that every given option selects. As JSON, the page is one document.',
-    );
-  withOptions(command, requestOptions<MemoriesRequest>(SHAPE));
-  withMemoryOptions(command, SCOPE_OPTIONS).action((flags: AnswerFlags) => list(flags, env));
+    .summary('List memories, newest first.')
+    .description('List the memories that all given options select, newest first. With --json, prints one page.');
+  withOptions(command, [...requestOptions<MemoriesRequest>(SHAPE), IDS_OPTION]);
+  withExamples(command, 'memoryd list --limit 10', 'memoryd list --tag food --since 2026-01-31');
+  withMemoryOptions(command, SCOPE_OPTIONS).action((flags: CommonFlags) => list(flags, env));
 };
 
-async function list(flags: AnswerFlags, env: Environment): Promise<void> {
+async function list(flags: CommonFlags, env: Environment): Promise<void> {
   const request = getRequest<MemoriesRequest>(SHAPE, flags);
   const page = await withMemories(flags, env, {}, ({ api }) => api.memories(request));
-  await print(flags, page, () => asTable(page));
+  await print(flags, page, () => asMemories(flags)(page.memories));
   if (flags.json) return;
   if (page.memories.length === 0) note('no memories found');
   if (page.next_cursor !== undefined) note(`${page.total} in all; --cursor ${page.next_cursor} lists the next page`);
-}
-
-async function asTable({ memories }: MemoriesResponse): Promise<string> {
-  return memories.length === 0
-    ? ''
-    : tableFor(['WHEN', 'ID', 'USER', 'AGENT', 'TIER', 'TAGS', 'MEMORY'], memories.map(toRow));
-}
-
-function toRow({ created_at, id, user_id: user = '-', agent_id: agent = '-', tier, tags, content }: Memory): string[] {
-  return [created_at, id, user, agent, tier, tags.join(', '), content];
 }

@@ -2,15 +2,15 @@ import { loadSettings } from '../settings/file.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { SettingKey } from '../settings/schema.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, withExamples, withOptions } from './command.ts';
 import { isRemote, NAMESPACE_AT_URL, NAMESPACE_OPTION_AT_URL, SCOPE_OPTIONS, toScope } from './memories.ts';
 
 const DESCRIPTION =
-  'Serve memories to one agent on standard input and output, by the Model Context Protocol. The log goes to standard ' +
-  'error. Several may use one file at once, beside a server too, or with --url a service. A settings file is read where ' +
-  '--config names one.';
+  'Serve memories to one agent on standard input and output, with the Model Context Protocol. The log goes to standard ' +
+  'error. Several agents and a server can use one database file at the same time. With --url, the agent uses a running ' +
+  'service. A settings file is read only if --config names it.';
 
-const OF_A_LISTENER: readonly SettingKey[] = [
+const LISTENER_SETTINGS: readonly SettingKey[] = [
   'host',
   'port',
   'corsOrigins',
@@ -20,16 +20,20 @@ const OF_A_LISTENER: readonly SettingKey[] = [
 ];
 
 const OPTIONS = [
-  ...settingOptions([...SERVICE_SETTINGS.filter((key) => !OF_A_LISTENER.includes(key)), 'url']),
+  ...settingOptions([...SERVICE_SETTINGS.filter((key) => !LISTENER_SETTINGS.includes(key)), 'url']),
   NAMESPACE_OPTION_AT_URL,
   ...SCOPE_OPTIONS,
 ];
 
-/** `memoryd mcp`, with every setting but those of a listener on the network. */
+/** `memoryd mcp`, with every setting except those of a network listener. */
 export const mcpCommand: AddCommand = (program, env) => {
-  const command = program.command('mcp').description(DESCRIPTION);
+  const command = program
+    .command('mcp')
+    .summary('Serve one agent on standard input and output.')
+    .description(DESCRIPTION);
+  withExamples(command, 'memoryd mcp --user ada', 'memoryd mcp --url http://127.0.0.1:8090');
   withOptions(command, OPTIONS).action(async (flags) => {
-    // An agent is started in whatever folder is worked in: a file that lies there does not say where texts are sent.
+    // An agent may start in a folder of somebody else, whose settings file must not decide where texts are sent.
     const settings = loadSettings(flags, env, { search: false });
     const url = isRemote(flags, settings) ? settings.url : '';
     const { serveAgent } = await import('../serve-agent.ts');

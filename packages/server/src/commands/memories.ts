@@ -10,50 +10,52 @@ import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, NAMESPACE_OPTION } from './database.ts';
 import { note } from './output.ts';
 
-/** What a command needs of a database that it opens itself. */
+/** Requirements of a command on a database that it opens itself. */
 export interface Needs {
-  /** Vectors: the model is opened. Without it, nothing is embedded. */
+  /** The embedding model is opened. Without it, nothing is embedded. */
   model?: true;
-  /** A database that is not there is made. */
+  /** A missing database is created. */
   make?: true;
 }
 
 /** Memories that a command works with. */
 export interface Memories {
   api: MemoryApi;
-  /** How many memories still get their vectors by the model that is open here; 0 where none is, or it does not work. */
-  waiting(): Promise<number>;
+  /** Returns the number of memories that the model of this process has yet to embed; 0 without a model that works. */
+  countPending(): Promise<number>;
 }
 
 const KEY_OPTION = new Option(
   '--api-key <text>',
-  'API key to show to the service at --url. As a flag, other users of the machine may read it. Environment: ' +
-    'SERVICE_API_KEY.',
+  'API key for the service at --url. Other users of this machine can read flags. Environment: SERVICE_API_KEY.',
 );
 
-/** Attempts after the first: a person waits. */
+/** Retries of a request. Few, because a person waits. */
 const RETRIES = 2;
 
-const { description: ofNamespace, flags: namespaceFlags } = NAMESPACE_OPTION;
+const { description: namespaceHelp, flags: namespaceFlags } = NAMESPACE_OPTION;
 
-const USER_OPTION = new Option('--user <id>', 'Only the memories of this user; what is stored becomes theirs.');
-const AGENT_OPTION = new Option('--agent <id>', 'Only the memories of this agent; what is stored becomes theirs.');
+const USER_OPTION = new Option('--user <id>', 'Use only the memories of this user; new memories belong to the user.');
+const AGENT_OPTION = new Option(
+  '--agent <id>',
+  'Use only the memories of this agent; new memories belong to the agent.',
+);
 const SHARED_OPTION = new Option(
   '--shared',
   'With --user, read memories without a user too; with --agent, memories without an agent too.',
 );
 
-/** The options that say whose memories a command changes. */
+/** The options for the user and agent whose memories a command changes. */
 export const OWN_SCOPE_OPTIONS: readonly Option[] = [USER_OPTION, AGENT_OPTION];
 
-/** The options that say whose memories a command reads. */
+/** The options for the user and agent whose memories a command reads. */
 export const SCOPE_OPTIONS: readonly Option[] = [...OWN_SCOPE_OPTIONS, SHARED_OPTION];
 
-/** Returns whose memories flags name; undefined where they name nobody. */
+/** Returns the user and agent that flags name, or undefined. */
 export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined {
   const scope = {
     ...(typeof user === 'string' && { userId: user }),
@@ -64,26 +66,30 @@ export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined
   return undefined;
 }
 
-/** The options that say which service or which database. */
-export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'databaseUrl', 'url']), KEY_OPTION];
+const PLACE_GROUP = 'Database or service:';
+
+/** The options that name a service or a database. Copies, since other commands show the same options in no group. */
+export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'databaseUrl', 'url']), KEY_OPTION].map(
+  ({ flags, description }) => new Option(flags, description).helpGroup(PLACE_GROUP),
+);
 
 export const NAMESPACE_OPTION_AT_URL = new Option(
   namespaceFlags,
-  `${ofNamespace} At --url it is that of the key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
-);
-export const NAMESPACE_AT_URL = '--namespace is for a database; at --url it is that of the API key';
+  `${namespaceHelp} A service at --url uses the namespace of the API key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
+).helpGroup(PLACE_GROUP);
+export const NAMESPACE_AT_URL = '--namespace is for a database; a service at --url uses the namespace of the API key';
 
-/** The options that say where memories are. */
+/** The options that name a service, or a database and a namespace. */
 export const MEMORY_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, NAMESPACE_OPTION_AT_URL];
 
 /** Adds the options of every command on memories. Without `scopeOptions`, the command is about the whole namespace. */
 export function withMemoryOptions(command: Command, scopeOptions: readonly Option[] = []): Command {
-  return withOptions(command, [...MEMORY_OPTIONS, ...scopeOptions, JSON_OPTION]);
+  return withOptions(command, [...scopeOptions, JSON_OPTION, ...MEMORY_OPTIONS]);
 }
 
-/** Does work with memories, wherever flags, environment and settings file say that they are. */
+/** Runs `work` with the memories of the service or database that flags, environment and settings file name. */
 export async function withMemories<T>(
-  flags: AnswerFlags,
+  flags: CommonFlags,
   env: Environment,
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
@@ -93,42 +99,42 @@ export async function withMemories<T>(
   const scopedWork = (memories: Memories) =>
     work(scope ? { ...memories, api: withScope(memories.api).scope(scope) } : memories);
   return isRemote(flags, settings)
-    ? askService(flags, settings, scopedWork)
+    ? useService(flags, settings, scopedWork)
     : openDatabase(flags, settings, needs, scopedWork);
 }
 
-/** Whether a running service is asked. The one place that chooses. */
+/** Returns whether a command uses a running service, not a database. Nothing else decides this. */
 export function isRemote(flags: Flags, { url }: Settings): boolean {
   const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';
   if (!flag) return url !== '';
-  if (flags.url !== undefined) throw new UsageError(`${flag} and --url name two places; give one of them`);
+  if (flags.url !== undefined) throw new UsageError(`${flag} and --url exclude each other; give one of them`);
   return false;
 }
 
-async function askService<T>(
-  flags: AnswerFlags,
+async function useService<T>(
+  flags: CommonFlags,
   settings: Settings,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
   if (flags.namespace !== undefined) {
     throw new UsageError(NAMESPACE_AT_URL);
   }
-  return withAdvice(await serviceAt(settings), (api) => work({ api, waiting: async () => 0 }));
+  return withAdvice(await serviceAt(settings), (api) => work({ api, countPending: async () => 0 }));
 }
 
-/** The service that settings name. */
+/** Returns a client of the service that settings name. */
 export async function serviceAt({ url, apiKey }: Settings): Promise<MemoryClient> {
   const { MemoryClient } = await import('@memoryd/client');
   return new MemoryClient({ url, retries: RETRIES, onWarning: warn, ...(apiKey !== undefined && { apiKey }) });
 }
 
 async function openDatabase<T>(
-  flags: AnswerFlags,
+  flags: CommonFlags,
   settings: Settings,
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
-  if (flags.apiKey !== undefined) throw new UsageError('--api-key is for --url; a database is opened without one');
+  if (flags.apiKey !== undefined) throw new UsageError('--api-key is for --url; a database needs no API key');
   if (!needs.make) assertThere(settings);
   const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
   (await import('@memoryd/engine')).assertNamespace(namespace);
@@ -136,7 +142,7 @@ async function openDatabase<T>(
   const api = engine.namespace(namespace);
   const isEmbedding = () => engine.embedder().state === 'ready';
   try {
-    return await work({ api, waiting: async () => (isEmbedding() ? (await api.stats()).pending_embeddings : 0) });
+    return await work({ api, countPending: async () => (isEmbedding() ? (await api.stats()).pending_embeddings : 0) });
   } finally {
     await engine.close();
   }
@@ -149,7 +155,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
       ...(needs.model ? engineSettings(settings) : engineSettingsWithoutModel(settings)),
       ...settings.database,
       keepModel: true,
-      // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
+      // A command ends too soon for consolidation in the background.
       consolidationIntervalSeconds: 0,
       telemetry: warnings(),
     });
@@ -159,16 +165,16 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   }
 }
 
-/** Tells people of warnings and errors, of each once. */
+/** Returns telemetry that prints each warning and error once, for people. */
 function warnings(): Telemetry {
-  const told = new Set<string>();
+  const printed = new Set<string>();
   return {
     report({ level, event, facts, error }) {
       if (level !== 'warn' && level !== 'error') return;
       const why = error instanceof Error ? error.message : facts?.message;
       const sentence = event.replaceAll('_', ' ') + (typeof why === 'string' ? `: ${why}` : '');
-      if (!told.has(sentence)) warn(sentence);
-      told.add(sentence);
+      if (!printed.has(sentence)) warn(sentence);
+      printed.add(sentence);
     },
   };
 }

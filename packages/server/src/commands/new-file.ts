@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * Writes a file that nobody but its owner reads: it is there when it is whole and on the disk, or not at all.
+ * Writes a file that only its owner can read. The file appears when it is complete and on the disk.
  *
- * @throws where one is there already
+ * @throws MemoryError CONFLICT if the file exists
  */
 export async function writeNewFile(
   file: string,

@@ -1,13 +1,17 @@
 import { once } from 'node:events';
 import { EXIT_CODES } from '../exit-codes.ts';
+import type { ListedMemory } from './memory-list.ts';
+
+/** Width of a line if standard output is no terminal. */
+const DEFAULT_COLUMNS = 80;
 
 let isWatched = false;
 
 /**
- * Writes to standard output; resolved when there is room for more. The process ends where its reader has gone, or the
- * file that it goes into takes no more.
+ * Writes to standard output. Resolves when there is room for more. The process ends if the reader has closed the pipe, or
+ * the file cannot be written.
  *
- * @param signal gives up waiting for room
+ * @param signal stops waiting for room
  */
 export async function write(text: string, signal?: AbortSignal): Promise<void> {
   const { stdout } = process;
@@ -22,46 +26,50 @@ function end({ code }: NodeJS.ErrnoException): void {
   process.exit(EXIT_CODES.unavailable.code);
 }
 
-/** Prints an answer: as JSON where that is asked for, else as a text for people. */
+/** Prints a result: as JSON with `--json`, else as text for people. */
 export async function print(
   flags: { json?: true },
-  answer: unknown,
+  result: unknown,
   asText: () => string | Promise<string>,
 ): Promise<void> {
-  await write(flags.json ? `${JSON.stringify(answer)}\n` : await asText());
+  await write(flags.json ? `${JSON.stringify(result)}\n` : await asText());
 }
 
-/** What is asked for page by page, as it is listed. */
-interface Listing<Item> {
-  titles: readonly string[];
-  row: (item: Item) => (string | number)[];
-  /** What is said where there is nothing. */
+/** How a list is printed for people. */
+interface ListFormat<Item> {
+  format: (items: readonly Item[]) => Promise<string>;
+  /** The note for an empty list. */
   none: string;
 }
 
-/** Rows that are lined up with each other; a longer list is a table after the other. */
-const ROWS_AT_A_TIME = 1000;
+/** Maximum items that are formatted together. Columns of a longer list are aligned anew after as many. */
+const MAX_FORMATTED_ITEMS = 1000;
 
-/** Prints a list of any length: as JSON an item a line, else as a table. */
+/** Prints a list of any length: as JSON an item a line, else as text for people. */
 export async function printEach<Item>(
   flags: { json?: true },
   items: AsyncIterable<Item>,
-  { titles, row, none }: Listing<Item>,
+  { format, none }: ListFormat<Item>,
 ): Promise<void> {
-  const rows: (string | number)[][] = [];
+  const pending: Item[] = [];
   let count = 0;
   for await (const item of items) {
     count++;
     if (flags.json) await write(`${JSON.stringify(item)}\n`);
-    else if (rows.push(row(item)) === ROWS_AT_A_TIME) await write(await tableFor(titles, rows.splice(0)));
+    else if (pending.push(item) === MAX_FORMATTED_ITEMS) await write(await format(pending.splice(0)));
   }
   if (flags.json) return;
-  if (rows.length > 0) await write(await tableFor(titles, rows));
+  if (pending.length > 0) await write(await format(pending));
   if (count === 0) note(none);
 }
 
-/** A table as standard output shows it: cut to a terminal's width. */
-export async function tableFor(
+/** Returns a format of lists: a table with a row for each item. */
+export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => (string | number)[]) {
+  return (items: readonly Item[]) => formatTable(titles, items.map(toRow));
+}
+
+/** Returns a table whose lines are cut to the width of the terminal, if standard output is one. */
+export async function formatTable(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): Promise<string> {
@@ -70,7 +78,15 @@ export async function tableFor(
   return table(titles, rows, isTTY ? columns : undefined);
 }
 
-/** Says something to people that is no part of the answer. */
+/** Returns a format of lists of memories, whose texts are wrapped to the width of the terminal. */
+export function asMemories({ ids }: { ids?: true }) {
+  return async (memories: readonly ListedMemory[]): Promise<string> => {
+    const { formatMemories } = await import('./memory-list.ts');
+    return formatMemories(memories, { columns: process.stdout.columns || DEFAULT_COLUMNS, ids });
+  };
+}
+
+/** Prints a note for people, which is no part of the result, on standard error. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,32 +1,35 @@
 import type { NamespaceQuota } from '@memoryd/contract';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AnswerFlags } from './command.ts';
+import type { CommonFlags } from './command.ts';
 
-/** A limit as an option gives it: a number, or what the settings say. */
+/** A limit that an option gives: a number, or the default of the settings. */
 type Limit = number | 'default';
 
-export type QuotaFlags = AnswerFlags & { memories?: Limit; bytes?: Limit };
+export type QuotaFlags = CommonFlags & { memories?: Limit; bytes?: Limit };
 
-/** The limits that the settings say. */
+/** The quota of a namespace or user without its own: the defaults of the settings. */
 export const NO_QUOTA: NamespaceQuota = { memories: null, bytes: null };
 
-/** Adds the options of a command that says what a namespace or a user may hold. */
+/** Adds the options of a command that sets the quota of a namespace or a user. */
 export function withQuotaOptions(command: Command): Command {
   return command
-    .option('--memories <number>', 'most memories; 0 is any number, "default" what the settings say', toMost)
-    .option('--bytes <number>', 'most bytes of their texts; 0 is any number, "default" what the settings say', toMost);
+    .option('--memories <number>', 'Maximum memories; 0 is no limit, "default" the limit of the settings.', parseLimit)
+    .option(
+      '--bytes <number>',
+      'Maximum bytes of texts; 0 is no limit, "default" the limit of the settings.',
+      parseLimit,
+    );
 }
 
-// Commander makes an empty text of null.
-function toMost(text: string): Limit {
+function parseLimit(text: string): Limit {
   if (text === 'default') return text;
-  const most = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(most)) throw new InvalidArgumentError('It must be a whole number from 0, or default.');
-  return most;
+  const limit = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(limit)) throw new InvalidArgumentError('It must be a whole number from 0, or default.');
+  return limit;
 }
 
-/** Sets what flags give of a quota, if they give anything. Returns the quota as it is then. */
-export async function changedQuota(
+/** Sets the limits that flags give. Returns the quota after that. */
+export async function changeLimits(
   flags: QuotaFlags,
   before: NamespaceQuota,
   set: (quota: NamespaceQuota) => Promise<void>,
@@ -44,7 +47,7 @@ function toQuota(given: Limit | undefined, before: number | null): number | null
   return given === 'default' ? null : (given ?? before);
 }
 
-/** Returns a quota as a table tells it. */
+/** Returns a limit as a table shows it. */
 export function showLimit(quota: number | null): string | number {
-  return quota === null ? 'default' : quota === 0 ? 'any' : quota;
+  return quota === null ? 'default' : quota === 0 ? 'none' : quota;
 }

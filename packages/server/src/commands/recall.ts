@@ -1,11 +1,10 @@
 import { counted, RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { note, print, tableFor } from './output.ts';
+import { asMemories, note, print } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
-import { shown } from './shown.ts';
 
 const SHAPE = {
   schema: RecallRequest,
@@ -20,50 +19,55 @@ export const recallCommand: AddCommand = (program, env) => {
   const command = program
     .command('recall')
     .alias('search')
-    .argument('<query...>', 'what to look for, in natural language; - reads it from standard input')
-    .description('Find the memories that answer a query best, best first.');
-  withOptions(command, requestOptions<RecallRequest>(SHAPE));
-  withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: AnswerFlags) =>
+    .argument('<query...>', 'question or words in natural language; - reads them from standard input')
+    .summary('Find the memories that answer a query.')
+    .description(
+      'Find the memories that answer a query best, best first. Each score has a word: likely (.5 and higher), possible ' +
+        '(.25 and higher) or weak. Ids are shortened to their last characters, which other commands accept.',
+    );
+  withOptions(command, [...requestOptions<RecallRequest>(SHAPE), IDS_OPTION]);
+  withExamples(
+    command,
+    "memoryd recall 'what food should we avoid for her'",
+    'memoryd recall peanuts --user ada --only-relevant',
+    'memoryd recall trains --since 2026-01-31 --json',
+  );
+  withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: CommonFlags) =>
     recall(words.join(' '), flags, env),
   );
 };
 
-async function recall(words: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function recall(words: string, flags: CommonFlags, env: Environment): Promise<void> {
   const query = words === '-' ? await inputText() : words;
   const request = getRequest<RecallRequest>(SHAPE, flags, { query });
-  const answer = await withMemories(flags, env, { model: true }, async ({ api, waiting }) => {
-    const found = await api.recall(request);
-    const left = await waiting();
-    if (left > 0)
-      note(`memoryd: ${counted(left, 'memory waits', 'memories wait')} for vectors, found by words alone until then`);
-    return found;
+  const response = await withMemories(flags, env, { model: true }, async ({ api, countPending }) => {
+    const recalled = await api.recall(request);
+    const pending = await countPending();
+    if (pending > 0)
+      note(`memoryd: ${counted(pending, 'memory has', 'memories have')} no vectors yet and can be found by words only`);
+    return recalled;
   });
-  await print(flags, answer, () => told(answer));
+  await print(flags, response, () => format(response, flags));
 }
 
-async function told({ results, truncated }: RecallResponse): Promise<string> {
+async function format({ results, truncated }: RecallResponse, flags: CommonFlags): Promise<string> {
   if (results.length === 0) return 'nothing found\n';
-  const rows = results.map(({ score, id, tags, content, highlight = content }) => [
-    score.toFixed(3),
-    id,
-    tags.join(', '),
-    highlight,
-  ]);
-  const more = truncated ? 'There are more, which one answer does not hold.\n' : '';
-  const listed = await tableFor(['SCORE', 'ID', 'TAGS', 'MEMORY'], rows);
-  return listed + results.map(explained).join('') + more;
+  const listed = await asMemories(flags)(
+    results.map((result) => ({ ...result, content: result.highlight ?? result.content, ...explain(result) })),
+  );
+  return listed + (truncated ? 'There are more results than one response can hold.\n' : '');
 }
 
-/** What speaks for a result and with which weight, strongest first; nothing where nobody asked. */
-function explained({ id, explanation }: RecallResult): string {
-  if (!explanation) return '';
-  const { evidence, evidence_of_another: isOfAnother, weights } = explanation;
+/** Returns the evidence for a result and its weights, strongest first, as a note. */
+function explain({ explanation }: RecallResult): { note?: string } {
+  if (!explanation) return {};
+  const { evidence, evidence_of_another: isInherited, weights } = explanation;
   const signals = Object.entries(evidence).map(([name, value]) => ({ name, value, weight: getWeight(weights, name) }));
-  const told = signals
+  const terms = signals
     .filter(({ value, weight }) => value * weight !== 0)
     .sort((a, b) => b.value * b.weight - a.value * a.weight)
     .map(({ name, value, weight }) => `${name} ${value.toFixed(3)} × ${weight.toFixed(2)}`);
-  return `${shown(id)}${isOfAnother ? ', with the score of another' : ''}: ${told.join(', ')}\n`;
+  return { note: `${isInherited ? 'score of another memory: ' : ''}${terms.join(', ')}` };
 }
 
 function getWeight(weights: Readonly<Record<string, number>>, name: string): number {

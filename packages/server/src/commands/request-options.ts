@@ -5,7 +5,7 @@ import type { Flags } from '../settings/read.ts';
 import { decodeText } from '../text-values.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** What a command asks of the `MemoryApi`, and the fields of it that have an option. */
+/** The request of a command, and its fields that have an option. */
 export interface RequestShape<Request> {
   /** The schema in the contract. */
   schema: TObject;
@@ -21,37 +21,37 @@ interface FieldSchema {
   default?: unknown;
 }
 
-/** Fields of several values have an option for one, given several times. */
+/** Fields with several values have an option for one value, which can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
-/** The options of a request: of each field, under its name, what the contract says of it. */
+/** Returns an option for each field of a request, with the name and description of the contract. */
 export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
   return fields.map((field) => {
-    const of = getField(schema, field);
+    const fieldSchema = getField(schema, field);
     const flag = getFlag(field);
     const option = new Option(
-      of.type === 'boolean' ? getSwitch(flag, of) : `${flag} <${valueName(field, of)}>`,
-      getDescription(of),
+      fieldSchema.type === 'boolean' ? getSwitch(flag, fieldSchema) : `${flag} <${getValueName(field, fieldSchema)}>`,
+      getDescription(fieldSchema),
     );
-    if (of.enum) option.choices(of.enum);
-    return isSeveral(of) ? option.argParser(gather) : option;
+    if (fieldSchema.enum) option.choices(fieldSchema.enum);
+    return isRepeatable(fieldSchema) ? option.argParser(append) : option;
   });
 }
 
 /**
- * The request that options and arguments make.
+ * Returns the request of options and arguments.
  *
- * @param given fields that arguments gave
- * @throws UsageError for what the contract refuses, naming the option
+ * @param given fields of arguments
+ * @throws UsageError that names the option, for a value that the contract refuses
  */
 export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
   const request = { ...optionsGiven(shape, flags), ...given };
-  const [wrong] = createCheck(shape.schema, 'what is asked for')(request);
-  if (wrong) throw new UsageError(namedAsOption(wrong.message, shape.fields));
+  const [problem] = createCheck(shape.schema, 'request')(request);
+  if (problem) throw new UsageError(nameOption(problem.message, shape.fields));
   return request as Request;
 }
 
-/** The fields of a request that options gave, not yet checked. */
+/** Returns the fields of a request that options give, unchecked. */
 export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
   const given = fields
     .map((field) => [field, flags[getKey(field)]] as const)
@@ -59,40 +59,40 @@ export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>,
       return value !== undefined && !(typeof value === 'boolean' && value === getField(schema, field).default);
     });
   return Object.fromEntries(
-    given.map(([field, value]) => [field, givenValue(field, getField(schema, field), value)]),
+    given.map(([field, value]) => [field, toValue(field, getField(schema, field), value)]),
   ) as Partial<Request>;
 }
 
-/** Returns the schema of a field. Where null may be given too, the schema is that of the other values. */
+/** Returns the schema of a field. For a field that may be null, returns the schema of its other values. */
 function getField(schema: TObject, field: string): FieldSchema {
-  const of = schema.properties[field] as FieldSchema;
-  const [valued] = (of.anyOf ?? []) as FieldSchema[];
-  return valued ? { ...valued, ...of } : of;
+  const fieldSchema = schema.properties[field] as FieldSchema;
+  const [valueSchema] = (fieldSchema.anyOf ?? []) as FieldSchema[];
+  return valueSchema ? { ...valueSchema, ...fieldSchema } : fieldSchema;
 }
 
-/** A field that is true by default has an option that makes it false. */
-function getSwitch(flag: string, { default: by }: FieldSchema): string {
-  return by === true ? flag.replace('--', '--no-') : flag;
+/** Returns the flag of a boolean field. A field that is true by default has a flag that makes it false. */
+function getSwitch(flag: string, { default: defaultValue }: FieldSchema): string {
+  return defaultValue === true ? flag.replace('--', '--no-') : flag;
 }
 
 function getFlag(field: string): string {
   return `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`;
 }
 
-/** The key under which commander keeps the option of a field. */
+/** Returns the key under which commander stores the option of a field. */
 function getKey(field: string): string {
   return (SINGULARS[field] ?? field).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function isSeveral({ type }: FieldSchema): boolean {
+function isRepeatable({ type }: FieldSchema): boolean {
   return type === 'array' || type === 'object';
 }
 
-function gather(value: string, before: string[] | undefined): string[] {
+function append(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
-function valueName(field: string, { type, enum: choices }: FieldSchema): string {
+function getValueName(field: string, { type, enum: choices }: FieldSchema): string {
   if (choices) return choices.join('|');
   if (type === 'object') return 'name=value';
   if (type === 'integer' || type === 'number') return 'number';
@@ -100,42 +100,42 @@ function valueName(field: string, { type, enum: choices }: FieldSchema): string 
   return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
 }
 
-/** Whether null clears a field; in other fields it only means that the field is absent. */
+/** Returns whether null clears a field. In other fields, null means that the field is absent. */
 function isClearedByNull({ description = '' }: FieldSchema): boolean {
   return description.endsWith('null clears it.');
 }
 
-function getDescription(of: FieldSchema): string {
-  const { description = '', default: by, type } = of;
-  const one = type === 'object' ? ' Here one field of it and its value.' : '';
-  const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
-  const otherwise = by === undefined || typeof by === 'boolean' ? '' : ` Default: ${by}.`;
-  return `${description.replaceAll('`', '')}${one}${several}${otherwise}`;
+function getDescription(schema: FieldSchema): string {
+  const { description = '', default: defaultValue, type } = schema;
+  const one = type === 'object' ? ' Takes one field and its value.' : '';
+  const repeatable = isRepeatable(schema) ? ' Can be repeated.' : '';
+  const hasDefault = defaultValue !== undefined && typeof defaultValue !== 'boolean';
+  return `${description.replaceAll('`', '')}${one}${repeatable}${hasDefault ? ` Default: ${defaultValue}.` : ''}`;
 }
 
-function givenValue(field: string, of: FieldSchema, value: unknown): unknown {
-  if (of.type === 'object') return getPairs(field, value as string[], holdsTexts(of));
-  if (isClearedByNull(of) && value === 'null') return null;
-  return typeof value === 'string' ? decodeText(of as TSchema, value) : value;
+function toValue(field: string, schema: FieldSchema, value: unknown): unknown {
+  if (schema.type === 'object') return parsePairs(field, value as string[], hasTextValues(schema));
+  if (isClearedByNull(schema) && value === 'null') return null;
+  return typeof value === 'string' ? decodeText(schema as TSchema, value) : value;
 }
 
-/** Whether all values of an object are texts. */
-function holdsTexts({ patternProperties = {} }: FieldSchema): boolean {
+/** Returns whether all values of an object are texts. */
+function hasTextValues({ patternProperties = {} }: FieldSchema): boolean {
   return Object.values(patternProperties).some(({ type }) => type === 'string');
 }
 
-function getPairs(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
+function parsePairs(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=');
-    if (at < 1) throw new UsageError(`--${field} must be a name and a value with = between them`);
+    if (at < 1) throw new UsageError(`--${field} must be a name and a value with = between them, such as room=1`);
     const value = pair.slice(at + 1);
-    return [pair.slice(0, at), asTexts ? value : jsonOr(value)] as const;
+    return [pair.slice(0, at), asTexts ? value : parseJson(value)] as const;
   });
   return Object.fromEntries(entries);
 }
 
-/** What a text writes in JSON as JSON writes it, such as `7`, `true` or `{"a":1}`; any other text is itself. */
-function jsonOr(text: string): unknown {
+/** Returns the value of a text that is canonical JSON and no string, such as `7`, `true` or `{"a":1}`, or else the text. */
+function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value !== 'string' && JSON.stringify(value) === text ? value : text;
@@ -144,7 +144,7 @@ function jsonOr(text: string): unknown {
   }
 }
 
-function namedAsOption(message: string, fields: readonly string[]): string {
+function nameOption(message: string, fields: readonly string[]): string {
   const field = /^\w+/.exec(message)?.[0] ?? '';
   if (!fields.includes(field)) return message;
   return message.replace(field, getFlag(field));

@@ -1,4 +1,4 @@
-import { type AddCommand, type AnswerFlags, destructive, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, destructive, JSON_OPTION, withExamples, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, getFile, ONLY_FILES, readDatabase } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
@@ -6,11 +6,13 @@ import { interruptible, showProgress } from './progress.ts';
 /** `memoryd restore FILE`. */
 export const restoreCommand: AddCommand = (program, env) => {
   const command = destructive(program.command('restore'))
-    .argument('<file>', 'a copy that memoryd backup or GET /backup made')
+    .argument('<file>', 'copy that memoryd backup or GET /backup made')
+    .summary('Restore a database from a copy.')
     .description(
-      `Check a copy and put it where the database is to be; one that is there is not overwritten. ${ONLY_FILES}`,
+      `Check a copy and place it at the path of the database. An existing database is not overwritten. ${ONLY_FILES}`,
     );
-  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: AnswerFlags) => {
+  withExamples(command, 'memoryd restore memory-copy.db --db-path memory.db');
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: CommonFlags) => {
     const { restoreFile } = await import('@memoryd/engine');
     const dbPath = getFile(readDatabase(flags, env));
     const progress = await showProgress('restoring', 'byte');

@@ -1,14 +1,16 @@
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Settings } from '../settings/read.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, withExamples, withOptions } from './command.ts';
 
-/** `memoryd serve`, which is also what `memoryd` does without the name of a command. */
+/** `memoryd serve`, which is also the command if none is named. */
 export function serveCommand(run: (settings: Settings) => Promise<void> = serve): AddCommand {
   return (program, env) => {
     const command = program
       .command('serve')
-      .description('Serve memories until told to stop; what memoryd does where no command is named.');
+      .summary('Run the server. The default command.')
+      .description('Run the server until it is stopped. This is the default command.');
+    withExamples(command, 'memoryd serve', 'memoryd serve --port 8091 --db-path memory.db');
     withOptions(command, settingOptions()).action((flags) => run(loadSettings(flags, env)));
   };
 }

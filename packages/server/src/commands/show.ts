@@ -1,28 +1,31 @@
 import type { Memory } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import type { AddCommand, AnswerFlags } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { print, tableFor } from './output.ts';
-import { shown } from './shown.ts';
+import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
+import { formatTable, print } from './output.ts';
+import { toPrintable } from './printable.ts';
 
 /** `memoryd show ID`. */
 export const showCommand: AddCommand = (program, env) => {
   const command = program
     .command('show')
     .alias('get')
-    .argument('<id>', 'the memory')
+    .argument('<id>', MEMORY_ID_HELP)
+    .summary('Print one memory.')
     .description('Print one memory: its fields and its whole text.');
-  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => show(id, flags, env));
+  withExamples(command, 'memoryd show 893564f3');
+  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: CommonFlags) => show(id, flags, env));
 };
 
-async function show(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
-  const memory = await withMemories(flags, env, {}, ({ api }) => api.memory(id));
-  await print(flags, memory, () => asText(memory));
+async function show(id: string, flags: CommonFlags, env: Environment): Promise<void> {
+  const memory = await withMemories(flags, env, {}, async ({ api }) => api.memory(await resolveId(api, id)));
+  await print(flags, memory, () => format(memory));
 }
 
-async function asText({ content, ...fields }: Memory): Promise<string> {
+async function format({ content, ...fields }: Memory): Promise<string> {
   const rows = Object.entries(fields).map(([name, value]) => [name, toCell(value)]);
-  return `${await tableFor(['FIELD', 'VALUE'], rows)}\n${content.split('\n').map(shown).join('\n')}\n`;
+  return `${await formatTable(['FIELD', 'VALUE'], rows)}\n${content.split('\n').map(toPrintable).join('\n')}\n`;
 }
 
 function toCell(value: Memory[keyof Memory]): string {

@@ -3,40 +3,49 @@ import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';
 import { type Memories, OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
+import { resolveId } from './memory-id.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
-type StoreFlags = AnswerFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
+type StoreFlags = CommonFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
 
 const SHAPE = {
   schema: StoreRequest,
   fields: ['tags', 'importance', 'source', 'session_id', 'created_at', 'expires_at', 'metadata', 'supersedes'],
 } as const;
 
-/** Memories that are sent together, and about how many characters of them: a server may take no more at once. */
+/** Memories of one request, and their approximate characters. A server may refuse larger requests. */
 const BATCH_SIZE = 256;
 const BATCH_CHARS = 1024 * 1024;
 
-/** Refusals that people are told one by one. */
-const TOLD_REFUSALS = 100;
+/** Maximum refused lines that are printed one by one. */
+const MAX_PRINTED_REFUSALS = 100;
 
-/** `memoryd store [TEXT…]`: exit code 1 where a line was refused. */
+/** `memoryd store [TEXT…]`: exit code 1 if a line was refused. */
 export const storeCommand: AddCommand = (program, env) => {
   const command = program
     .command('store')
     .alias('add')
     .argument('[text...]', 'the memory; - or nothing reads all of standard input as one memory')
+    .summary('Store a memory.')
     .description(
-      'Store a memory: the text, or all of standard input. With --lines or --ndjson, store each line of it as a memory.',
+      'Store a memory: the text, or all of standard input. With --lines or --ndjson, store each line of standard input ' +
+        'as a memory.',
     )
     .addOption(new Option('--lines', 'Store each line of standard input as a memory.').conflicts('ndjson'))
     .option('--ndjson', 'Store each line of standard input as a memory in JSON, with the fields of POST /store.')
     .option('--idempotency-key <text>', 'The same key with the same memory within 24 hours stores once.');
   withOptions(command, requestOptions<StoreRequest>(SHAPE));
+  withExamples(
+    command,
+    "memoryd store 'Ada is allergic to peanuts' --tag food",
+    "memoryd store 'I like trains' --user ada --session-id notes",
+    'memoryd store --lines < notes.txt',
+  );
   withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((words: string[], flags: StoreFlags) =>
     flags.lines || flags.ndjson ? storeLines(words, flags, env) : storeOne(words, flags, env),
   );
@@ -45,14 +54,20 @@ export const storeCommand: AddCommand = (program, env) => {
 async function storeOne(words: readonly string[], flags: StoreFlags, env: Environment): Promise<void> {
   const request = getRequest<StoreRequest>(SHAPE, flags, { content: await getContent(words) });
   const { idempotencyKey } = flags;
-  const stored = await withMemories(flags, env, { model: true, make: true }, ({ api }) =>
-    api.store(request, idempotencyKey === undefined ? {} : { idempotencyKey }),
+  const stored = await withMemories(flags, env, { model: true, make: true }, async ({ api }) =>
+    api.store(await withWholeIds(api, request), idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
-  await print(flags, stored, () => `stored ${stored.id}${redactedIn(stored)}\n`);
+  await print(flags, stored, () => `stored ${stored.id}${formatRedacted(stored)}\n`);
 }
 
-function redactedIn({ redacted }: { redacted?: unknown }): string {
-  return redacted === undefined ? '' : ', with secrets taken out';
+/** Returns a request whose ids of memories are whole. */
+async function withWholeIds<Request extends Partial<StoreRequest>>(api: MemoryApi, request: Request): Promise<Request> {
+  const { supersedes } = request;
+  return typeof supersedes === 'string' ? { ...request, supersedes: await resolveId(api, supersedes) } : request;
+}
+
+function formatRedacted({ redacted }: { redacted?: unknown }): string {
+  return redacted === undefined ? '' : ', with secrets removed';
 }
 
 async function getContent(words: readonly string[]): Promise<string> {
@@ -67,16 +82,16 @@ async function storeLines(words: readonly string[], flags: StoreFlags, env: Envi
   if (words.length > 0 && words.join(' ') !== '-') {
     throw new UsageError('--lines and --ndjson read standard input; they take no text');
   }
-  const told = new Told(flags.json === true);
+  const report = new StoreReport(flags.json === true);
   await withMemories(flags, env, { model: true, make: true }, async (memories) => {
-    await storeAll(memories.api, flags, told);
+    await storeAll(memories.api, flags, report);
     await untilEmbedded(memories);
   });
-  await told.end();
+  await report.end();
 }
 
-/** What became of each line. */
-class Told {
+/** Prints the result of each line, or a summary for people. */
+class StoreReport {
   readonly #asJson: boolean;
   readonly #refused: string[] = [];
   #refusedCount = 0;
@@ -90,62 +105,64 @@ class Told {
     return this.storedCount + this.#refusedCount;
   }
 
-  async line(number: number, result: StoreBatchResult): Promise<void> {
+  async addLine(number: number, result: StoreBatchResult): Promise<void> {
     const isRefused = 'error' in result;
     if (this.#asJson) await write(`${JSON.stringify(isRefused ? { line: number, ...result } : result)}\n`);
     if (!isRefused) this.storedCount++;
-    else if (++this.#refusedCount <= TOLD_REFUSALS) this.#refused.push(`line ${number}: ${result.error.message}\n`);
+    else if (++this.#refusedCount <= MAX_PRINTED_REFUSALS) {
+      this.#refused.push(`line ${number}: ${result.error.message}\n`);
+    }
   }
 
-  /** Tells people the sum; the exit code is 1 where a line was refused. */
+  /** Prints the summary. The exit code is 1 if a line was refused. */
   async end(): Promise<void> {
     if (this.#refusedCount > 0) process.exitCode = EXIT_CODES.failed.code;
     if (this.#asJson) return;
     const more = this.#refusedCount - this.#refused.length;
-    const sum = `stored ${this.storedCount}, refused ${this.#refusedCount}\n`;
-    await write(sum + this.#refused.join('') + (more > 0 ? `and ${more} more\n` : ''));
+    const summary = `stored ${this.storedCount}, refused ${this.#refusedCount}\n`;
+    await write(summary + this.#refused.join('') + (more > 0 ? `and ${more} more\n` : ''));
   }
 }
 
-async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<void> {
+async function storeAll(api: MemoryApi, flags: StoreFlags, report: StoreReport): Promise<void> {
   const progress = await showProgress('storing', 'memory', 'memories');
   const { idempotencyKey } = flags;
+  const given = await withWholeIds(api, optionsGiven<StoreRequest>(SHAPE, flags));
   let batchNumber = 0;
   try {
-    for await (const batch of splitIntoBatches(flags)) {
+    for await (const batch of splitIntoBatches(flags, given)) {
       const key = idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${batchNumber++}` };
       const requests = batch.flatMap(({ request }) => request ?? []);
       const results = requests.length === 0 ? [] : (await api.storeBatch(requests, key)).results;
       for (const { number, refusal } of batch) {
-        await told.line(number, refusal ?? (results.shift() as StoreBatchResult));
+        await report.addLine(number, refusal ?? (results.shift() as StoreBatchResult));
       }
-      progress.show(told.count, 0);
+      progress.show(report.count, 0);
     }
   } catch (error) {
-    if (told.storedCount > 0)
-      note(`memoryd: ${counted(told.storedCount, 'memory was', 'memories were')} stored before`);
+    if (report.storedCount > 0)
+      note(`memoryd: ${counted(report.storedCount, 'memory was', 'memories were')} stored before`);
     throw error;
   } finally {
     progress.end();
   }
 }
 
-/** A line to be stored, or why it cannot be. */
+/** A line to store, or why it cannot be stored. */
 interface Line {
   number: number;
   request?: StoreRequest;
   refusal?: StoreBatchResult;
 }
 
-const NO_TEXT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is not UTF-8' } };
-const NO_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
+const NOT_UTF_8: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is not UTF-8' } };
+const NOT_AN_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
 
-async function* splitIntoBatches(flags: StoreFlags): AsyncIterable<Line[]> {
-  const given = optionsGiven<StoreRequest>(SHAPE, flags);
+async function* splitIntoBatches(flags: StoreFlags, given: Partial<StoreRequest>): AsyncIterable<Line[]> {
   let batch: Line[] = [];
   let chars = 0;
   for await (const { number, text } of inputLines()) {
-    batch.push({ number, ...requestIn(text, flags, given) });
+    batch.push({ number, ...toRequest(text, flags, given) });
     chars += text?.length ?? 0;
     if (batch.length < BATCH_SIZE && chars < BATCH_CHARS) continue;
     yield batch;
@@ -154,14 +171,14 @@ async function* splitIntoBatches(flags: StoreFlags): AsyncIterable<Line[]> {
   if (batch.length > 0) yield batch;
 }
 
-function requestIn(text: string | undefined, { ndjson }: StoreFlags, given: Partial<StoreRequest>) {
-  if (text === undefined) return { refusal: NO_TEXT };
-  const fields = ndjson ? fieldsIn(text) : { content: text };
-  // What is wrong with the fields is told by who keeps them.
-  return fields ? { request: { ...given, ...fields } as StoreRequest } : { refusal: NO_OBJECT };
+function toRequest(text: string | undefined, { ndjson }: StoreFlags, given: Partial<StoreRequest>) {
+  if (text === undefined) return { refusal: NOT_UTF_8 };
+  const fields = ndjson ? parseFields(text) : { content: text };
+  // The API checks the fields.
+  return fields ? { request: { ...given, ...fields } as StoreRequest } : { refusal: NOT_AN_OBJECT };
 }
 
-function fieldsIn(text: string): object | undefined {
+function parseFields(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
@@ -170,17 +187,18 @@ function fieldsIn(text: string): object | undefined {
   }
 }
 
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
-/** Waits for the vectors of what was stored, which would else be made by whoever opens the database next. */
-async function untilEmbedded({ waiting }: Memories): Promise<void> {
+/** Waits for the vectors of the stored memories. Otherwise the next process that opens the database makes them. */
+async function untilEmbedded({ countPending }: Memories): Promise<void> {
   const progress = await showProgress('embedding', 'memory', 'memories');
-  const all = await waiting();
+  const total = await countPending();
   await interruptible(async (signal) => {
-    for (let left = all; left > 0 && !signal.aborted; left = await waiting()) {
-      progress.show(Math.max(0, all - left), all);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    for (let pending = total; pending > 0 && !signal.aborted; pending = await countPending()) {
+      progress.show(Math.max(0, total - pending), total);
+      await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
     }
-    if (signal.aborted) note('memoryd: all is stored; what has no vector yet gets it when the database is opened next');
+    if (signal.aborted)
+      note('memoryd: all memories are stored; missing vectors are made when the database is opened next');
   }).finally(progress.end);
 }

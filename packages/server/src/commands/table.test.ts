@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { shown } from './shown.ts';
+import { toPrintable } from './printable.ts';
 import { table } from './table.ts';
 
 describe('a table', () => {
-  it('lines columns up by what a terminal shows of them', () => {
+  it('aligns columns by their width on a terminal', () => {
     const rows = [
       ['文字', 'x'],
       ['👩‍👩‍👧', 'y'],
@@ -15,27 +15,27 @@ describe('a table', () => {
     expect(lines.map((line) => stringWidth(line.slice(0, -1)))).toEqual([6, 6, 6, 6]);
   });
 
-  it('cuts its last column to the terminal, between characters, and says so', () => {
+  it('cuts its last column to the width of the terminal, between characters, with an ellipsis', () => {
     const [, row = ''] = table(['ID', 'MEMORY'], [['1', '文字'.repeat(20)]], 30).split('\n');
     expect(row).toBe(`1   ${'文字'.repeat(6)}…`);
     expect(stringWidth(row)).toBeLessThanOrEqual(30);
     expect(table(['ID', 'MEMORY'], [['1', 'word '.repeat(20)]])).toContain('word '.repeat(19));
   });
 
-  it('has a line for each row, whatever is in it, and nothing that a terminal obeys', () => {
+  it('has one line for each row and no control characters', () => {
     const cells = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(fc.array(fc.tuple(cells, cells), { maxLength: 5 }), (rows) => {
         const printed = table(['A', 'B'], rows);
         expect(printed.split('\n')).toHaveLength(rows.length + 2);
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the table must not contain them
         expect(printed.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
       }),
       { numRuns: 30 },
     );
   });
 
-  it('shows what would be obeyed by its number', () => {
-    expect(shown('a\u001b[2J\tb\r\nc\u202e')).toBe('a\\u{1b}[2J\\u{9}b\\u{d} c\\u{202e}');
+  it('escapes control characters by their numbers', () => {
+    expect(toPrintable('a\u001b[2J\tb\r\nc\u202e')).toBe('a\\u{1b}[2J\\u{9}b\\u{d} c\\u{202e}');
   });
 });

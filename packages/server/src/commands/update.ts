@@ -1,8 +1,9 @@
 import { UpdateRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
+import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { print } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
 
@@ -15,17 +16,26 @@ const SHAPE = {
 export const updateCommand: AddCommand = (program, env) => {
   const command = program
     .command('update')
-    .argument('<id>', 'the memory')
+    .argument('<id>', MEMORY_ID_HELP)
+    .summary('Change a memory.')
     .description(
-      'Change a memory; what is left out stays. Its earlier text is kept. --content - reads standard input.',
+      'Change a memory. Fields without an option stay. Its earlier texts stay in its history. --content - reads standard ' +
+        'input.',
     );
   withOptions(command, requestOptions<UpdateRequest>(SHAPE));
-  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => update(id, flags, env));
+  withExamples(
+    command,
+    "memoryd update 893564f3 --content 'Ada likes peanuts again'",
+    'memoryd update 893564f3 --tag food --importance 0.9',
+  );
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((id: string, flags: CommonFlags) => update(id, flags, env));
 };
 
-async function update(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
+async function update(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   const content = flags.content === '-' ? { content: await inputText() } : {};
   const request = getRequest<UpdateRequest>(SHAPE, flags, content);
-  const updated = await withMemories(flags, env, { model: true }, ({ api }) => api.update(id, request));
+  const updated = await withMemories(flags, env, { model: true }, async ({ api }) =>
+    api.update(await resolveId(api, id), request),
+  );
   await print(flags, updated, () => `updated ${updated.id}\n`);
 }

@@ -1,37 +1,39 @@
 import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
 import { databaseName } from '../database-name.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const STAGES: readonly VerifyStage[] = ['pages', 'memories', 'index'];
 
-/** `memoryd verify`: exit code 1 where anything is wrong. */
+/** `memoryd verify`: exit code 1 if there is a problem. */
 export const verifyCommand: AddCommand = (program, env) => {
   const command = program
     .command('verify')
-    .description('Check the database, whether or not it is being served; ends with 1 where anything is wrong.');
-  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: AnswerFlags) => {
+    .summary('Check the database for damage.')
+    .description('Check the database. A server may use it at the same time. The exit code is 1 if there is a problem.');
+  withExamples(command, 'memoryd verify --db-path memory.db');
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: CommonFlags) => {
     const { verifyDatabase } = await import('@memoryd/engine');
     const database = existingDatabase(flags, env);
     const progress = await showProgress('checking', 'stage');
-    let found: Verified;
+    let result: Verified;
     try {
-      found = await verifyDatabase(database, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));
+      result = await verifyDatabase(database, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));
     } finally {
       progress.end();
     }
-    const { problems, checked } = found;
-    await print(flags, { ok: problems.length === 0, checked, problems }, () => told(database, found));
+    const { problems, checked } = result;
+    await print(flags, { ok: problems.length === 0, checked, problems }, () => format(database, result));
     if (problems.length > 0) process.exitCode = EXIT_CODES.failed.code;
   });
 };
 
-function told(database: DatabaseOptions, { problems, checked }: Verified): string {
+function format(database: DatabaseOptions, { problems, checked }: Verified): string {
   if (problems.length > 0) return problems.map((problem) => `${problem}\n`).join('');
   const name = databaseName(database);
-  if (checked === 'everything') return `${name}: nothing is wrong\n`;
-  return `${name}: its pages are sound; the rest can be checked when this memoryd has served it once\n`;
+  if (checked === 'everything') return `${name}: no problems\n`;
+  return `${name}: no problems in its pages; the rest can be checked after this version of memoryd has served it once\n`;
 }

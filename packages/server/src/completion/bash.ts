@@ -1,15 +1,15 @@
 import type { CommandWords } from './command-words.ts';
-import { flagsWithPath, flagsWithValue, getChoices, quoted, stepPatterns } from './shell-cases.ts';
+import { getChoices, getFlagsWithPath, getFlagsWithValue, getStepPatterns, quote } from './shell-cases.ts';
 
-/** What bash sources to complete the commands; from version 3 on. */
+/** Returns a script that bash 3 and later source to complete the commands. */
 export function bashCompletion(all: readonly CommandWords[]): string {
   const choices = getChoices(all).map(
-    ({ path, flag, choices: words }) => `    ${quoted(`${path}:${flag}`)}) words=${quoted(words.join(' '))} ;;`,
+    ({ path, flag, choices: words }) => `    ${quote(`${path}:${flag}`)}) words=${quote(words.join(' '))} ;;`,
   );
   const commands = all.map(({ path, commands: names, options, choices: words, takesPath }) => {
-    const offered = quoted([...names.map(({ name }) => name), ...words].join(' '));
-    const flags = quoted(options.map(({ flag }) => flag).join(' '));
-    return `    ${quoted(path)}) commands=${offered} flags=${flags} files=${takesPath ? 'yes' : ''} ;;`;
+    const offered = quote([...names.map(({ name }) => name), ...words].join(' '));
+    const flags = quote(options.map(({ flag }) => flag).join(' '));
+    return `    ${quote(path)}) commands=${offered} flags=${flags} files=${takesPath ? 'yes' : ''} ;;`;
   });
   return `# Completes memoryd in bash; written by: memoryd completion bash
 _memoryd() {
@@ -17,8 +17,8 @@ _memoryd() {
   local at= i=1 words= commands= flags= files=
   while [ "$i" -lt "$COMP_CWORD" ]; do
     case "$at \${COMP_WORDS[i]}" in
-    ${stepPatterns(all).join(' | ')}) at="\${at:+$at }\${COMP_WORDS[i]}" ;;
-    ${flagsWithValue(all)
+    ${getStepPatterns(all).join(' | ')}) at="\${at:+$at }\${COMP_WORDS[i]}" ;;
+    ${getFlagsWithValue(all)
       .map((flag) => `*' ${flag}'`)
       .join(' | ')}) i=$((i + 1)) ;;
     esac
@@ -27,10 +27,10 @@ _memoryd() {
   COMPREPLY=()
   case "$at:$before" in
 ${choices.join('\n')}
-    ${flagsWithPath(all)
+    ${getFlagsWithPath(all)
       .map((flag) => `*':${flag}'`)
       .join(' | ')}) files=only ;;
-    ${flagsWithValue(all)
+    ${getFlagsWithValue(all)
       .map((flag) => `*':${flag}'`)
       .join(' | ')}) return ;;
   esac

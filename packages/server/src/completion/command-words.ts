@@ -7,31 +7,31 @@ export interface OptionWords {
   flag: string;
   /** One sentence. */
   description: string;
-  /** What follows it: nothing, a path, one of some words, or what no shell knows. */
+  /** The value that follows: a path, one of some words, or any text. Undefined for a switch. */
   value?: { kind: 'path' } | { kind: 'choice'; choices: readonly string[] } | { kind: 'text' };
 }
 
 /** A command as a shell completes it. */
 export interface CommandWords {
-  /** The names that lead to it, with blanks between; empty for the program. */
+  /** Names of the parent commands and its own, separated by spaces. Empty for the program. */
   path: string;
   commands: readonly { name: string; description: string }[];
   options: readonly OptionWords[];
-  /** Words that its argument may be. */
+  /** Allowed values of its argument. */
   choices: readonly string[];
-  /** Whether it takes a path as an argument. */
+  /** Whether its argument is a path. */
   takesPath: boolean;
 }
 
-/** Every command of a program, itself first, as its tree has them; the program also has the options of its default. */
+/** Returns the program and all its commands. The program also has the options of its default command. */
 export function commandWords(program: Command, defaultCommand: string): CommandWords[] {
   const all = walk(program, '');
   const [root, ...others] = all;
-  const byDefault = others.find(({ path }) => path === defaultCommand);
-  if (!root || !byDefault) return all;
+  const defaultWords = others.find(({ path }) => path === defaultCommand);
+  if (!root || !defaultWords) return all;
   const known = new Set(root.options.map(({ flag }) => flag));
   return [
-    { ...root, options: [...root.options, ...byDefault.options.filter(({ flag }) => !known.has(flag))] },
+    { ...root, options: [...root.options, ...defaultWords.options.filter(({ flag }) => !known.has(flag))] },
     ...others,
   ];
 }
@@ -42,7 +42,7 @@ function walk(command: Command, path: string): CommandWords[] {
   const words: CommandWords = {
     path,
     commands: subcommands.flatMap((each) =>
-      commandNames(each).map((name) => ({ name, description: firstSentence(each.description()) })),
+      commandNames(each).map((name) => ({ name, description: firstSentence(each.summary() || each.description()) })),
     ),
     options: help.visibleOptions(command).flatMap(optionWords),
     choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
@@ -63,7 +63,7 @@ function optionWords(option: Option): OptionWords[] {
 
 function valueWords({ argChoices }: Option, shape: string): NonNullable<OptionWords['value']> {
   if (shape === 'file' || shape === 'path') return { kind: 'path' };
-  // What a shape writes in capitals stands for something else.
+  // Words in capitals are placeholders.
   const choices = argChoices ?? (shape.includes('|') ? shape.split('|').filter((word) => /^[a-z]+$/.test(word)) : []);
   return choices.length > 0 ? { kind: 'choice', choices } : { kind: 'text' };
 }

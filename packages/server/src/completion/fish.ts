@@ -1,9 +1,9 @@
 import type { CommandWords, OptionWords } from './command-words.ts';
-import { flagsWithValue } from './shell-cases.ts';
+import { getFlagsWithValue } from './shell-cases.ts';
 
-/** What fish sources, or finds in its folder of completions. */
+/** Returns a script that fish sources, or finds in its folder of completions. */
 export function fishCompletion(all: readonly CommandWords[]): string {
-  const steps = all.flatMap(({ path, commands }) => commands.map(({ name }) => quoted(`${path} ${name}`)));
+  const steps = all.flatMap(({ path, commands }) => commands.map(({ name }) => quote(`${path} ${name}`)));
   return `# Completes memoryd in fish; written by: memoryd completion fish
 function __memoryd_at
     set -l at ''
@@ -13,7 +13,7 @@ function __memoryd_at
             set skip no
         else if contains -- "$at $word" ${steps.join(' ')}
             set at (string trim -- "$at $word")
-        else if contains -- $word ${flagsWithValue(all).join(' ')}
+        else if contains -- $word ${getFlagsWithValue(all).join(' ')}
             set skip yes
         end
     end
@@ -25,24 +25,24 @@ ${all.flatMap(getLines).join('\n')}
 }
 
 function getLines({ path, commands, options, choices, takesPath }: CommandWords): string[] {
-  const here = `complete -c memoryd -n ${quoted(`__memoryd_at ${quoted(path)}`)}`;
+  const here = `complete -c memoryd -n ${quote(`__memoryd_at ${quote(path)}`)}`;
   return [
-    ...commands.map(({ name, description }) => `${here} -a ${name} -d ${quoted(description)}`),
+    ...commands.map(({ name, description }) => `${here} -a ${name} -d ${quote(description)}`),
     ...options.map(
-      (option) => `${here} -l ${option.flag.slice(2)}${followedBy(option)} -d ${quoted(option.description)}`,
+      (option) => `${here} -l ${option.flag.slice(2)}${formatValue(option)} -d ${quote(option.description)}`,
     ),
-    ...(choices.length > 0 ? [`${here} -a ${quoted(choices.join(' '))}`] : []),
+    ...(choices.length > 0 ? [`${here} -a ${quote(choices.join(' '))}`] : []),
     ...(takesPath ? [`${here} -F`] : []),
   ];
 }
 
-function followedBy({ value }: OptionWords): string {
+function formatValue({ value }: OptionWords): string {
   if (value === undefined) return '';
   if (value.kind === 'path') return ' -r -F';
-  return value.kind === 'choice' ? ` -x -a ${quoted(value.choices.join(' '))}` : ' -x';
+  return value.kind === 'choice' ? ` -x -a ${quote(value.choices.join(' '))}` : ' -x';
 }
 
-/** A text as fish takes it literally. */
-function quoted(text: string): string {
+/** Returns a text as a literal of fish. */
+function quote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,30 +1,30 @@
 import type { CommandWords, OptionWords } from './command-words.ts';
 
-/** A text as bash and zsh take it literally. */
-export function quoted(text: string): string {
+/** Returns a text as a literal of bash and zsh. */
+export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Patterns of `PATH NAME`, for every command that a name leads to. */
-export function stepPatterns(all: readonly CommandWords[]): string[] {
-  return all.flatMap(({ path, commands }) => commands.map(({ name }) => quoted(`${path} ${name}`)));
+/** Returns a pattern `PATH NAME` for every command below the program. */
+export function getStepPatterns(all: readonly CommandWords[]): string[] {
+  return all.flatMap(({ path, commands }) => commands.map(({ name }) => quote(`${path} ${name}`)));
 }
 
-/** Every flag that something follows, in whichever command. */
-export function flagsWithValue(all: readonly CommandWords[]): string[] {
-  return flagsWhere(all, ({ value }) => value !== undefined);
+/** Returns the flags of all commands that take a value. */
+export function getFlagsWithValue(all: readonly CommandWords[]): string[] {
+  return getFlags(all, ({ value }) => value !== undefined);
 }
 
-/** Every flag that a path follows. */
-export function flagsWithPath(all: readonly CommandWords[]): string[] {
-  return flagsWhere(all, ({ value }) => value?.kind === 'path');
+/** Returns the flags of all commands that take a path. */
+export function getFlagsWithPath(all: readonly CommandWords[]): string[] {
+  return getFlags(all, ({ value }) => value?.kind === 'path');
 }
 
-function flagsWhere(all: readonly CommandWords[], is: (option: OptionWords) => boolean): string[] {
-  return [...new Set(all.flatMap(({ options }) => options.filter(is).map(({ flag }) => flag)))];
+function getFlags(all: readonly CommandWords[], matches: (option: OptionWords) => boolean): string[] {
+  return [...new Set(all.flatMap(({ options }) => options.filter(matches).map(({ flag }) => flag)))];
 }
 
-/** Every flag that one of some words follows, with the command that has it. */
+/** Returns the flags that take one of some words, with their commands. */
 export function getChoices(all: readonly CommandWords[]): { path: string; flag: string; choices: readonly string[] }[] {
   return all.flatMap(({ path, options }) =>
     options.flatMap(({ flag, value }) => (value?.kind === 'choice' ? [{ path, flag, choices: value.choices }] : [])),

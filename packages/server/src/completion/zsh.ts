@@ -1,15 +1,15 @@
 import type { CommandWords } from './command-words.ts';
-import { flagsWithPath, flagsWithValue, getChoices, quoted, stepPatterns } from './shell-cases.ts';
+import { getChoices, getFlagsWithPath, getFlagsWithValue, getStepPatterns, quote } from './shell-cases.ts';
 
-/** What zsh sources, or finds as _memoryd in its function path, to complete the commands. */
+/** Returns a script that zsh sources, or finds as `_memoryd` in its function path, to complete the commands. */
 export function zshCompletion(all: readonly CommandWords[]): string {
   const choices = getChoices(all).map(
-    ({ path, flag, choices: words }) => `    ${quoted(`${path}:${flag}`)}) compadd -- ${words.join(' ')}; return ;;`,
+    ({ path, flag, choices: words }) => `    ${quote(`${path}:${flag}`)}) compadd -- ${words.join(' ')}; return ;;`,
   );
   const commands = all.map(({ path, commands: names, options, choices: words, takesPath }) => {
-    const offered = [...names.map(({ name, description }) => described(name, description)), ...words].join(' ');
-    const flags = options.map(({ flag, description }) => described(flag, description)).join(' ');
-    return `    ${quoted(path)}) offered=(${offered}) flags=(${flags}) files=${takesPath ? 'yes' : ''} ;;`;
+    const offered = [...names.map(({ name, description }) => describeWord(name, description)), ...words].join(' ');
+    const flags = options.map(({ flag, description }) => describeWord(flag, description)).join(' ');
+    return `    ${quote(path)}) offered=(${offered}) flags=(${flags}) files=${takesPath ? 'yes' : ''} ;;`;
   });
   return `#compdef memoryd
 # Completes memoryd in zsh; written by: memoryd completion zsh
@@ -19,8 +19,8 @@ _memoryd() {
   local -a offered flags
   while ((i < CURRENT)); do
     case "$at $words[i]" in
-    (${stepPatterns(all).join('|')}) at="\${at:+$at }$words[i]" ;;
-    (${flagsWithValue(all)
+    (${getStepPatterns(all).join('|')}) at="\${at:+$at }$words[i]" ;;
+    (${getFlagsWithValue(all)
       .map((flag) => `*' ${flag}'`)
       .join('|')}) ((i += 1)) ;;
     esac
@@ -28,10 +28,10 @@ _memoryd() {
   done
   case "$at:$words[CURRENT-1]" in
 ${choices.join('\n')}
-    (${flagsWithPath(all)
+    (${getFlagsWithPath(all)
       .map((flag) => `*':${flag}'`)
       .join('|')}) _files; return ;;
-    (${flagsWithValue(all)
+    (${getFlagsWithValue(all)
       .map((flag) => `*':${flag}'`)
       .join('|')}) return ;;
   esac
@@ -49,6 +49,6 @@ if [[ $funcstack[1] == _memoryd ]]; then _memoryd "$@"; else compdef _memoryd me
 `;
 }
 
-function described(word: string, description: string): string {
-  return quoted(`${word.replaceAll(':', '\\:')}:${description}`);
+function describeWord(word: string, description: string): string {
+  return quote(`${word.replaceAll(':', '\\:')}:${description}`);
 }

@@ -2,21 +2,20 @@ import { existsSync } from 'node:fs';
 import { getMessage } from '../message-of.ts';
 import type { Finding } from './finding.ts';
 
-const RESTORE = 'keep the file, and restore a backup elsewhere: memoryd restore COPY --db-path FILE';
+const RESTORE = 'do not delete the file, and restore a backup to another path: memoryd restore COPY --db-path FILE';
 
-/** Whether the database is whole; one that is not there yet is no problem. */
+/** Checks the database file for corruption. A missing file is no problem. */
 export async function checkFile(dbPath: string): Promise<Finding> {
   const { verifyDatabase } = await import('@memoryd/engine');
-  if (!existsSync(dbPath))
-    return { check: 'file', state: 'ok', found: `${dbPath} is made at the first store or start` };
+  if (!existsSync(dbPath)) return { check: 'file', state: 'ok', found: `${dbPath} will be created on first use` };
   try {
     const { problems, checked } = await verifyDatabase({ dbPath });
     const [first] = problems;
-    if (first === undefined) return { check: 'file', state: 'ok', found: `${dbPath} is sound (${checked} checked)` };
+    if (first === undefined) return { check: 'file', state: 'ok', found: `${dbPath} is intact (${checked} checked)` };
     const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';
     return { check: 'file', state: 'problem', found: `${first}${more}`, advice: RESTORE };
   } catch (error) {
     const found = `${dbPath}: ${getMessage(error)}`;
-    return { check: 'file', state: 'problem', found, advice: `name the right file by --db-path; or ${RESTORE}` };
+    return { check: 'file', state: 'problem', found, advice: `set --db-path to the right file; or ${RESTORE}` };
   }
 }

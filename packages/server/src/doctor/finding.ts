@@ -1,14 +1,14 @@
-/** What was looked at, what was found, and what to do about it. */
+/** The result of a check, with advice. */
 export interface Finding {
   check: 'node' | 'settings' | 'disk' | 'sync' | 'file' | 'database' | 'model' | 'port' | 'service';
-  /** `problem`: memoryd does not work so; `warning`: it does, but not as well as it could. */
+  /** `problem`: memoryd does not work; `warning`: memoryd works with limitations. */
   state: 'ok' | 'warning' | 'problem';
   found: string;
-  /** There unless all is well. */
+  /** How to fix it; absent if the state is `ok`. */
   advice?: string;
 }
 
-/** How much, in the unit that people read. */
-export function getSize(bytes: number): string {
+/** Formats a number of bytes in MB or GB. */
+export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }

@@ -7,11 +7,11 @@ import { getVariable } from '../settings/names.ts';
 import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
 
-/** Longest wait for a model that opens or answers. */
-const LIMIT_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+/** Timeout for opening a model or for its response. */
+const TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 100;
 
-/** Whether the models of the settings work: each is asked once. Nothing of the database is sent to them. */
+/** Checks that the models of the settings work, with one request each. No data of the database is sent to them. */
 export async function checkModels(settings: Settings): Promise<Finding[]> {
   const distiller = settings.llmUrl === '' ? [] : [await checkDistiller(settings)];
   return [await checkEmbedder(settings), ...distiller];
@@ -19,19 +19,19 @@ export async function checkModels(settings: Settings): Promise<Finding[]> {
 
 async function checkEmbedder(settings: Settings): Promise<Finding> {
   const { embedder } = settings;
-  if (embedder === 'none') return { check: 'model', state: 'ok', found: 'none: recall goes by words' };
+  if (embedder === 'none') return { check: 'model', state: 'ok', found: 'no embedder: recall uses words only' };
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-doctor-'));
   try {
     const health = await checkHealth(settings, join(folder, 'memory.db'));
-    if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} embeds` };
-    const advice = `look at ${getVariable(health.option ?? 'embedder')}; recall goes by words meanwhile`;
+    if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} works` };
+    const advice = `check ${getVariable(health.option ?? 'embedder')}; recall uses words only meanwhile`;
     return { check: 'model', state: 'problem', found: `${embedder}: ${health.problem}`, advice };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** What an engine on a database of its own says of its model, once that has embedded a text or failed to. */
+/** Returns the embedder health of an engine with a temporary database, after the model has embedded a text or failed. */
 async function checkHealth(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
   const { openEngine } = await import('@memoryd/engine');
   const engine = await openEngine({
@@ -41,7 +41,7 @@ async function checkHealth(settings: Settings, dbPath: string): Promise<Embedder
     telemetry: { report: () => {} },
   });
   try {
-    await untilOpen(engine);
+    await waitUntilOpen(engine);
     await engine.namespace('doctor').store({ content: 'Ada is allergic to peanuts' });
     return engine.embedder();
   } finally {
@@ -49,28 +49,28 @@ async function checkHealth(settings: Settings, dbPath: string): Promise<Embedder
   }
 }
 
-async function untilOpen(engine: Engine): Promise<void> {
-  const deadline = Date.now() + LIMIT_MS;
+async function waitUntilOpen(engine: Engine): Promise<void> {
+  const deadline = Date.now() + TIMEOUT_MS;
   while (engine.embedder().problem === 'the model is not open yet' && Date.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
 }
 
 async function checkDistiller({ llmUrl, llmModel, llmApiKey }: Settings): Promise<Finding> {
-  const what = `the language model ${llmModel} at ${llmUrl}`;
+  const model = `the language model ${llmModel} at ${llmUrl}`;
   const key = llmApiKey ? { Authorization: `Bearer ${llmApiKey}` } : {};
   try {
     const { status } = await fetch(`${llmUrl.replace(/\/+$/, '')}/models`, {
       headers: { ...key },
-      signal: AbortSignal.timeout(LIMIT_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (status === 401 || status === 403) {
-      const advice = `look at ${getVariable('llmApiKey')}; sentences are quoted meanwhile`;
-      return { check: 'model', state: 'problem', found: `${what} refuses the key (${status})`, advice };
+      const advice = `check ${getVariable('llmApiKey')}; distillation quotes sentences meanwhile`;
+      return { check: 'model', state: 'problem', found: `${model} refuses the API key (${status})`, advice };
     }
-    return { check: 'model', state: 'ok', found: `${what} answers` };
+    return { check: 'model', state: 'ok', found: `${model} responds` };
   } catch {
-    const advice = `look at ${getVariable('llmUrl')}; sentences are quoted meanwhile`;
-    return { check: 'model', state: 'problem', found: `${what} does not answer`, advice };
+    const advice = `check ${getVariable('llmUrl')}; distillation quotes sentences meanwhile`;
+    return { check: 'model', state: 'problem', found: `${model} does not respond`, advice };
   }
 }

@@ -1,7 +1,7 @@
 import { explainOldNode } from '@memoryd/engine/node-version';
 import type { Finding } from './finding.ts';
 
-/** Whether Node is new enough. */
+/** Checks the version of Node. */
 export function checkNode(version = process.versions.node): Finding {
   const found = explainOldNode(version);
   if (found === undefined) return { check: 'node', state: 'ok', found: `Node ${version}` };

@@ -1,16 +1,19 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** How `/proc/net/tcp` calls a socket that listens (`man 5 proc`). */
+/** The state of a listening socket in `/proc/net/tcp` (`man 5 proc`). */
 const LISTENING = '0A';
 
-/** Which program listens on a port, such as `nginx (process 812)`, as far as Linux lets this user see it. */
-export function listenerOn(port: number): string | undefined {
+/**
+ * Returns the program that listens on a port, such as `nginx (process 812)`; `undefined` if this user may not see it, and
+ * on systems other than Linux.
+ */
+export function findListener(port: number): string | undefined {
   const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => getSockets(getText(table), port));
-  const pid = sockets.length === 0 ? undefined : processes().find((each) => holdsOne(each, sockets));
+  const pid = sockets.length === 0 ? undefined : getProcessIds().find((each) => hasSocket(each, sockets));
   return pid === undefined ? undefined : `${getText(`/proc/${pid}/comm`).trim()} (process ${pid})`;
 }
 
-/** The sockets of a table that listen on a port, as links to them read. */
+/** Returns the sockets of a table that listen on a port, in the format of links in `/proc/PID/fd`. */
 function getSockets(table: string, port: number): string[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return table
@@ -20,17 +23,17 @@ function getSockets(table: string, port: number): string[] {
     .map((fields) => `socket:[${fields[9]}]`);
 }
 
-function processes(): string[] {
-  return namesIn('/proc').filter((name) => /^\d+$/.test(name));
+function getProcessIds(): string[] {
+  return getNames('/proc').filter((name) => /^\d+$/.test(name));
 }
 
-function holdsOne(pid: string, sockets: readonly string[]): boolean {
+function hasSocket(pid: string, sockets: readonly string[]): boolean {
   const folder = `/proc/${pid}/fd`;
-  return namesIn(folder).some((name) => sockets.includes(getLink(`${folder}/${name}`)));
+  return getNames(folder).some((name) => sockets.includes(getLink(`${folder}/${name}`)));
 }
 
-// What is not there, or is not for this user, is nothing: processes come and go meanwhile.
-function namesIn(folder: string): string[] {
+// Missing and unreadable files count as empty: processes may end at any time.
+function getNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -2,33 +2,33 @@ import { createServer } from 'node:net';
 import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
-import { listenerOn } from './port-owner.ts';
+import { findListener } from './port-owner.ts';
 
-const ANSWER_LIMIT_MS = 3000;
+const HEALTH_TIMEOUT_MS = 3000;
 
-/** Whether the service could listen where the settings say, and who does where it could not. Port 0 is any that is free. */
+/** Checks that the service can listen on the configured port, and names the program that occupies it otherwise. */
 export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding> {
   const where = `${port === 0 ? 'a port' : `port ${port}`} of ${host}`;
-  const refusal = await toRefusal(host, port);
-  if (refusal === undefined) return { check: 'port', state: 'ok', found: `${where} is free` };
-  if (refusal !== 'EADDRINUSE') {
-    const found = `${where} cannot be listened on (${refusal})`;
+  const errorCode = await getListenError(host, port);
+  if (errorCode === undefined) return { check: 'port', state: 'ok', found: `${where} is free` };
+  if (errorCode !== 'EADDRINUSE') {
+    const found = `cannot listen on ${where} (${errorCode})`;
     const advice =
-      refusal === 'EACCES' ? 'use --port with one from 1024 on' : 'use --host with an address of this machine';
+      errorCode === 'EACCES' ? 'use --port with a number from 1024' : 'use --host with an address of this machine';
     return { check: 'port', state: 'problem', found, advice };
   }
-  const version = await versionAt(host, port);
+  const version = await getServiceVersion(host, port);
   if (version === undefined) {
-    const owner = listenerOn(port) ?? 'another program';
-    return { check: 'port', state: 'problem', found: `${where} is taken by ${owner}`, advice: 'use --port' };
+    const owner = findListener(port) ?? 'another program';
+    return { check: 'port', state: 'problem', found: `${where} is in use by ${owner}`, advice: 'use --port' };
   }
-  const found = `memoryd ${version} serves on ${where}`;
+  const found = `memoryd ${version} is running on ${where}`;
   if (version === VERSION) return { check: 'port', state: 'ok', found };
   return { check: 'port', state: 'warning', found, advice: `this is ${VERSION}: use matching versions` };
 }
 
-/** The code of what keeps a server from listening; undefined where nothing does. */
-function toRefusal(host: string, port: number): Promise<string | undefined> {
+/** Returns the error code of listening on an address, or `undefined` if it succeeds. */
+function getListenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'no reason'));
@@ -36,12 +36,12 @@ function toRefusal(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The version of the memoryd that answers there; undefined where none does. */
-async function versionAt(host: string, port: number): Promise<string | undefined> {
-  const asked = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+/** Returns the version of the memoryd service at an address, or `undefined` if there is none. */
+async function getServiceVersion(host: string, port: number): Promise<string | undefined> {
+  const target = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   const { MemoryClient } = await import('@memoryd/client');
-  const url = `http://${asked.includes(':') ? `[${asked}]` : asked}:${port}`;
-  const client = new MemoryClient({ url, retries: 0, timeoutMs: ANSWER_LIMIT_MS, onWarning: () => {} });
+  const url = `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+  const client = new MemoryClient({ url, retries: 0, timeoutMs: HEALTH_TIMEOUT_MS, onWarning: () => {} });
   const { version, db_connected } = await client
     .health()
     .catch(() => ({ version: undefined, db_connected: undefined }));

@@ -2,17 +2,17 @@ import { databaseName } from '../database-name.ts';
 import { getMessage } from '../message-of.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether a database on a server can be used, which it is not changed by. */
+/** Checks that a PostgreSQL database can be used, without changing it. */
 export async function checkServer(databaseUrl: string): Promise<Finding> {
   const { inspectDatabase } = await import('@memoryd/engine');
   const name = databaseName({ databaseUrl });
   try {
     const { at, last } = await inspectDatabase(databaseUrl);
-    const change = at === 0 ? 'is made ready' : `is taken from schema ${at} to ${last}`;
-    const found = at >= last ? `${name} answers` : `${name} answers, and ${change} at the next start`;
+    const change = at === 0 ? 'create the schema' : `migrate the schema from version ${at} to ${last}`;
+    const found = at >= last ? `${name} responds` : `${name} responds; the next start will ${change}`;
     return { check: 'database', state: 'ok', found };
   } catch (error) {
     const found = `${name}: ${getMessage(error)}`;
-    return { check: 'database', state: 'problem', found, advice: 'see docs/guide/scaling.md for what it has to have' };
+    return { check: 'database', state: 'problem', found, advice: 'see docs/guide/scaling.md for the requirements' };
   }
 }

@@ -4,39 +4,44 @@ import { NO_ANSWER_ADVICE } from '../no-answer.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 
-/** Longest wait for an answer: whoever asks a doctor has waited already. */
-const PATIENCE_MS = 5000;
+/** Request timeout, short because the user is waiting. */
+const TIMEOUT_MS = 5000;
 
-/** Whether a running service answers, works, and lets the key in. */
+/** Checks that a running service responds, is healthy, and accepts the API key. */
 export async function checkService(client: MemoryClient, url: string): Promise<Finding[]> {
   try {
-    const { status, version, embedder, embedder_problem: problem } = await client.health({ timeoutMs: PATIENCE_MS });
+    const { status, version, embedder, embedder_problem: problem } = await client.health({ timeoutMs: TIMEOUT_MS });
     const health: Finding =
       status === 'healthy'
         ? { check: 'service', state: 'ok', found: `memoryd ${version} at ${url} is healthy` }
-        : { check: 'service', state: 'problem', found: `${url} cannot use its database`, advice: 'look at its log' };
+        : {
+            check: 'service',
+            state: 'problem',
+            found: `${url} is unhealthy: it cannot use its database`,
+            advice: 'check its log',
+          };
     const model: Finding[] =
       embedder === 'unavailable'
-        ? [{ check: 'model', state: 'warning', found: `${problem}`, advice: 'look at the log of the service' }]
+        ? [{ check: 'model', state: 'warning', found: `${problem}`, advice: 'check the log of the service' }]
         : [];
-    return [health, ...getVersion(version), ...model, await accessTo(client)];
+    return [health, ...compareVersions(version), ...model, await checkAccess(client)];
   } catch (error) {
     return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_ANSWER_ADVICE }];
   }
 }
 
-function getVersion(version: string): Finding[] {
+function compareVersions(version: string): Finding[] {
   if (version === VERSION) return [];
-  const found = `the service is ${version}, this is ${VERSION}`;
+  const found = `the service has version ${version}, and this command has version ${VERSION}`;
   return [{ check: 'service', state: 'warning', found, advice: 'use matching versions' }];
 }
 
-async function accessTo(client: MemoryClient): Promise<Finding> {
+async function checkAccess(client: MemoryClient): Promise<Finding> {
   try {
-    await client.stats({ timeoutMs: PATIENCE_MS });
-    return { check: 'service', state: 'ok', found: 'it lets this caller read' };
+    await client.stats({ timeoutMs: TIMEOUT_MS });
+    return { check: 'service', state: 'ok', found: 'this caller may read memories' };
   } catch (error) {
-    const advice = 'give a key by SERVICE_API_KEY; memoryd keys add makes one where the service runs';
+    const advice = 'set SERVICE_API_KEY; create a key with memoryd keys add on the machine of the service';
     return { check: 'service', state: 'problem', found: getMessage(error), advice };
   }
 }

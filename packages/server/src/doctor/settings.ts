@@ -5,31 +5,31 @@ import { unknownVariables } from '../settings/unknown.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
 
-/** The settings, where they can be used, and what there is to say of them. */
+/** Loads and checks the settings. `settings` is absent if they are invalid. */
 export function checkSettings(flags: Flags, env: Environment): { settings?: Settings; findings: Finding[] } {
   const unknown = unknownVariables(env).map(
-    (found): Finding => ({ check: 'settings', state: 'warning', found, advice: 'correct its name, or take it away' }),
+    (found): Finding => ({ check: 'settings', state: 'warning', found, advice: 'correct its name, or remove it' }),
   );
   try {
     const settings = loadSettings(flags, env);
     const path = settingsPath(flags);
-    const found = path === undefined ? 'flags, variables and defaults can be used' : `${path} can be used`;
+    const found = path === undefined ? 'flags, variables and defaults are valid' : `${path} is valid`;
     return {
       settings,
-      findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...getRights(path, settings)],
+      findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...checkPermissions(path, settings)],
     };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const advice = 'correct it: memoryd serve --help lists all settings';
+    const advice = 'correct the setting; memoryd serve --help lists all settings';
     return { findings: [{ check: 'settings', state: 'problem', found: error.message, advice }, ...unknown] };
   }
 }
 
-/** Whether others may read a file that may hold keys. */
-function getRights(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
+/** Warns if other users may read a settings file while keys are set. */
+function checkPermissions(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
   const holdsKeys = [apiKey, embeddingApiKey, llmApiKey].some(Boolean);
   if (path === undefined || !holdsKeys || process.platform === 'win32') return [];
   if ((statSync(path).mode & 0o077) === 0) return [];
-  const found = `others of this machine may read ${path}, and keys are set`;
+  const found = `other users of the machine may read ${path}, and keys are set`;
   return [{ check: 'settings', state: 'warning', found, advice: `chmod 600 ${path}` }];
 }

@@ -7,7 +7,7 @@ import type { Access, Caller } from '../caller.ts';
 import type { Settings } from '../settings/read.ts';
 import { getValues } from './request-headers.ts';
 
-/** Headers, beside `X-Forwarded-*`, by which proxies say that they pass a request on for somebody else. */
+/** Headers, besides `X-Forwarded-*`, that mark a request as forwarded by a proxy. */
 const FORWARDING_HEADERS = new Set([
   'forwarded',
   'forwarded-for',
@@ -25,30 +25,30 @@ const FORWARDING_HEADERS = new Set([
   'fly-client-ip',
 ]);
 
-/** Whoever calls this machine from itself while no key was ever made. */
+/** The caller of a local request while no API key has ever been created. */
 const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
 
-/** Whoever shows no key where none is needed. */
-const NOBODY: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
+/** The caller of a request without a key to a route that needs none. */
+const ANONYMOUS: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
 
-/** The id of the key that a setting gives. */
+/** The id of the key in the setting `apiKey`. */
 const SETTING_KEY_ID = 'SERVICE_API_KEY';
 
-/** What makes a key, as far as callers may know: where the database is stays with whoever runs the service. */
+/** Returns the command that creates a key. The path of the database is left out, because callers must not learn it. */
 export function howToMakeAKey({ namespace, scope }: NewKey): string {
   return `memoryd keys add --namespace ${namespace} --scope ${scope}, on the service's own database`;
 }
 
 type AccessSettings = Pick<Settings, 'host' | 'apiKey'>;
 
-/** Decides who calls and whether they may. */
+/** Authenticates and authorizes requests. */
 export interface Gate {
   /**
-   * Who asks for something: the holder of the key that the request shows, or, while there are no keys, whoever is on this
-   * machine, as long as the Host header names it.
+   * Returns the caller of a request: the holder of its API key or, while there are no keys, the operator for a local
+   * request whose Host header names this machine.
    *
-   * @throws MemoryError UNAUTHORIZED without a good key, FORBIDDEN for a key of too small a scope or a foreign Host,
-   *   INVALID_REQUEST for two keys, or unless Host is given once, UNAVAILABLE where the keys cannot be read
+   * @throws MemoryError UNAUTHORIZED without a valid key, FORBIDDEN for a key without the needed scope or a foreign Host,
+   *   INVALID_REQUEST for two different keys or unless Host is given once, UNAVAILABLE if the keys cannot be read
    */
   admit(request: FastifyRequest): Promise<Caller>;
 }
@@ -56,52 +56,52 @@ export interface Gate {
 export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSettings): Gate {
   const ownHost = settings.host.toLowerCase();
 
-  async function identify(request: FastifyRequest, isHere: boolean, needed: Scope): Promise<Caller | undefined> {
-    const key = shownKey(request);
-    if (key === undefined) return isHere && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
+  async function identify(request: FastifyRequest, isLocal: boolean, needed: Scope): Promise<Caller | undefined> {
+    const key = getApiKey(request);
+    if (key === undefined) return isLocal && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
     const holder = await getHolder(key, keys, settings);
-    if (!holder) throw unauthorized('the API key is unknown or revoked, or has expired', needed);
+    if (!holder) throw createUnauthorizedError('the API key is unknown or revoked, or has expired', needed);
     return holder;
   }
 
   return {
     async admit(request) {
-      const isHere = isFromHere(request);
-      if (isHere) checkHost(request, ownHost);
+      const isLocal = isLocalRequest(request);
+      if (isLocal) checkHost(request, ownHost);
       const needed = getAccess(request);
-      if (needed === 'anyone') return (await identify(request, isHere, 'read').catch(ifUnavailable)) ?? NOBODY;
-      const caller = await identify(request, isHere, needed);
-      if (!caller) throw keyNeeded(await areKeysNeeded({ keys }, settings), needed);
-      if (!covers(caller.scope, needed)) throw scopeTooSmall(caller, needed);
-      return inNamedNamespace(request, caller);
+      if (needed === 'anyone') return (await identify(request, isLocal, 'read').catch(ignoreUnavailable)) ?? ANONYMOUS;
+      const caller = await identify(request, isLocal, needed);
+      if (!caller) throw createMissingKeyError(await areKeysNeeded({ keys }, settings), needed);
+      if (!covers(caller.scope, needed)) throw createScopeError(caller, needed);
+      return withNamespaceHeader(request, caller);
     },
   };
 }
 
 /**
- * The caller in the namespace that `X-Memoryd-Namespace` names, if it is there.
+ * Returns the caller with the namespace of the header `X-Memoryd-Namespace`, or unchanged without that header.
  *
- * @throws MemoryError FORBIDDEN without the scope `operate`, INVALID_REQUEST for a header that is no name or comes twice
+ * @throws MemoryError FORBIDDEN without the scope `operate`, INVALID_REQUEST for an invalid name or a repeated header
  */
-function inNamedNamespace(request: FastifyRequest, caller: Caller): Caller {
-  const [namespace] = onceAtMost(request, 'X-Memoryd-Namespace');
+function withNamespaceHeader(request: FastifyRequest, caller: Caller): Caller {
+  const namespace = getSingleHeader(request, 'X-Memoryd-Namespace');
   if (namespace === undefined || namespace === caller.namespace) return caller;
-  if (!covers(caller.scope, 'operate')) throw scopeTooSmall(caller, 'operate');
+  if (!covers(caller.scope, 'operate')) throw createScopeError(caller, 'operate');
   assertNamespace(namespace);
   return { ...caller, namespace };
 }
 
-/** Whether requests from this machine itself need a key. See `Keys.areNeeded`. */
+/** Returns whether local requests need a key. See `Keys.areRequired`. */
 export async function areKeysNeeded({ keys }: { keys: Keys }, { apiKey }: AccessSettings): Promise<boolean> {
-  return apiKey !== undefined || (await keys.areNeeded());
+  return apiKey !== undefined || (await keys.areRequired());
 }
 
-/** Whether a host is one that only this machine reaches. */
+/** Returns whether a host is a loopback host. */
 export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopbackAddress(host.replace(/^\[(.*)\]$/, '$1'));
 }
 
-// What is not there is asked for with a key too: only who may call is told that.
+// Unknown paths need a key too, so that only authorized callers learn that a route does not exist.
 function getAccess({ is404, routeOptions }: FastifyRequest): Access {
   return is404 ? 'read' : (routeOptions.config.access ?? 'operate');
 }
@@ -114,60 +114,62 @@ async function getHolder(key: string, keys: Keys, { apiKey }: AccessSettings): P
   return { ...caller, keyId };
 }
 
-// Of digests, so that the time that it takes tells nothing of the length either.
+// Compares digests, so that the duration does not reveal the length of the key either.
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
 
 /**
- * The key that a request shows; undefined where it shows none. Of `Authorization`, other schemes than `Bearer` are not
- * about keys.
+ * Returns the API key of a request, or `undefined` without one. Schemes of `Authorization` other than `Bearer` are ignored.
  *
- * @throws MemoryError INVALID_REQUEST for more than one key, and for a header that comes twice
+ * @throws MemoryError INVALID_REQUEST for two different keys or a repeated header
  */
-export function shownKey(request: FastifyRequest): string | undefined {
-  const [authorization] = onceAtMost(request, 'Authorization');
-  const [apiKey] = onceAtMost(request, 'X-API-Key');
+export function getApiKey(request: FastifyRequest): string | undefined {
+  const authorization = getSingleHeader(request, 'Authorization');
+  const apiKey = getSingleHeader(request, 'X-API-Key');
   const bearer = /^bearer(?: +(.*))?$/is.exec(authorization ?? '');
-  const shown = bearer ? (bearer[1] ?? '').trim() : undefined;
-  if (shown !== undefined && apiKey !== undefined && shown !== apiKey.trim()) {
-    throw new MemoryError('INVALID_REQUEST', 'Authorization and X-API-Key must show the same key, or one of them none');
+  const token = bearer ? (bearer[1] ?? '').trim() : undefined;
+  if (token !== undefined && apiKey !== undefined && token !== apiKey.trim()) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      'Authorization and X-API-Key must have the same key; send only one of them',
+    );
   }
-  return shown ?? apiKey?.trim();
+  return token ?? apiKey?.trim();
 }
 
-function onceAtMost(request: FastifyRequest, name: string): string[] {
+function getSingleHeader(request: FastifyRequest, name: string): string | undefined {
   const values = getValues(request, name.toLowerCase());
   if (values.length > 1) throw new MemoryError('INVALID_REQUEST', `${name} must be given once`);
-  return values;
+  return values[0];
 }
 
-// Health is told, and told as unhealthy, while keys cannot be read.
-function ifUnavailable(error: unknown): undefined {
+// While keys cannot be read, /health still responds, and reports the service as unhealthy.
+function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof MemoryError && error.code === 'UNAVAILABLE')) throw error;
 }
 
-function keyNeeded(exist: boolean, needed: Scope): MemoryError {
-  const why = exist
-    ? 'an API key is needed, as Authorization: Bearer KEY or X-API-Key: KEY'
-    : 'access from elsewhere needs an API key, and there is none yet';
-  return unauthorized(why, needed);
+function createMissingKeyError(hasKeys: boolean, needed: Scope): MemoryError {
+  const why = hasKeys
+    ? 'an API key is required, as Authorization: Bearer KEY or X-API-Key: KEY'
+    : 'access from another machine requires an API key, and none has been created yet';
+  return createUnauthorizedError(why, needed);
 }
 
-function unauthorized(why: string, needed: Scope): MemoryError {
+function createUnauthorizedError(why: string, needed: Scope): MemoryError {
   const how = howToMakeAKey({ namespace: DEFAULTS.namespace, scope: needed });
-  return new MemoryError('UNAUTHORIZED', `${why}; to make one: ${how}`);
+  return new MemoryError('UNAUTHORIZED', `${why}; to create one: ${how}`);
 }
 
-function scopeTooSmall({ namespace, scope }: Caller, needed: Scope): MemoryError {
+function createScopeError({ namespace, scope }: Caller, needed: Scope): MemoryError {
   const how = howToMakeAKey({ namespace, scope: needed });
   return new MemoryError(
     'FORBIDDEN',
-    `the API key may ${scope}, and this is to ${needed}; to make one that may: ${how}`,
+    `the API key has the scope ${scope}, and this request needs ${needed}; to create one that has it: ${how}`,
   );
 }
 
-function isFromHere(request: FastifyRequest): boolean {
+function isLocalRequest(request: FastifyRequest): boolean {
   if (!isLoopbackAddress(request.raw.socket.remoteAddress)) return false;
   for (const name in request.raw.headers) {
     if (FORWARDING_HEADERS.has(name) || name.startsWith('x-forwarded-')) return false;
@@ -180,10 +182,10 @@ function isLoopbackAddress(address: string | undefined): boolean {
   return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
 }
 
-/** Refuses a page that reaches this machine through a name of its own (DNS rebinding): such a request names that. */
+/** Refuses requests of a web page whose own host name resolves to this machine (DNS rebinding): Host has that name. */
 function checkHost(request: FastifyRequest, ownHost: string): void {
   const [host, ...more] = getValues(request, 'host');
-  // HTTP/1.0 has no such header, and no browser speaks it.
+  // HTTP/1.0 does not require Host, and no browser uses HTTP/1.0.
   if (host === undefined && request.raw.httpVersion === '1.0') return;
   // RFC 9112, section 3.2.
   if (host === undefined || more.length > 0) {

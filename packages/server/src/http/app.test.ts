@@ -10,7 +10,7 @@ import { MEMORY_API_METHODS } from '@memoryd/contract/scoped';
 import { type EmbedderHealth, type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
 import type { FastifyContextConfig, RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { builtFolder } from '../built-folder.ts';
+import { getBuildFolder } from '../built-folder.ts';
 import { MCP_TOOLS } from '../mcp/tools.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { httpPage } from '../reference-pages/http.ts';
@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
       components: { schemas: Record<string, unknown> };
     }>();
 
-  it('names its operations as the MemoryApi names its verbs', async () => {
+  it('names its operations after the methods of the MemoryApi', async () => {
     const OPERATORS = [
       ...['root', 'health', 'readiness', 'liveness', 'metrics', 'listKeys', 'addKey', 'revokeKey'],
       ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
@@ -64,12 +64,12 @@ describe('the OpenAPI document', () => {
     expect(names('/update/{memory_id}', 'put')).toContain('If-Match');
   });
 
-  it('is what docs/reference/http.md shows (`npm run http-page --workspace memoryd` writes it)', async () => {
+  it('matches docs/reference/http.md (written by `npm run http-page --workspace memoryd`)', async () => {
     const page = readFileSync(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8');
     expect(page).toBe(httpPage((await app.inject('/openapi.json')).json()));
   });
 
-  it('refers only to schemas that it holds', async () => {
+  it('references only schemas that it contains', async () => {
     const document = await read();
     expect(document.openapi).toMatch(/^3\.1\./);
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"(.*?)"/g)].map(([, target]) => target);
@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('a tool of MCP', () => {
+describe('an MCP tool', () => {
   const routes = new Map<string | undefined, FastifyContextConfig | undefined>();
   beforeAll(async () => {
     const onRoute = ({ schema, config }: RouteOptions) => routes.set(schema?.operationId, config);
@@ -87,9 +87,9 @@ describe('a tool of MCP', () => {
   });
 
   it.each(MCP_TOOLS.map((tool) => [tool.listed.name, tool] as const))(
-    'wants the scope and takes the turn that the route of its verb does: %s',
-    (verb, { scope, heavy }) => {
-      expect({ access: scope, heavy }).toEqual({ access: routes.get(verb)?.access, heavy: routes.get(verb)?.heavy });
+    'has the scope and the concurrency limit of its route: %s',
+    (name, { scope, heavy }) => {
+      expect({ access: scope, heavy }).toEqual({ access: routes.get(name)?.access, heavy: routes.get(name)?.heavy });
     },
   );
 });
@@ -107,37 +107,37 @@ describe('/health', () => {
     [{ state: 'off' }, { embedder: 'off' }],
     [{ state: 'ready' }, { embedder: 'ready' }],
     [
-      { state: 'unavailable', problem: 'the embedding server wants an API key (401)', option: 'embeddingApiKey' },
+      { state: 'unavailable', problem: 'the embedding server requires an API key (401)', option: 'embeddingApiKey' },
       {
         embedder: 'unavailable',
-        embedder_problem: 'the embedding server wants an API key (401); look at SERVICE_EMBEDDING_API_KEY',
+        embedder_problem: 'the embedding server requires an API key (401); check SERVICE_EMBEDDING_API_KEY',
       },
     ],
     [
       { state: 'unavailable', problem: 'the model is not open yet' },
       { embedder: 'unavailable', embedder_problem: 'the model is not open yet' },
     ],
-  ] satisfies [EmbedderHealth, object][])('tells of an embedder in state %j', async (reported, told) => {
+  ] satisfies [EmbedderHealth, object][])('reports an embedder in the state %j', async (reported, expected) => {
     state = reported;
     const { status, embedder, embedder_problem } = (await another.inject('/health')).json();
-    expect({ embedder, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
+    expect({ embedder, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(expected);
     expect(status).toBe('healthy');
   });
 });
 
-describe('/health of a database', () => {
+describe('/health with a failing database', () => {
   const healthWith = async (stats: MemoryApi['stats']) => {
     const reported: TelemetryEvent[] = [];
     const served = { ...engine, namespace: (name: string) => ({ ...engine.namespace(name), stats }) };
-    const noting = { report: (event: TelemetryEvent) => void reported.push(event) };
-    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry: noting });
-    const { statusCode, ...answer } = await another.inject('/health');
+    const recorder = { report: (event: TelemetryEvent) => void reported.push(event) };
+    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry: recorder });
+    const { statusCode, ...response } = await another.inject('/health');
     await another.close();
-    return { statusCode, health: answer.json(), reported: reported.map(({ event }) => event) };
+    return { statusCode, health: response.json(), reported: reported.map(({ event }) => event) };
   };
   const unhealthy = { status: 'unhealthy', db_connected: false };
 
-  it('that does not answer is told in the end', { timeout: 20_000 }, async () => {
+  it('reports unhealthy after a timeout if the database does not respond', { timeout: 20_000 }, async () => {
     const { statusCode, health } = await healthWith(() => new Promise(() => {}));
     expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
   });
@@ -145,7 +145,7 @@ describe('/health of a database', () => {
   it.each([
     [new MemoryError('UNAVAILABLE', 'the disk is full'), ['service_unhealthy']],
     [new TypeError('a defect'), ['health_unknown', 'service_unhealthy']],
-  ])('that rejects with %s is told, and a defect is in the log', async (error, events) => {
+  ])('reports unhealthy if the database rejects with %s, and logs only unexpected errors', async (error, events) => {
     const { statusCode, health, reported } = await healthWith(() => Promise.reject(error));
     expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
     expect(reported).toEqual(events);
@@ -153,76 +153,80 @@ describe('/health of a database', () => {
 });
 
 describe('/mcp', () => {
-  /** Changes verbs of a namespace. */
-  let change: (api: MemoryApi) => Partial<MemoryApi> = () => ({});
-  let usual: App;
-  let impatient: App;
+  /** Replaces methods of the MemoryApi. */
+  let override: (api: MemoryApi) => Partial<MemoryApi> = () => ({});
+  let defaultApp: App;
+  let shortTimeoutApp: App;
   beforeAll(async () => {
-    const namespace = (name: string) => ({ ...engine.namespace(name), ...change(engine.namespace(name)) });
+    const namespace = (name: string) => ({ ...engine.namespace(name), ...override(engine.namespace(name)) });
     const options = { engine: { ...engine, namespace }, metrics: createMetrics(), telemetry };
-    usual = await buildApp({ ...options, settings });
-    impatient = await buildApp({ ...options, settings: { ...settings, slowClientSeconds: 1 } });
-    for (const changed of [usual, impatient]) await changed.listen({ host: '127.0.0.1', port: 0 });
+    defaultApp = await buildApp({ ...options, settings });
+    shortTimeoutApp = await buildApp({ ...options, settings: { ...settings, slowClientSeconds: 1 } });
+    for (const each of [defaultApp, shortTimeoutApp]) await each.listen({ host: '127.0.0.1', port: 0 });
   });
   afterAll(async () => {
-    for (const changed of [usual, impatient]) await changed.close();
+    for (const each of [defaultApp, shortTimeoutApp]) await each.close();
   });
 
-  /** Sends messages to a server some of whose verbs are changed, and returns its answer. */
-  async function post(messages: object, verbs: typeof change, changed = usual): Promise<string> {
-    change = verbs;
-    const { port } = changed.server.address() as AddressInfo;
+  /** Sends messages to a server with some methods replaced, and returns the response text. */
+  async function post(messages: object, overrides: typeof override, target = defaultApp): Promise<string> {
+    override = overrides;
+    const { port } = target.server.address() as AddressInfo;
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-    const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
       method: 'POST',
       headers,
       body: JSON.stringify(messages),
     });
-    return answer.text();
+    return response.text();
   }
 
   const getCall = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
 
-  it('answers a call that takes longer than a connection may be idle', async () => {
+  it('returns the result of a call that takes longer than the idle timeout of a connection', async () => {
     const call = { jsonrpc: '2.0', id: 1, ...getCall('stats', {}) };
-    const answer = await post(call, ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }), impatient);
-    expect(answer).toMatch(/^data: .*"structuredContent"/m);
+    const response = await post(
+      call,
+      ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }),
+      shortTimeoutApp,
+    );
+    expect(response).toMatch(/^data: .*"structuredContent"/m);
   });
 
   it.each([
-    { verb: 'recall', most: 32, request: getCall('recall', { query: 'x' }) },
+    { method: 'recall', limit: 32, request: getCall('recall', { query: 'x' }) },
     {
-      verb: 'recall',
-      most: 32,
+      method: 'recall',
+      limit: 32,
       request: { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'x' } } },
     },
-    { verb: 'session', most: 8, request: getCall('session', { session_id: 'x' }) },
-    { verb: 'session', most: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },
-    { verb: 'sessions', most: 8, request: { method: 'resources/list' } },
-    { verb: 'consolidate', most: 64, request: getCall('consolidate', {}) },
+    { method: 'session', limit: 8, request: getCall('session', { session_id: 'x' }) },
+    { method: 'session', limit: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },
+    { method: 'sessions', limit: 8, request: { method: 'resources/list' } },
+    { method: 'consolidate', limit: 64, request: getCall('consolidate', {}) },
   ] as const)(
-    'lets what a batch asks for take turns as requests do: $verb by $request.method',
-    async ({ verb, most, request }) => {
+    'applies the concurrency limit to each call of a batch: $method by $request.method',
+    async ({ method, limit, request }) => {
       let running = 0;
-      let mostRunning = 0;
+      let maxRunning = 0;
       const batch = Array.from({ length: 100 }, (_, id) => ({ jsonrpc: '2.0', id, ...request }));
-      const answer = await post(batch, (api) => ({
-        [verb]: async (...args: never[]) => {
-          mostRunning = Math.max(mostRunning, ++running);
+      const response = await post(batch, (api) => ({
+        [method]: async (...args: never[]) => {
+          maxRunning = Math.max(maxRunning, ++running);
           await delay(5);
           running--;
-          return (api[verb] as (...args: never[]) => unknown)(...args);
+          return (api[method] as (...args: never[]) => unknown)(...args);
         },
       }));
-      expect(answer.match(/^data: .*"result"/gm)).toHaveLength(100);
-      expect(answer).not.toContain('"isError":true');
-      expect(mostRunning).toBe(most);
+      expect(response.match(/^data: .*"result"/gm)).toHaveLength(100);
+      expect(response).not.toContain('"isError":true');
+      expect(maxRunning).toBe(limit);
     },
   );
 });
 
 describe('/backup and /export', () => {
-  const full = new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
+  const full = new MemoryError('UNAVAILABLE', 'the disk is full');
   let another: App;
   beforeAll(async () => {
     const refuse = (): never => {
@@ -237,17 +241,17 @@ describe('/backup and /export', () => {
   });
   afterAll(() => another.close());
 
-  it.each(['/backup', '/export'])('%s returns 503 where there is no room for a copy', async (url) => {
-    const answer = await another.inject(url);
-    expect(answer.statusCode).toBe(503);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.json()).toMatchObject({ error: { code: 'UNAVAILABLE', message: full.message } });
-    expect(answer.headers['content-disposition']).toBeUndefined();
+  it.each(['/backup', '/export'])('%s returns 503 if the disk is full', async (url) => {
+    const response = await another.inject(url);
+    expect(response.statusCode).toBe(503);
+    expect(response.headers['retry-after']).toBe('1');
+    expect(response.json()).toMatchObject({ error: { code: 'UNAVAILABLE', message: full.message } });
+    expect(response.headers['content-disposition']).toBeUndefined();
   });
 });
 
 describe('a documentation page', () => {
-  it.each(['/docs', '/redoc'])('at %s loads everything from the service itself', async (url) => {
+  it.each(['/docs', '/redoc'])('at %s loads all resources from the service itself', async (url) => {
     const page = await app.inject(url);
     expect(page.statusCode).toBe(200);
     expect(page.headers['content-security-policy']).toContain("default-src 'none'");
@@ -257,20 +261,23 @@ describe('a documentation page', () => {
     for (const target of loads) expect((await app.inject(target)).statusCode, target).toBe(200);
   });
 
-  it('comes with a Redoc bundle that loads no picture from its maker', () => {
-    const bundle = readFileSync(join(builtFolder('redoc'), 'redoc.standalone.js'), 'utf8');
+  it('has a Redoc bundle that loads no image from another host', () => {
+    const bundle = readFileSync(join(getBuildFolder('redoc'), 'redoc.standalone.js'), 'utf8');
     expect(bundle).not.toContain('cdn.redoc');
   });
 });
 
-describe('an answer', () => {
-  it.each(['/', '/nowhere', '/session/%zz', '/recall?query=%ff', '/docs'])('to %s names its request', async (url) => {
-    const { headers } = await app.inject(url);
-    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(headers['x-request-id']).not.toBe((await app.inject(url)).headers['x-request-id']);
-  });
+describe('a response', () => {
+  it.each(['/', '/nowhere', '/session/%zz', '/recall?query=%ff', '/docs'])(
+    'to %s has a unique request id',
+    async (url) => {
+      const { headers } = await app.inject(url);
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(headers['x-request-id']).not.toBe((await app.inject(url)).headers['x-request-id']);
+    },
+  );
 
-  it('to an OpenMetrics scraper has its type', async () => {
+  it('to an OpenMetrics scraper has the OpenMetrics content type', async () => {
     const accept = 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5';
     const scraped = await app.inject({ url: '/metrics', headers: { accept } });
     expect(scraped.headers['content-type']).toContain('application/openmetrics-text; version=1.0.0');
@@ -278,7 +285,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a header after many others', () => {
+describe('a proxy header after many other headers', () => {
   let open: App;
   let port: string;
   beforeAll(async () => {
@@ -287,34 +294,34 @@ describe('a header after many others', () => {
   });
   afterAll(() => open.close());
 
-  /** The status that a server without keys returns to this machine, which then needs none. */
+  /** Returns the status of a local request to a server without keys, which needs no key unless it is forwarded. */
   async function statusAfter(others: number, headers: Record<string, string>): Promise<number | undefined> {
     const junk = Object.fromEntries(Array.from({ length: others }, (_, i) => [`x-junk-${i}`, 'x']));
     const sent = get({ host: '127.0.0.1', port, path: '/stats', headers: { host: 'localhost', ...junk, ...headers } });
-    const [answer] = await once(sent, 'response');
-    answer.resume();
-    return answer.statusCode;
+    const [response] = await once(sent, 'response');
+    response.resume();
+    return response.statusCode;
   }
 
-  it.each([0, 1100, 10_000])('tells of a proxy after %d of them', async (others) => {
+  it.each([0, 1100, 10_000])('is read after %d others', async (others) => {
     expect(await statusAfter(others, {})).toBe(200);
     expect(await statusAfter(others, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
   });
 });
 
-describe('a caller who goes while the keys are looked up', () => {
-  /** Longer than a caller waits here. */
-  const LOOKED_UP_MS = 200;
+describe('a client that disconnects while its key is checked', () => {
+  /** Longer than the client waits here. */
+  const LOOKUP_MS = 200;
 
-  it('takes no turn and no stream', async () => {
-    const keys = { ...engine.keys, areNeeded: () => delay(LOOKED_UP_MS).then(() => engine.keys.areNeeded()) };
+  it('occupies no slot and no event stream', async () => {
+    const keys = { ...engine.keys, areRequired: () => delay(LOOKUP_MS).then(() => engine.keys.areRequired()) };
     const slow = await buildApp({ settings, engine: { ...engine, keys }, metrics: createMetrics(), telemetry });
     onTestFinished(() => slow.close());
     const address = await slow.listen({ port: 0 });
     for (const path of ['/backup', '/events', '/export']) {
-      await expect(fetch(address + path, { signal: AbortSignal.timeout(LOOKED_UP_MS / 4) })).rejects.toThrow();
+      await expect(fetch(address + path, { signal: AbortSignal.timeout(LOOKUP_MS / 4) })).rejects.toThrow();
     }
-    await delay(2 * LOOKED_UP_MS);
+    await delay(2 * LOOKUP_MS);
     const { body } = await slow.inject({ url: '/metrics', headers: { accept: 'application/openmetrics-text' } });
     const taken = body.match(/^service_(?:heavy_requests_running|event_streams)\b.* [1-9].*$/gm);
     expect(taken).toBeNull();

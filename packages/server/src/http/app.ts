@@ -9,10 +9,9 @@ import { audited } from '../audit.ts';
 import { type Caller, getBinding } from '../caller.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings/read.ts';
-import { createGate, type Gate, shownKey } from './access.ts';
-import { ERROR_SCHEMA } from './answers.ts';
-import { auditedCaller, getAudit } from './audited-request.ts';
-import { limitBodyTime } from './body-deadline.ts';
+import { createGate, type Gate, getApiKey } from './access.ts';
+import { auditedCaller, auditRequest } from './audited-request.ts';
+import { limitBodyDuration } from './body-deadline.ts';
 import { allowedOrigins, corsOptions, refuseForeignPage, refuseForeignWrite } from './cross-origin.ts';
 import { registerDashboardPage } from './dashboard-page.ts';
 import { registerDocsPages } from './docs-pages.ts';
@@ -20,12 +19,13 @@ import { errorHandler } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
 import { MalformedHttp } from './malformed-http.ts';
 import { openApiOptions } from './openapi.ts';
-import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
+import { limitBodies, limitResponses } from './overload/bytes-in-flight.ts';
 import { limitConnections } from './overload/connections.ts';
 import { limitHeavyWork } from './overload/heavy-work.ts';
+import { trackPendingRequests } from './overload/pending-requests.ts';
 import { type PressureLimits, refuseUnderPressure } from './overload/pressure.ts';
-import { countRequestsUnderWay } from './overload/requests-under-way.ts';
 import { type Count, limitRates } from './rate-limits.ts';
+import { ERROR_SCHEMA } from './response-schemas.ts';
 import { RouteMethods } from './route-methods.ts';
 import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
@@ -88,24 +88,25 @@ const ROUTES = [
 ];
 
 const LIMITS = {
-  /** A query of 8,192 characters takes up to 12 bytes a character when percent-encoded. */
+  /** A query of 8,192 characters takes up to 12 bytes per character when percent-encoded. */
   urlAndHeadersBytes: 256 * 1024,
   headersTimeoutMs: 20_000,
-  /** How often it is looked for requests that take too long to arrive. */
+  /** Interval for checking request timeouts. */
   arrivalCheckMs: 1000,
-  /** Without a byte either way; longer than any answer takes, consolidations of a large database included. */
+  /** Without a byte in either direction; longer than any response takes, including consolidation of a large database. */
   silentConnectionTimeoutMs: 600_000,
   keepAliveTimeoutMs: 72_000,
 };
 
 /**
- * How requests are checked and answers written. Given as the application is made, or it would load Fastify's own
- * compilers, whose types alone its declaration knows: a tenth of a start.
+ * Compilers for request validation and response serialization. They must be given when the application is created:
+ * otherwise Fastify loads its own, which takes a tenth of the startup time. Fastify declares only its own compilers'
+ * types, hence the cast.
  */
 const SCHEMA_CONTROLLER = {
   compilersFactory: {
     buildValidator: () => compileValidator,
-    buildSerializer: () => () => (answer: unknown) => JSON.stringify(answer),
+    buildSerializer: () => () => (body: unknown) => JSON.stringify(body),
   },
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>;
 
@@ -131,31 +132,31 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
-  /** Told of every route as it is added. */
+  /** Called with every route when it is added. */
   onRoute?: (route: RouteOptions) => void;
 }
 
-/** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
+/** Creates the HTTP application for an engine, not yet listening. Closing the application leaves the engine open. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { settings, engine, metrics, telemetry } = options;
   const onError = errorHandler(telemetry, metrics.countError);
   const malformedHttp = new MalformedHttp(metrics.countError);
   const slowClientMs = settings.slowClientSeconds * 1000;
-  const app = bareApp(settings.maxBodyBytes, slowClientMs, onError, malformedHttp);
+  const app = createApp(settings.maxBodyBytes, slowClientMs, onError, malformedHttp);
   app.setErrorHandler(onError);
   app.addSchema(ERROR_SCHEMA);
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
-    malformedHttp.expect(request, reply);
+    malformedHttp.track(request, reply);
     done();
   });
   const methods = new RouteMethods();
   app.addHook('onRoute', (route) => methods.add(route));
   limitConnections(app, settings, telemetry);
   const gate = createGate(engine, settings);
-  const countAnother = await registerHooks(app, gate, slowClientMs, options);
-  limitBodyTime(app, malformedHttp, slowClientMs);
+  const countExtraRequest = await registerHooks(app, gate, slowClientMs, options);
+  limitBodyDuration(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
   const getApi = (request: FastifyRequest) => {
@@ -164,15 +165,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const binding = getBinding(request.caller);
     return audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
   };
-  const served = { engine, getApi, gate, countAnother, metrics, telemetry, settings };
-  for (const route of ROUTES) route(app, served);
+  const context = { engine, getApi, gate, countExtraRequest, metrics, telemetry, settings };
+  for (const route of ROUTES) route(app, context);
   await registerDocsPages(app);
   await registerDashboardPage(app);
   app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url }, reply) => {
     const allowed = methods.at(getPath(url));
-    if (allowed.length === 0) throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
+    if (allowed.length === 0) throw new MemoryError('NOT_FOUND', 'route not found; /docs lists all routes');
     reply.header('Allow', allowed.join(', '));
-    throw new MemoryError('METHOD_NOT_ALLOWED', `this path has only ${allowed.join(', ')}`);
+    throw new MemoryError('METHOD_NOT_ALLOWED', `this path supports only ${allowed.join(', ')}`);
   });
   return app;
 }
@@ -181,8 +182,8 @@ function getPath(url: string): string {
   return url.split('?', 1)[0] as string;
 }
 
-/** The application as a server of HTTP, with its limits, and an answer for whatever is no request of it. */
-function bareApp(
+/** Creates the application without routes, with HTTP limits and error responses for malformed requests. */
+function createApp(
   maxBodyBytes: number,
   slowClientMs: number,
   onError: ReturnType<typeof errorHandler>,
@@ -191,6 +192,8 @@ function bareApp(
   const app: App = Fastify({
     bodyLimit: maxBodyBytes,
     genReqId: () => randomUUID(),
+    // `/ui` redirects to the dashboard. Any other client gets the response of `/`.
+    rewriteUrl: ({ url = '', headers }) => (url === '/' && headers.accept?.includes('text/html') ? '/ui' : url),
     routerOptions: {
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),
@@ -202,35 +205,35 @@ function bareApp(
       headersTimeout: Math.min(LIMITS.headersTimeoutMs, slowClientMs),
       connectionsCheckingInterval: LIMITS.arrivalCheckMs,
       maxHeaderSize: LIMITS.urlAndHeadersBytes,
-      // Node's own answer to a request without it has no error body; access.ts refuses it.
+      // Node's own response to a request without Host has no error body; access.ts refuses such requests instead.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...BARE_SECURITY_HEADERS, 'X-Request-Id': request.id });
       onError(error, request, reply);
     },
-    clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
+    clientErrorHandler: (error, socket) => malformedHttp.respond(error, socket),
     schemaController: SCHEMA_CONTROLLER,
   });
-  // Their size limits them. Past a number Node leaves headers out without a word, those that tell of a proxy too.
+  // No limit: headers are limited by size. Above a count, Node silently drops headers, including those of proxies.
   app.server.maxHeadersCount = 0;
-  // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
+  // Node refuses an unknown Expect header without an error body; HTTP allows ignoring the header.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.prependListener('request', endAfterUpgrade);
   return app;
 }
 
 /**
- * Makes a request for another protocol, which HTTP lets be ignored, the last of its connection: Node's parser does not
- * tell of malformed requests after one, so that they would have no answer.
+ * Closes the connection after a request with an Upgrade header, which HTTP allows ignoring: Node's parser does not report
+ * malformed requests after an upgrade request, so they would get no response.
  */
 function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers.upgrade !== undefined) response.shouldKeepAlive = false;
 }
 
 /**
- * The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. Answers
- * what counts the further requests that one may hold.
+ * Registers the hooks of every request, in this order: CORS, authorization, overload limits. Returns the function that
+ * counts additional requests inside one HTTP request against the rate limit.
  */
 async function registerHooks(
   app: App,
@@ -239,30 +242,33 @@ async function registerHooks(
   { settings, metrics, telemetry, onRoute, lateLoopMs }: AppOptions,
 ): Promise<Count> {
   registerSecurityHeaders(app);
-  countRequestsUnderWay(app);
-  // Browsers ask whether they may ask without showing a key.
+  trackPendingRequests(app);
+  // Browsers send preflight requests without a key.
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') route.config = { ...route.config, access: 'anyone' };
     onRoute?.(route);
   });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
-  const { countAnother, countWrongKey } = await limitRates(app, settings.rateLimit);
+  const { countExtraRequest, countUnknownKey } = await limitRates(app, settings.rateLimit);
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
-    request.caller = await admitted(gate, request, reply, countWrongKey).catch((error: unknown) => {
+    request.caller = await authorize(gate, request, reply, countUnknownKey).catch((error: unknown) => {
       if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') {
-        getAudit(request, telemetry, 'authentication_failed', { method: request.method, path: getPath(request.url) });
+        auditRequest(request, telemetry, 'authentication_failed', {
+          method: request.method,
+          path: getPath(request.url),
+        });
       }
       throw error;
     });
     refuseForeignWrite(request, origins);
     refuseForeignPage(request, settings);
-    // Who has gone meanwhile says so no more: what waits for that, to end or make room, would wait for ever.
+    // The client may have disconnected during authorization; `close` already fired, so listeners added now never run.
     if (reply.raw.destroyed) reply.hijack();
   });
   await refuseUnderPressure(app, { memoryLimitMb: settings.memoryLimitMb, lateLoopMs });
-  limitAnswers(app, slowClientMs);
+  limitResponses(app, slowClientMs);
   limitHeavyWork(app, slowClientMs);
   limitBodies(app);
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
@@ -271,10 +277,10 @@ async function registerHooks(
     done();
   });
   if (settings.accessLog) logRequests(app, telemetry);
-  return countAnother;
+  return countExtraRequest;
 }
 
-/** Logs a record for each request, when its response has left. */
+/** Logs a record for each request after its response is sent. */
 function logRequests(app: App, telemetry: Telemetry): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { key_id = null, request_id = '', ...caller } = auditedCaller(request);
@@ -287,17 +293,18 @@ function logRequests(app: App, telemetry: Telemetry): void {
   });
 }
 
-async function admitted(
+async function authorize(
   gate: Gate,
   request: FastifyRequest,
   reply: FastifyReply,
-  countWrongKey: Count,
+  countUnknownKey: Count,
 ): Promise<Caller> {
   try {
     return await gate.admit(request);
   } catch (error) {
-    const isWrongKey = error instanceof MemoryError && error.code === 'UNAUTHORIZED' && shownKey(request) !== undefined;
-    if (isWrongKey) await countWrongKey(request, reply);
+    const isUnknownKey =
+      error instanceof MemoryError && error.code === 'UNAUTHORIZED' && getApiKey(request) !== undefined;
+    if (isUnknownKey) await countUnknownKey(request, reply);
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Telemetry } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import { type AuditEvent, type AuditedCaller, audit } from '../audit.ts';
 
-/** Returns who sent a request. Before the caller is known, the namespace is empty. */
+/** Returns the caller of a request for audit records. Before authorization, the namespace is empty. */
 export function auditedCaller({ id, ip, caller }: FastifyRequest): AuditedCaller {
   const { namespace = '', keyId, userId, agentId } = (caller as FastifyRequest['caller'] | undefined) ?? {};
   const owner = {
@@ -12,8 +12,8 @@ export function auditedCaller({ id, ip, caller }: FastifyRequest): AuditedCaller
   return { namespace, key_id: keyId, ...owner, address: ip, request_id: id };
 }
 
-/** Audits what a request did. See `audit`. */
-export function getAudit(
+/** Reports an audit event of a request. See `audit`. */
+export function auditRequest(
   request: FastifyRequest,
   telemetry: Telemetry,
   event: AuditEvent,

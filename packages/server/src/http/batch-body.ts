@@ -3,13 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { parseJson } from './json-body.ts';
 import { getValues } from './request-headers.ts';
 
-/** Content types of bodies that hold a JSON value a line. */
+/** Content types of bodies with one JSON value per line. */
 export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 
 /**
- * Makes the bodies of a scope's routes be read as a list: a JSON value a line where the content type says so, else one
- * JSON text, whatever the content type. A line that is not JSON in UTF-8 is `undefined`, which no schema takes, so
- * that it spoils no other.
+ * Parses the bodies of a scope's routes as a list: one JSON value per line for an NDJSON content type, else one JSON text.
+ * A line that is not JSON in UTF-8 becomes `undefined`, which every schema refuses, so that only that item fails.
  */
 export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
@@ -21,7 +20,7 @@ export function readBatchBodies(scope: FastifyInstance): void {
       done(error as Error);
     }
   });
-  // Nothing is no JSON text, but it is no lines.
+  // An empty body is no JSON text, but it is valid NDJSON without lines.
   scope.addHook('preValidation', (request, _reply, done) => {
     const [contentType = ''] = getValues(request, 'content-type');
     if (request.body === undefined && isNdjson(contentType)) request.body = [];
@@ -40,7 +39,7 @@ function parseLines(body: Buffer): unknown[] {
   const items: unknown[] = [];
   let lines = 0;
   for (let at = 0; at < body.length; lines++) {
-    // Empty lines count here, or a body of nothing else would take as long as it is.
+    // Empty lines count too: otherwise a body of empty lines would take time proportional to its size.
     if (lines === LIMITS.batchItems) throw tooManyLines();
     const found = body.indexOf(LINE_END, at);
     const end = found < 0 ? body.length : found;

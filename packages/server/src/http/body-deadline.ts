@@ -6,36 +6,36 @@ import type { MalformedHttp } from './malformed-http.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route reads a body of any length, by `getPieces`. */
+    /** Whether the route reads a body of any length with `getBodyChunks`, without a deadline for the whole body. */
     longBody?: true;
   }
 }
 
 /**
- * Cuts off requests whose bodies do not arrive in time. Node's own limit is the same for all routes, and would end an
- * import of many memories.
+ * Refuses requests whose bodies do not arrive before a deadline. Node's own request timeout applies to all routes, and
+ * would cut off a large import.
  *
- * @param bodyMs how long the body of a request may take to arrive
+ * @param bodyMs deadline for a request body, in milliseconds
  */
-export function limitBodyTime(app: FastifyInstance, malformedHttp: MalformedHttp, bodyMs: number): void {
-  const cutLate = (request: IncomingMessage, response: ServerResponse) =>
-    setLimit(request, bodyMs, () => {
-      // With its connection, where it came by one: an injected request has none.
+export function limitBodyDuration(app: FastifyInstance, malformedHttp: MalformedHttp, bodyMs: number): void {
+  const startDeadline = (request: IncomingMessage, response: ServerResponse) =>
+    setDeadline(request, bodyMs, () => {
+      // Destroying the request also closes its connection. An injected request has none.
       if (response.headersSent) request.destroy();
-      else malformedHttp.answer(requestTimeout(), request.socket);
+      else malformedHttp.respond(createTimeoutError(), request.socket);
     });
   const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
-  // Before the framework, which does not tell its hooks of every request.
+  // A listener of the server, because the framework's hooks do not run for every request.
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (hasBody(request)) deadlines.set(request, cutLate(request, response));
+    if (hasBody(request)) deadlines.set(request, startDeadline(request, response));
   });
   app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
     if (routeOptions.config.longBody) clearTimeout(deadlines.get(raw));
     done();
   });
-  // What has been answered is not read on, and yet its client is to have the answer.
+  // After the response, the handler stops reading the body, but the client still needs time to receive the response.
   app.addHook('onResponse', ({ raw, routeOptions }, reply, done) => {
-    if (routeOptions.config.longBody && !raw.complete) cutLate(raw, reply.raw);
+    if (routeOptions.config.longBody && !raw.complete) startDeadline(raw, reply.raw);
     done();
   });
 }
@@ -44,59 +44,59 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** Calls back unless a request has arrived by then. */
-function setLimit(request: IncomingMessage, bodyMs: number, late: () => void): NodeJS.Timeout {
+/** Calls `onLate` if a request is incomplete after `bodyMs`. */
+function setDeadline(request: IncomingMessage, bodyMs: number, onLate: () => void): NodeJS.Timeout {
   const timer = setTimeout(() => {
-    if (!request.complete) late();
+    if (!request.complete) onLate();
   }, bodyMs);
   request.once('close', () => clearTimeout(timer));
   return timer;
 }
 
-function requestTimeout(): Error & { code: string } {
+function createTimeoutError(): Error & { code: string } {
   return Object.assign(new Error('the request took too long to arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }
 
 /**
- * The pieces of a body of any length, as they are asked for. Where they stop coming, the answer is the last of its
- * connection, as nobody can tell whether the rest comes yet.
+ * Yields the chunks of a body of any length on demand. If they stop arriving, the connection closes after the response,
+ * because the rest of the body may still arrive.
  *
- * @param silentMs how long it may be silent
- * @throws MemoryError INVALID_REQUEST when its client has gone, or sends nothing for too long
+ * @param silentMs maximum time between two chunks, in milliseconds
+ * @throws MemoryError INVALID_REQUEST if the client disconnects or sends nothing for too long
  */
-export async function* getPieces(
+export async function* getBodyChunks(
   { body }: FastifyRequest,
   reply: FastifyReply,
   silentMs: number,
 ): AsyncIterable<Uint8Array> {
   if (!(body instanceof Readable)) return;
-  // It goes on being open when it is left, so that its client gets an answer.
-  const pieces = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
+  // The stream stays open when iteration stops early, so that the client still gets a response.
+  const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   try {
     for (;;) {
-      const piece = await getNext(pieces, silentMs);
-      if (piece.done) return;
-      yield piece.value;
+      const chunk = await getNext(chunks, silentMs);
+      if (chunk.done) return;
+      yield chunk.value;
     }
   } catch {
     reply.header('Connection', 'close');
     throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
   } finally {
-    // A client sends to the end before it reads the answer, unless what it sends is thrown away. Leaving a silent body
-    // would wait for its next piece.
-    void pieces.return?.().then(() => body.resume());
+    // A client sends the whole body before it reads the response, so the rest must be drained. Not awaited: for a silent
+    // body, `return` would wait for the next chunk.
+    void chunks.return?.().then(() => body.resume());
   }
 }
 
-async function getNext(pieces: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
-  let late: NodeJS.Timeout | undefined;
-  // The body stays as it is: destroying it would take the connection from under the answer.
+async function getNext(chunks: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
+  let timer: NodeJS.Timeout | undefined;
+  // The body is not destroyed on timeout: that would close the connection before the response is sent.
   const silence = new Promise<never>((_resolve, reject) => {
-    late = setTimeout(() => reject(requestTimeout()), silentMs);
+    timer = setTimeout(() => reject(createTimeoutError()), silentMs);
   });
   try {
-    return await Promise.race([pieces.next(), silence]);
+    return await Promise.race([chunks.next(), silence]);
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }

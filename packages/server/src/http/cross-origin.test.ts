@@ -16,20 +16,24 @@ async function call(settings: Parameters<typeof allowedOrigins>[0], method: 'GET
     done();
   });
   app.route({ method: ['GET', 'POST'], url: '/', handler: () => 'served' });
-  const answer = await app.inject({ method, url: '/', headers: { host: 'localhost:8090', ...(origin && { origin }) } });
-  return { status: answer.statusCode, allowed: answer.headers['access-control-allow-origin'] };
+  const response = await app.inject({
+    method,
+    url: '/',
+    headers: { host: 'localhost:8090', ...(origin && { origin }) },
+  });
+  return { status: response.statusCode, allowed: response.headers['access-control-allow-origin'] };
 }
 
-describe('web pages', () => {
-  it('may all call in development while no origins are set', async () => {
+describe('access of web pages', () => {
+  it('is allowed for every origin in development without the setting', async () => {
     expect(await call({ production: false }, 'POST', PAGE)).toEqual({ status: 200, allowed: '*' });
   });
 
-  it('may not read in production while no origins are set', async () => {
+  it('is denied in production without the setting', async () => {
     expect((await call({ production: true }, 'GET', PAGE)).allowed).toBeUndefined();
   });
 
-  it('of the origins that are set may call, in both', async () => {
+  it('is limited to the origins in the setting, in production and development', async () => {
     for (const production of [true, false]) {
       const settings = { production, corsOrigins: [PAGE] };
       expect(await call(settings, 'POST', PAGE)).toEqual({ status: 200, allowed: PAGE });
@@ -37,13 +41,16 @@ describe('web pages', () => {
     }
   });
 
-  it.each(['https://other.example', 'null'])('of origin %s write nothing unless it is set', async (origin) => {
-    expect((await call({ production: true, corsOrigins: [PAGE] }, 'POST', origin)).status).toBe(403);
-    expect((await call({ production: true }, 'POST', origin)).status).toBe(403);
-    expect((await call({ production: true, corsOrigins: ['*'] }, 'POST', origin)).status).toBe(200);
-  });
+  it.each(['https://other.example', 'null'])(
+    'denies writes of origin %s unless the setting allows every origin',
+    async (origin) => {
+      expect((await call({ production: true, corsOrigins: [PAGE] }, 'POST', origin)).status).toBe(403);
+      expect((await call({ production: true }, 'POST', origin)).status).toBe(403);
+      expect((await call({ production: true, corsOrigins: ['*'] }, 'POST', origin)).status).toBe(200);
+    },
+  );
 
-  it('of the service itself may write, and so may callers that are no page', async () => {
+  it("allows writes from the service's own origin and from callers without an origin", async () => {
     expect((await call({ production: true }, 'POST', 'http://localhost:8090')).status).toBe(200);
     expect((await call({ production: true }, 'POST')).status).toBe(200);
   });

@@ -7,7 +7,7 @@ import { isLoopbackHost } from './access.ts';
 /** Origins whose web pages may call the service. */
 export type AllowedOrigins = 'every' | readonly string[];
 
-/** The allowed origins: those that are set; where none are set, every one in development and none in production. */
+/** Returns the origins of the setting; without the setting, every origin in development and none in production. */
 export function allowedOrigins({
   corsOrigins,
   production,
@@ -36,8 +36,8 @@ export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a write that a web page of an origin which is not allowed asks for. Browsers send such a write without
- * asking first when it looks like a form's, and keep only the answer from the page.
+ * Refuses a write from a web page whose origin is not allowed. CORS alone is not enough: browsers send a form-like write
+ * without a preflight, and only withhold the response from the page.
  *
  * @throws MemoryError FORBIDDEN
  */
@@ -47,8 +47,8 @@ export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrig
 }
 
 /**
- * A handler step that refuses every request of a web page but those of this server and of the origins that are named:
- * `*`, and development without a word on origins, name none.
+ * Returns a hook that refuses requests of web pages, except from this server's own origin and the origins listed in the
+ * setting. `*` lists none, nor does an absent setting in development.
  */
 export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOrigins'>) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void =>
@@ -57,14 +57,17 @@ export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOr
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route takes or destroys much, so that web pages need an origin on this machine or one that is named. */
+    /**
+     * Whether web pages may only call the route from an origin on a loopback host or listed in the setting: for routes that
+     * read or destroy many memories at once.
+     */
     refusesForeignPages?: boolean;
   }
 }
 
 /**
  * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host nor
- * named in the setting; `*` names none.
+ * listed in the setting; `*` lists none.
  *
  * @throws MemoryError FORBIDDEN
  */
@@ -75,15 +78,15 @@ export function refuseForeignPage(request: FastifyRequest, { corsOrigins = [] }:
   if (!isOnLoopback && isForeign(request, corsOrigins)) throw foreignOrigin();
 }
 
-function isForeign({ raw }: FastifyRequest, named: readonly string[]): boolean {
+function isForeign({ raw }: FastifyRequest, allowed: readonly string[]): boolean {
   const { origin, host } = raw.headers;
-  if (origin === undefined || named.includes(origin)) return false;
+  if (origin === undefined || allowed.includes(origin)) return false;
   return origin !== `http://${host}` && origin !== `https://${host}`;
 }
 
 function foreignOrigin(): MemoryError {
   return new MemoryError(
     'FORBIDDEN',
-    'web pages of this origin may not call; SERVICE_CORS_ORIGINS names those that may',
+    'web pages of this origin are not allowed; add the origin to SERVICE_CORS_ORIGINS',
   );
 }

@@ -1,4 +1,4 @@
-/** The parts of the documentation pages that are ours, as browsers load them. */
+/** The project's own HTML, CSS and JavaScript of the API documentation pages. */
 
 /** The style of the links between the pages. */
 export const LINKS_STYLE = `:root { color-scheme: light dark }
@@ -7,7 +7,10 @@ body { margin: 0; background: light-dark(#ffffff, #171815) }
 .pages a { color: light-dark(#14605b, #7fcdc3) }
 `;
 
-/** Adds the links to the page of Swagger UI, whose HTML is its own. They are relative: a proxy may add a path. */
+/**
+ * Adds the links to the page of Swagger UI, which has its own HTML. The links are relative, because a proxy may add a path
+ * prefix.
+ */
 export const DOCS_SCRIPT = `const links = document.createElement('nav');
 links.className = 'pages';
 links.setAttribute('aria-label', 'Pages');
@@ -40,7 +43,7 @@ export const REDOC_PAGE = `<!doctype html>
 </html>
 `;
 
-/** Redoc's dark theme. Redoc computes other colors from these, so none of them can be a CSS variable. */
+/** Redoc's dark theme. Redoc computes other colors from these, so CSS variables do not work here. */
 const DARK_THEME = {
   colors: {
     primary: { main: '#7fcdc3' },
@@ -85,9 +88,9 @@ const DARK_THEME = {
   fab: { backgroundColor: '#292a26', color: '#7fcdc3' },
 };
 
-/** Draws Redoc in the theme that the browser prefers. */
+/** Renders Redoc in the color scheme that the browser prefers. */
 export const REDOC_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)');
-// A page that is drawn keeps its theme.
+// Redoc cannot change its theme after rendering.
 dark.addEventListener('change', () => location.reload());
 const theme = dark.matches ? ${JSON.stringify(DARK_THEME)} : {};
 const element = document.getElementById('redoc');

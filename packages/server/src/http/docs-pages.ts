@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { builtFolder } from '../built-folder.ts';
+import { getBuildFolder } from '../built-folder.ts';
 import { DOCS_SCRIPT, LINKS_STYLE, REDOC_PAGE, REDOC_SCRIPT } from './docs-page-texts.ts';
 
-/** The pages load from this server alone; both libraries style by attribute. */
+/** The pages load resources only from this server; both libraries use inline styles. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,7 +19,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Redoc searches in a worker that it makes itself. */
+/** Redoc's search runs in a worker from a blob URL. */
 const REDOC_POLICY = `${PAGE_POLICY}; worker-src blob:`;
 
 const page = { schema: { hide: true }, config: { access: 'anyone' } } as const;
@@ -42,10 +42,10 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
       },
     });
     await scope.register(fastifyStatic, {
-      root: builtFolder('redoc'),
+      root: getBuildFolder('redoc'),
       prefix: '/redoc/',
       decorateReply: false,
-      // As with the files of `/ui`.
+      // See `registerDashboardPage`.
       acceptRanges: false,
     });
   });
@@ -57,17 +57,17 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
   );
 }
 
-/** Lets the routes that a plugin adds to a scope be asked for without a key. */
+/** Makes the routes that a plugin adds to a scope accessible without a key. */
 export function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };
   });
 }
 
-/** Returns the picture of memoryd that the dashboard has. The name of its file holds a digest. */
+/** Reads memoryd's icon from the built dashboard, where the file name holds a digest. */
 function readIcon(): string {
-  const folder = join(builtFolder('ui'), 'assets');
+  const folder = join(getBuildFolder('ui'), 'assets');
   const name = readdirSync(folder).find((file) => /^icon-.*\.svg$/.test(file));
-  if (name === undefined) throw new Error(`no icon in ${folder}: npm run build makes it`);
+  if (name === undefined) throw new Error(`no icon in ${folder}; create it with npm run build`);
   return readFileSync(join(folder, name), 'utf8');
 }

@@ -8,19 +8,19 @@ import { type DownloadLimits, writeDownload } from './download.ts';
 let server: Server;
 afterEach(() => server.close());
 
-/** Listens, sends these pieces to the first reader, and answers the port and when that is over. */
-async function serve(pieces: AsyncIterable<Uint8Array>, limits: DownloadLimits) {
+/** Starts a server that sends chunks to the first client. Returns its port and a promise for the end of the download. */
+async function serve(chunks: AsyncIterable<Uint8Array>, limits: DownloadLimits) {
   const written = new Promise<void>((resolve) => {
-    server = createServer((_request, response) => resolve(writeDownload(response, pieces, limits)));
+    server = createServer((_request, response) => resolve(writeDownload(response, chunks, limits)));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return { port: (server.address() as AddressInfo).port, written };
 }
 
-/** Endless pieces of 64 KiB; `taken` is how many. */
-function endless() {
-  const state = { taken: 0, left: false };
-  async function* pieces(): AsyncGenerator<Uint8Array> {
+/** Returns endless chunks of 64 KiB; `taken` counts them, and `finished` tells whether iteration ended. */
+function createEndless() {
+  const state = { taken: 0, finished: false };
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         state.taken++;
@@ -28,55 +28,55 @@ function endless() {
         await new Promise(setImmediate);
       }
     } finally {
-      state.left = true;
+      state.finished = true;
     }
   }
-  return { state, pieces: pieces() };
+  return { state, chunks: chunks() };
 }
 
-const PATIENT = { slowReaderMs: 20_000, longestMs: 20_000 };
+const LONG_LIMITS = { slowReaderMs: 20_000, maxDurationMs: 20_000 };
 const request = (port: number) =>
   connect(port, '127.0.0.1', function (this: { write(text: string): void }) {
     this.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   });
 
 describe('a download', () => {
-  it('takes no more than a reader who reads nothing has room for, and cuts that reader off', async () => {
-    const { state, pieces } = endless();
-    const { port, written } = await serve(pieces, { ...PATIENT, slowReaderMs: 200 });
+  it('applies backpressure to a client that reads nothing, and then disconnects it', async () => {
+    const { state, chunks } = createEndless();
+    const { port, written } = await serve(chunks, { ...LONG_LIMITS, slowReaderMs: 200 });
     const socket = request(port).pause();
     await written;
-    expect(state.left).toBe(true);
-    // What the system's buffers of both sides take, some megabytes.
+    expect(state.finished).toBe(true);
+    // The system's buffers on both sides hold a few megabytes.
     expect(state.taken).toBeLessThan(1000);
     socket.destroy();
   });
 
-  it('ends for a reader who takes too long in all', async () => {
-    const { state, pieces } = endless();
-    const { port, written } = await serve(pieces, { ...PATIENT, longestMs: 300 });
+  it('ends when the client exceeds the maximum duration', async () => {
+    const { state, chunks } = createEndless();
+    const { port, written } = await serve(chunks, { ...LONG_LIMITS, maxDurationMs: 300 });
     const socket = request(port).resume();
     await Promise.all([written, once(socket, 'close')]);
-    expect(state.left).toBe(true);
+    expect(state.finished).toBe(true);
   });
 
-  it('ends when the reader has gone', async () => {
-    const { state, pieces } = endless();
-    const { port, written } = await serve(pieces, PATIENT);
+  it('ends when the client disconnects', async () => {
+    const { state, chunks } = createEndless();
+    const { port, written } = await serve(chunks, LONG_LIMITS);
     const socket = request(port);
     await once(socket, 'data');
     socket.destroy();
     await written;
-    expect(state.left).toBe(true);
+    expect(state.finished).toBe(true);
   });
 
-  it('that fails is cut off, so that nobody takes a part for the whole', async () => {
+  it('cuts the connection if it fails, so that a part is not taken for the whole', async () => {
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('the first part');
       await delay(100);
       throw new Error('the disk fails');
     }
-    const { port, written } = await serve(failing(), PATIENT);
+    const { port, written } = await serve(failing(), LONG_LIMITS);
     let text = '';
     const socket = request(port).on('data', (bytes) => {
       text += bytes;

@@ -3,59 +3,62 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from './access.ts';
-import { whenExpelled } from './expelled.ts';
-import { goneSignal } from './gone-signal.ts';
+import { onAccessRevoked } from './access-revocation.ts';
+import { createDisconnectSignal } from './disconnect-signal.ts';
 
-/** How long a reader may take to make room for what waits to be sent, and to take all of it. */
-const SLOW_READER_MS = 30_000;
-const MAX_MS = 60 * 60 * 1000;
+const DEFAULT_SLOW_READER_MS = 30_000;
+const DEFAULT_MAX_DURATION_MS = 60 * 60 * 1000;
 
-/** Longest that a reader may take, in milliseconds. */
 export interface DownloadLimits {
+  /** Maximum time to drain the write buffer, in milliseconds. */
   slowReaderMs: number;
-  longestMs: number;
+  /** Maximum time for the whole download, in milliseconds. */
+  maxDurationMs: number;
 }
 
 /**
- * Answers with pieces as they come, no faster than the reader takes them. Whatever ends them early, a reader who has gone,
- * takes too long or may call no longer among it, cuts the connection, so that no part is taken for the whole.
+ * Streams chunks as the response, with backpressure. If the download ends early (an error, a client that disconnects or
+ * reads too slowly, or revoked access), the connection is cut, so that a client does not take a part for the whole.
  */
 export function sendDownload(
   gate: Gate,
   request: FastifyRequest,
   reply: FastifyReply,
-  pieces: AsyncIterable<string | Uint8Array>,
+  chunks: AsyncIterable<string | Uint8Array>,
 ): FastifyReply {
-  whenExpelled(gate, request, reply, () => reply.raw.destroy());
-  void writeDownload(beginAnswer(reply), pieces);
+  onAccessRevoked(gate, request, reply, () => reply.raw.destroy());
+  void writeDownload(beginResponse(reply), chunks);
   return reply;
 }
 
-/** Sends the head of an answer whose body is written past the framework, and answers where to. */
-export function beginAnswer(reply: FastifyReply): ServerResponse {
+/** Sends the head of a response, and returns the raw response for the body, which bypasses the framework. */
+export function beginResponse(reply: FastifyReply): ServerResponse {
   reply.hijack();
   return reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
 }
 
-/** Answers a HEAD of what is made anew for each GET, so that its length is not known (RFC 9110, section 8.6). */
+/** Responds to HEAD without Content-Length, because each GET generates its body (RFC 9110, section 8.6). */
 export function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): FastifyReply {
-  // Of a text the framework says the length, and of a stream none.
+  // The framework adds Content-Length for a string, but not for a stream.
   return reply.headers(headers).send(Readable.from([]));
 }
 
-/** See `sendDownload`; the head has been written. */
+/** Writes the body of a download after its head. See `sendDownload`. */
 export async function writeDownload(
   response: ServerResponse,
-  pieces: AsyncIterable<string | Uint8Array>,
-  { slowReaderMs, longestMs }: DownloadLimits = { slowReaderMs: SLOW_READER_MS, longestMs: MAX_MS },
+  chunks: AsyncIterable<string | Uint8Array>,
+  { slowReaderMs, maxDurationMs }: DownloadLimits = {
+    slowReaderMs: DEFAULT_SLOW_READER_MS,
+    maxDurationMs: DEFAULT_MAX_DURATION_MS,
+  },
 ): Promise<void> {
-  const late = AbortSignal.timeout(longestMs);
-  const gone = goneSignal(response);
+  const deadline = AbortSignal.timeout(maxDurationMs);
+  const disconnected = createDisconnectSignal(response);
   try {
-    for await (const piece of pieces) {
-      if (gone.aborted || late.aborted) throw new Error('nobody reads on');
-      if (response.write(piece)) continue;
-      const signal = AbortSignal.any([late, gone, AbortSignal.timeout(slowReaderMs)]);
+    for await (const chunk of chunks) {
+      if (disconnected.aborted || deadline.aborted) throw new Error('the client disconnected or the deadline passed');
+      if (response.write(chunk)) continue;
+      const signal = AbortSignal.any([deadline, disconnected, AbortSignal.timeout(slowReaderMs)]);
       await once(response, 'drain', { signal });
     }
     response.end();

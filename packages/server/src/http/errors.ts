@@ -10,12 +10,12 @@ declare module 'fastify' {
   }
 }
 
-/** Seconds after which a request that could not be served is worth another try. */
+/** Seconds after which a client should retry a request that could not be served. */
 export const RETRY_AFTER_SECONDS = 1;
 
 /**
- * The error that a caller may see of whatever was thrown. What is not a MemoryError and not the framework's word on a
- * bad request is a defect: INTERNAL_ERROR, without its message.
+ * Converts a thrown value to an error that callers may see. A value that is neither a MemoryError nor a client error of
+ * the framework becomes INTERNAL_ERROR without its message.
  */
 function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): MemoryError {
   if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;
@@ -23,29 +23,29 @@ function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): Memor
   if (statusCode === ERRORS.PAYLOAD_TOO_LARGE.status) {
     const { bodyLimit, config } = routeOptions;
     const setting = getVariable(config?.bodySetting ?? 'maxBodyBytes');
-    const message = `the request body is too large: it may have ${bodyLimit} bytes; ${setting} sets this limit`;
+    const message = `the request body must be at most ${bodyLimit} bytes; raise the limit with ${setting}`;
     return new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: thrown });
   }
   if (statusCode >= 400 && statusCode < 500) {
     return new MemoryError('INVALID_REQUEST', FRAMEWORK_MESSAGES[code] ?? 'malformed request', { cause: thrown });
   }
-  return new MemoryError('INTERNAL_ERROR', 'server error; the request id finds the log record', { cause: thrown });
+  return new MemoryError('INTERNAL_ERROR', 'server error; the log record has the same request id', { cause: thrown });
 }
 
 const FRAMEWORK_MESSAGES: Record<string, string> = {
   FST_ERR_BAD_URL: 'the URL must be percent-encoded UTF-8',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body must be as long as Content-Length says',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body length must match Content-Length',
 };
 
-/** The body of an error response. */
+/** Returns the body of an error response. */
 export function errorBody(error: MemoryError, requestId: string): ErrorResponse {
   return { error: { ...error.body, request_id: requestId } };
 }
 
-/** To be told of every error that is answered. */
+/** Called with the code of every error response. */
 export type CountError = (code: ErrorCode) => void;
 
-/** The route's answer to whatever was thrown; a server error is reported with its request id. */
+/** Returns the error handler of all routes. Server errors are reported with the request id. */
 export function errorHandler(telemetry: Telemetry, countError: CountError = () => {}) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toMemoryError(thrown, request);
@@ -61,14 +61,14 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
           method: request.method,
           route: request.routeOptions.url ?? null,
           status,
-          // Why the service could not serve is a sentence; only a defect needs a stack.
+          // For UNAVAILABLE, the message is enough; only an internal error needs a stack trace.
           ...(error.code !== 'INTERNAL_ERROR' && { message: error.message }),
         },
         ...(error.code === 'INTERNAL_ERROR' && { error: error.cause }),
       });
     }
-    // The framework closes the connection under a client that is still sending a large body, and that client would
-    // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
+    // The framework would close the connection while the client still sends a large body, so that the client never reads
+    // the response. Node discards the rest of the body itself, until the request timeout.
     if (error.code === 'PAYLOAD_TOO_LARGE')
       reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     addHeaders(reply, error);
@@ -76,11 +76,11 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
   };
 }
 
-function addHeaders(reply: FastifyReply, { code, mayBeDone }: MemoryError): void {
+function addHeaders(reply: FastifyReply, { code, isOutcomeUnknown }: MemoryError): void {
   if (code === 'UNAUTHORIZED') reply.header('WWW-Authenticate', 'Bearer');
-  // Clients take it for leave to ask again, whatever they asked for.
-  if (mayBeDone) return;
-  // Where a rate is limited, it has been said when to come back.
+  // Clients treat Retry-After as permission to send the request again, even one that must not run twice.
+  if (isOutcomeUnknown) return;
+  // The rate limiter has already set its own Retry-After.
   if ((code === 'UNAVAILABLE' || code === 'RATE_LIMITED') && !reply.hasHeader('Retry-After')) {
     reply.header('Retry-After', RETRY_AFTER_SECONDS);
   }

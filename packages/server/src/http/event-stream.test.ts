@@ -8,7 +8,7 @@ import { writeEvents } from './event-stream.ts';
 let server: Server;
 afterEach(() => server.close());
 
-/** Listens, writes these events to the first reader, and answers the port and when the writing is over. */
+/** Starts a server that writes events to the first client. Returns its port and a promise for the end of writing. */
 async function serve(events: AsyncIterable<MemoryEvent>, slowReaderMs: number) {
   const written = new Promise<void>((resolve) => {
     server = createServer((_request, response) => resolve(writeEvents(response, events, slowReaderMs)));
@@ -17,15 +17,15 @@ async function serve(events: AsyncIterable<MemoryEvent>, slowReaderMs: number) {
   return { port: (server.address() as AddressInfo).port, written };
 }
 
-/** Endless events of ten kilobytes; `told` is how many were taken. */
-function endless() {
-  const state = { told: 0, ended: false };
+/** Returns endless events of ten kilobytes; `taken` counts them. */
+function createEndless() {
+  const state = { taken: 0, ended: false };
   async function* events(): AsyncGenerator<MemoryEvent> {
     try {
       for (;;) {
-        state.told++;
+        state.taken++;
         const memory_ids = Array.from({ length: 256 }, () => '0'.repeat(36));
-        yield { id: `name.${state.told}`, at: '2026-01-01T00:00:00.000Z', type: 'recalled', memory_ids, count: 256 };
+        yield { id: `name.${state.taken}`, at: '2026-01-01T00:00:00.000Z', type: 'recalled', memory_ids, count: 256 };
       }
     } finally {
       state.ended = true;
@@ -35,25 +35,25 @@ function endless() {
 }
 
 describe('writing events', () => {
-  it('takes no more than a reader who reads nothing has room for, and cuts that reader off', async () => {
-    const { state, events } = endless();
+  it('applies backpressure to a client that reads nothing, and then disconnects it', async () => {
+    const { state, events } = createEndless();
     const { port, written } = await serve(events, 200);
     const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).pause();
     await written;
     expect(state.ended).toBe(true);
-    // What the system's buffers of both sides take, some megabytes, and one event more.
-    expect(state.told).toBeLessThan(5000);
+    // The system's buffers on both sides hold a few megabytes; one more event is pending.
+    expect(state.taken).toBeLessThan(5000);
     socket.destroy();
   });
 
-  it('waits for a reader who reads slowly', async () => {
-    async function* some(): AsyncGenerator<MemoryEvent> {
-      for await (const event of endless().events) {
+  it('waits for a client that reads slowly', async () => {
+    async function* firstEvents(): AsyncGenerator<MemoryEvent> {
+      for await (const event of createEndless().events) {
         yield event;
         if (event.id === 'name.2000') return;
       }
     }
-    const { port, written } = await serve(some(), 10_000);
+    const { port, written } = await serve(firstEvents(), 10_000);
     let text = '';
     const socket = connect(port, '127.0.0.1', () => {
       socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

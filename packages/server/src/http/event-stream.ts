@@ -5,29 +5,29 @@ import type { MemoryEvent } from '@memoryd/contract';
 /** Server-sent events (HTML Living Standard, section 9.2). */
 export const EVENT_STREAM = 'text/event-stream';
 
-/** How often a comment is sent, so that proxies and readers know that the stream is still there. */
-const HEARTBEAT_MS = 15_000;
+/** Interval between comments that keep the connection alive for proxies and readers. */
+const HEARTBEAT_INTERVAL_MS = 15_000;
 const HEARTBEAT = ':\n\n';
 
-/** How long a reader may take to make room for what waits to be sent. */
-const SLOW_READER_MS = 15_000;
+/** Maximum time to drain the write buffer. */
+const DEFAULT_SLOW_READER_MS = 15_000;
 
-/** What a stream begins with: how long a reader that lost it waits before it comes back. */
-const OPENING = 'retry: 1000\n\n';
+/** The beginning of a stream: the reconnection time of readers, in milliseconds. */
+const RETRY_FIELD = 'retry: 1000\n\n';
 
 /**
- * Writes events until they end or the reader has gone; what a slow reader makes wait is no more than one event and a
- * socket's buffer, and a reader that takes nothing for too long is cut off.
+ * Writes events until they end or the reader disconnects. At most one event and the socket's buffer are pending for a
+ * slow reader; a reader that does not drain the buffer within `slowReaderMs` is disconnected.
  */
 export async function writeEvents(
   response: ServerResponse,
   events: AsyncIterable<MemoryEvent>,
-  slowReaderMs = SLOW_READER_MS,
+  slowReaderMs = DEFAULT_SLOW_READER_MS,
 ): Promise<void> {
-  response.write(OPENING);
+  response.write(RETRY_FIELD);
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(HEARTBEAT);
-  }, HEARTBEAT_MS);
+  }, HEARTBEAT_INTERVAL_MS);
   try {
     for await (const event of events) {
       if (!response.write(toFrame(event))) await once(response, 'drain', { signal: AbortSignal.timeout(slowReaderMs) });

@@ -10,13 +10,13 @@ app.post('/echo', (request) => ({ body: request.body ?? 'nothing' }));
 app.post('/bodiless', { preValidation: refuseBody }, () => ({}));
 
 async function echo(payload: string | Buffer, headers: Record<string, string> = {}) {
-  const answer = await app.inject({ method: 'POST', url: '/echo', payload, headers });
-  return { status: answer.statusCode, body: answer.body };
+  const response = await app.inject({ method: 'POST', url: '/echo', payload, headers });
+  return { status: response.statusCode, body: response.body };
 }
 
 describe('a request body', () => {
   it.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', ';;', ''])(
-    'is JSON where its content type is "%s"',
+    'is parsed as JSON with the content type "%s"',
     async (type) => {
       expect(await echo('{"a":"ü"}', { 'content-type': type })).toEqual({ status: 200, body: '{"body":{"a":"ü"}}' });
     },
@@ -26,16 +26,16 @@ describe('a request body', () => {
     expect((await echo('\ufeff{}')).status).toBe(200);
   });
 
-  it('is nothing where it is empty, whatever the content type', async () => {
+  it('counts as absent if it is empty, regardless of the content type', async () => {
     expect((await echo('', { 'content-type': 'application/json' })).body).toBe('{"body":"nothing"}');
   });
 
-  it('keeps a field called __proto__ as a field', async () => {
+  it('may have a field called __proto__', async () => {
     expect((await echo('{"__proto__":1}')).body).toBe('{"body":{"__proto__":1}}');
   });
 
   it.each([['not json'], ['{"a":1'], ['['.repeat(100_000)], [Buffer.from([0x22, 0xff, 0x22])]])(
-    'is refused where it is no JSON in UTF-8',
+    'is refused if it is not JSON in UTF-8: %j',
     async (payload) => {
       const { status, body } = await echo(payload);
       expect(status).toBe(400);
@@ -43,7 +43,7 @@ describe('a request body', () => {
     },
   );
 
-  it('says nothing, or an empty object, on a route that takes none', async () => {
+  it('must be absent or an empty object on a route without a body', async () => {
     const send = (payload: string) => app.inject({ method: 'POST', url: '/bodiless', payload });
     expect((await send('')).statusCode).toBe(200);
     expect((await send('{}')).statusCode).toBe(200);

@@ -3,11 +3,11 @@ import { Type } from '@memoryd/contract/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**
- * Makes every request body be read as JSON in UTF-8, whatever its content type says. An empty body is no body.
- * Bodies of unknown routes are not looked at, so that those answer NOT_FOUND.
+ * Parses every request body as JSON in UTF-8, regardless of its content type. An empty body counts as no body. Bodies of
+ * unknown routes are not parsed, so that those routes return NOT_FOUND.
  */
 export function readJsonBodies(app: FastifyInstance): void {
-  // Without the header the framework neither refuses a malformed content type nor an empty body of a named one.
+  // With the header, the framework would refuse a malformed content type and an empty body with a content type.
   app.addHook('onRequest', (request, _reply, done) => {
     delete request.raw.headers['content-type'];
     done(request.is404 ? undefined : refuseEncoded(request));
@@ -23,7 +23,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 }
 
-/** The error for a body that is compressed, which a few bytes would make as large as memory; undefined for any other. */
+/** Returns an error for a compressed body, since a few bytes could expand to fill the memory; otherwise `undefined`. */
 function refuseEncoded({ raw: { headers } }: FastifyRequest): MemoryError | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -33,7 +33,11 @@ function refuseEncoded({ raw: { headers } }: FastifyRequest): MemoryError | unde
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The value that bytes of JSON in UTF-8 write, a byte order mark before it or not; INVALID_REQUEST for others. */
+/**
+ * Parses JSON in UTF-8, with or without a byte order mark.
+ *
+ * @throws MemoryError INVALID_REQUEST
+ */
 export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
@@ -44,7 +48,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: false }), 'body');
 
-/** A handler step for routes that take no body: refuses one that says anything. Nothing and `{}` pass. */
+/** A hook for routes without a body: refuses any body except an empty one and `{}`. */
 export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const details = request.body === undefined ? [] : checkEmpty(request.body);
   const [first] = details;

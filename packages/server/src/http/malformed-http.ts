@@ -6,34 +6,34 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CountError, errorBody } from './errors.ts';
 import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
-/** Answers connections whose bytes are no HTTP request, or stop coming, in the shape of every other error. */
+/** Sends the standard error body on connections whose bytes are no HTTP request or stop arriving. */
 export class MalformedHttp {
-  /** Answers that have begun, or whose requests have not come to their end, by their connection. */
-  readonly #answers = new WeakMap<Socket, ServerResponse>();
+  /** Responses that have begun, or whose requests are incomplete, by connection. */
+  readonly #responses = new WeakMap<Socket, ServerResponse>();
   readonly #countError: CountError;
 
   constructor(countError: CountError = () => {}) {
     this.#countError = countError;
   }
 
-  /** To be told of every request, as a connection on which an answer has begun gets no other. */
-  expect({ raw }: FastifyRequest, reply: FastifyReply): void {
-    this.#answers.set(raw.socket, reply.raw);
-    reply.raw.once('close', () => raw.complete && this.#answers.delete(raw.socket));
+  /** Must be called for every request: no error response is sent on a connection whose response has begun. */
+  track({ raw }: FastifyRequest, reply: FastifyReply): void {
+    this.#responses.set(raw.socket, reply.raw);
+    reply.raw.once('close', () => raw.complete && this.#responses.delete(raw.socket));
   }
 
-  /** Answers, where there is no answer yet, and closes the connection. */
-  answer(error: Error & { code?: string }, socket: Socket): void {
+  /** Sends an error response, unless a response has begun, and closes the connection. */
+  respond(error: Error & { code?: string }, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) return;
-    if (this.#answers.get(socket)?.headersSent) {
+    if (this.#responses.get(socket)?.headersSent) {
       socket.destroy();
       return;
     }
-    const answer = malformedHttp(error.code);
-    this.#countError(answer.code);
-    const { status } = ERRORS[answer.code];
+    const memoryError = toMemoryError(error.code);
+    this.#countError(memoryError.code);
+    const { status } = ERRORS[memoryError.code];
     const requestId = randomUUID();
-    const body = JSON.stringify(errorBody(answer, requestId));
+    const body = JSON.stringify(errorBody(memoryError, requestId));
     const headers = {
       ...BARE_SECURITY_HEADERS,
       'X-Request-Id': requestId,
@@ -43,12 +43,12 @@ export class MalformedHttp {
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
-    // A peer that never closes its side must not hold the socket.
+    // A peer that never closes its side must not keep the socket open.
     setTimeout(() => socket.destroy(), 1000).unref();
   }
 }
 
-function malformedHttp(code: string | undefined): MemoryError {
+function toMemoryError(code: string | undefined): MemoryError {
   if (code === 'HPE_HEADER_OVERFLOW') return new MemoryError('PAYLOAD_TOO_LARGE', 'the URL and headers are too large');
   const message =
     code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'the request took too long to arrive' : 'malformed HTTP request';

@@ -12,9 +12,10 @@ import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
 
 /*
- * What a caller sees must not depend on what is in other namespaces. So everything that can be asked is asked of a
- * namespace that is alone, and again of the same one beside another that holds the same texts under the same ids, a
- * thousand more, and does all the time what this one does: every answer must be the same, byte for byte.
+ * Responses must not depend on the content of other namespaces. This test sends every kind of request to a namespace in an
+ * otherwise empty database, and again in a database with another namespace. The other namespace has the same texts under
+ * the same ids and a thousand more, and gets the same requests before each step. All responses must be equal, byte for
+ * byte.
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-namespaces-'));
@@ -23,24 +24,25 @@ const telemetry = { report: () => {} };
 const START = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60 * 1000;
 
-/** An answer, but for what differs from one request to the next. */
-interface Seen {
+/** A response without the parts that differ from request to request. */
+interface ComparableResponse {
   step: string;
   status: number;
   headers: Record<string, unknown>;
   body: string;
 }
 
-const NOBODYS: Theirs = { memory: 'nobodys', consolidation: 'nobodys', event: 'nobodys.1' };
+/** Ids that exist in no namespace. */
+const UNKNOWN_IDS: ForeignIds = { memory: 'unknown', consolidation: 'unknown', event: 'unknown.1' };
 
-/** What the steps before have answered, by their names. */
-type Answers = (step: string) => { json(): { id: string; next_cursor: string }; body: string };
+/** Returns the response to an earlier step. */
+type GetResponse = (step: string) => { json(): { id: string; next_cursor: string }; body: string };
 
-/** A request that a namespace makes; `operator`: with a key that may operate; `foreign`: about what is not its own. */
+/** A request of a namespace. `operator`: with a key of the scope `operate`; `foreign`: for ids of another namespace. */
 type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
 
-/** What another namespace has under ids that are nobody else's. */
-interface Theirs {
+/** Ids that exist only in another namespace. */
+interface ForeignIds {
   memory: string;
   consolidation: string;
   event: string;
@@ -55,19 +57,19 @@ const TEXTS = [
 
 const memory = (content: string, more: object = {}) => ({ content, tags: ['plant'], source: 'notes', ...more });
 
-/** What a namespace does, one after the other: every route, every filter, and errors. */
-function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
-  yield* writes(answers);
-  yield* events(answers);
-  yield* reads(answers);
-  yield* foreign(theirs);
-  yield* foreign(NOBODYS);
+/** The requests of a namespace: every route, every filter, and errors. */
+function* script(getResponse: GetResponse, foreignIds: ForeignIds): Iterable<Step> {
+  yield* writes(getResponse);
+  yield* events(getResponse);
+  yield* reads(getResponse);
+  yield* foreign(foreignIds);
+  yield* foreign(UNKNOWN_IDS);
   yield* others();
-  yield* consolidations(answers);
+  yield* consolidations(getResponse);
   yield* recalls();
-  yield* mcp(theirs);
-  yield* mcp(NOBODYS);
-  const forget = { method: 'DELETE', url: `/forget/${answers('store 0').json().id}` } as const;
+  yield* mcp(foreignIds);
+  yield* mcp(UNKNOWN_IDS);
+  const forget = { method: 'DELETE', url: `/forget/${getResponse('store 0').json().id}` } as const;
   yield { step: 'forget', ...forget };
   yield { step: 'forget again', ...forget };
   for (const query of [
@@ -81,13 +83,13 @@ function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
   yield { step: 'stats at the end', url: '/stats' };
 }
 
-function* writes(answers: Answers): Iterable<Step> {
+function* writes(getResponse: GetResponse): Iterable<Step> {
   const store = { method: 'POST', url: '/store' } as const;
   for (const [i, content] of TEXTS.entries()) {
     const payload = memory(content, { session_id: `s${i % 2}`, metadata: { room: i } });
     yield { step: `store ${i}`, ...store, payload };
   }
-  const supersedes = answers('store 3').json().id;
+  const supersedes = getResponse('store 3').json().id;
   yield { step: 'store a correction', ...store, payload: memory('Ada moved to Porto in May', { supersedes }) };
   const idempotent = { ...store, headers: { 'idempotency-key': 'once' } };
   yield { step: 'store once', ...idempotent, payload: memory('only once') };
@@ -95,24 +97,25 @@ function* writes(answers: Answers): Iterable<Step> {
   yield { step: 'store another with that key', ...idempotent, payload: memory('something else') };
   const payload = [memory('one of a batch'), { content: 7 }, memory('Ada is allergic to peanuts')];
   yield { step: 'store a batch', method: 'POST', url: '/store/batch', payload };
-  const update = { method: 'PUT', url: `/update/${answers('store 1').json().id}` } as const;
+  const update = { method: 'PUT', url: `/update/${getResponse('store 1').json().id}` } as const;
   yield { step: 'update', ...update, payload: { content: 'Ben waters the ferns daily' } };
-  yield { step: 'update what was written', ...update, headers: { 'if-match': '"1"' }, payload: { importance: 1 } };
+  yield { step: 'update an old version', ...update, headers: { 'if-match': '"1"' }, payload: { importance: 1 } };
 }
 
-function* events(answers: Answers): Iterable<Step> {
+function* events(getResponse: GetResponse): Iterable<Step> {
   yield { step: 'events', url: '/events' };
-  yield { step: 'events after one of nobody', url: '/events?type=updated', headers: { 'last-event-id': 'nobodys.1' } };
-  const [, first = ''] = /^id: (.*)$/m.exec(answers('events after one of nobody').body) ?? [];
+  yield { step: 'events after an unknown one', url: '/events?type=updated', headers: { 'last-event-id': 'unknown.1' } };
+  const [, first = ''] = /^id: (.*)$/m.exec(getResponse('events after an unknown one').body) ?? [];
   yield { step: 'events after the first', url: '/events', headers: { 'last-event-id': first } };
 }
 
-function* reads(answers: Answers): Iterable<Step> {
+function* reads(getResponse: GetResponse): Iterable<Step> {
   for (const url of ['/', '/stats', '/health', '/readyz', '/livez', '/metrics']) yield { step: url, url };
-  const written = `/memories/${answers('store 1').json().id}`;
+  const written = `/memories/${getResponse('store 1').json().id}`;
   yield { step: 'a memory', url: written };
-  yield { step: 'what it was', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
-  for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, answers);
+  yield { step: 'memories by their id', url: `/memories?id=${getResponse('store 1').json().id.slice(-8)}` };
+  yield { step: 'an old version', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
+  for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, getResponse);
   const moments = 'growth_at=2026-01-01T02:00:00Z&growth_at=2027-01-01';
   yield { step: 'growth', url: `/memories?${moments}&limit=1` };
   for (const filter of FILTERS) {
@@ -121,11 +124,11 @@ function* reads(answers: Answers): Iterable<Step> {
   }
 }
 
-/** A list whole, its first page and its second. */
-function* pages(list: string, answers: Answers): Iterable<Step> {
+/** Requests a whole list, its first page and its second page. */
+function* pages(list: string, getResponse: GetResponse): Iterable<Step> {
   yield { step: `all of ${list}`, url: list };
   yield { step: `the first of ${list}`, url: `${list}?limit=1` };
-  const { next_cursor: cursor } = answers(`the first of ${list}`).json();
+  const { next_cursor: cursor } = getResponse(`the first of ${list}`).json();
   yield { step: `the next of ${list}`, url: `${list}?limit=1&cursor=${cursor}` };
 }
 
@@ -145,7 +148,7 @@ function* recalls(): Iterable<Step> {
   yield { step: 'recall the best', url: '/recall?query=who%20is%20allergic&top_k=1&min_score=0.01' };
   yield { step: 'recall of likely answers', url: '/recall?query=who%20is%20allergic&only_relevant=true' };
   yield { step: 'recall with highlights', url: '/recall?query=who%20is%20allergic&highlight=true' };
-  yield { step: 'recall what only others know', url: '/recall?query=zanzibar' };
+  yield { step: 'recall of a word that only others use', url: '/recall?query=zanzibar' };
   const when = 'timezone=Asia/Tokyo&asked_at=2026-01-02';
   yield {
     step: 'recall of a day',
@@ -155,8 +158,8 @@ function* recalls(): Iterable<Step> {
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
 }
 
-// What others have is to a namespace what nobody has.
-function* foreign({ memory: id, consolidation, event }: Theirs): Iterable<Step> {
+// Ids of another namespace must behave like ids that do not exist.
+function* foreign({ memory: id, consolidation, event }: ForeignIds): Iterable<Step> {
   const ofMemory: InjectOptions[] = [
     { url: `/memories/${id}` },
     { url: `/memories/${id}/history` },
@@ -171,8 +174,8 @@ function* foreign({ memory: id, consolidation, event }: Theirs): Iterable<Step> 
   yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
 }
 
-/** The tools, resources and prompts, each in a request of its own. */
-function* mcp({ memory: id }: Theirs): Iterable<Step> {
+/** The tools, resources and prompts, each in a separate request. */
+function* mcp({ memory: id }: ForeignIds): Iterable<Step> {
   const headers = { accept: 'application/json, text/event-stream' };
   const call = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
   const messages = [
@@ -204,7 +207,7 @@ function* others(): Iterable<Step> {
   yield* owned();
 }
 
-/** What a namespace asks of one of its users and agents. */
+/** Requests for one user and agent of the namespace. */
 function* owned(): Iterable<Step> {
   const ann = 'user_id=ann&agent_id=cook';
   const payload = memory('of Ann', { user_id: 'ann', agent_id: 'cook', session_id: 's1' });
@@ -223,36 +226,36 @@ function* owned(): Iterable<Step> {
   yield { step: 'forget all of Ann', method: 'DELETE', url: `/memories?${ann}&shared=false` };
 }
 
-function* consolidations(answers: Answers): Iterable<Step> {
+function* consolidations(getResponse: GetResponse): Iterable<Step> {
   const consolidate = { method: 'POST', operator: true } as const;
   yield { step: 'plan', url: '/consolidate?dry_run=true', ...consolidate };
   yield { step: 'consolidate', url: '/consolidate?min_age_seconds=0', ...consolidate };
-  const { id } = answers('consolidate').json();
-  yield* pages(`/consolidations/${id}`, answers);
+  const { id } = getResponse('consolidate').json();
+  yield* pages(`/consolidations/${id}`, getResponse);
   yield { step: 'consolidate again', url: '/consolidate', ...consolidate };
-  yield* pages('/consolidations', answers);
-  const newest = answers('consolidate again').json().id;
+  yield* pages('/consolidations', getResponse);
+  const newest = getResponse('consolidate again').json().id;
   yield { step: 'undo', url: `/consolidations/${newest}/undo`, ...consolidate };
   yield { step: 'undo the one before', url: `/consolidations/${id}/undo`, ...consolidate };
   yield { step: 'stats after undoing', url: '/stats' };
-  yield* copies(answers);
+  yield* copies(getResponse);
 }
 
-function* copies(answers: Answers): Iterable<Step> {
+function* copies(getResponse: GetResponse): Iterable<Step> {
   yield { step: 'export', url: '/export' };
   const headers = { 'content-type': 'application/x-ndjson' };
-  yield { step: 'import', method: 'POST', url: '/import', headers, payload: answers('export').body };
-  // Of all namespaces, and so for operators of all of them.
+  yield { step: 'import', method: 'POST', url: '/import', headers, payload: getResponse('export').body };
+  // A backup contains all namespaces, so it needs the scope `operate`, which this key lacks.
   yield { step: 'backup', url: '/backup' };
 }
 
 interface WorldState {
   namespace: string;
   now: number;
-  made: Map<string, number>;
+  idCounts: Map<string, number>;
 }
 
-/** A service with a clock and ids that the test sets. */
+/** A service with a clock and ids that the test controls. */
 class World {
   readonly #engine: Engine;
   readonly #app: App;
@@ -260,9 +263,9 @@ class World {
   readonly #keys = new Map<string, { write: string; operate: string }>();
   /** Every route, such as `GET /memories/:memory_id`. */
   readonly routes: readonly string[];
-  /** Those that do not say in their config whom they answer. */
+  /** Routes without `access` in their config. */
   readonly undeclared: readonly string[];
-  readonly asked: { method: string; pathname: string; parameters: string[] }[] = [];
+  readonly requests: { method: string; pathname: string; parameters: string[] }[] = [];
 
   private constructor(engine: Engine, app: App, state: WorldState, routes: readonly RouteOptions[]) {
     this.#engine = engine;
@@ -273,13 +276,13 @@ class World {
   }
 
   static async open(name: string): Promise<World> {
-    const state = { namespace: '', now: START, made: new Map<string, number>() };
+    const state = { namespace: '', now: START, idCounts: new Map<string, number>() };
     const ids = {
       next() {
-        const made = (state.made.get(state.namespace) ?? 0) + 1;
-        state.made.set(state.namespace, made);
-        // Those of its very own are of another kind, so that they are of nobody else.
-        return state.namespace === 'theirs' ? `theirs${made}` : `m${made - 1}`;
+        const count = (state.idCounts.get(state.namespace) ?? 0) + 1;
+        state.idCounts.set(state.namespace, count);
+        // Ids for `theirs` have a different prefix, so that no other namespace has them.
+        return state.namespace === 'theirs' ? `theirs${count}` : `m${count - 1}`;
       },
     };
     const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0', rateLimit: '0' }, {});
@@ -314,22 +317,26 @@ class World {
     return (await this.#app.inject('/openapi.json')).json();
   }
 
-  /** Asks as a namespace; `getIds` names whose ids are given to what it makes. */
-  async ask(namespace: string, { step, operator, headers, ...request }: Step, getIds = namespace): Promise<Seen> {
-    this.#state.namespace = getIds;
+  /** Sends a request of a namespace. New records get ids of the sequence `idNamespace`. */
+  async send(
+    namespace: string,
+    { step, operator, headers, ...request }: Step,
+    idNamespace = namespace,
+  ): Promise<ComparableResponse> {
+    this.#state.namespace = idNamespace;
     const keys = this.#keys.get(namespace);
     const authorization = `Bearer ${operator ? keys?.operate : keys?.write}`;
-    const asked = { ...request, headers: { ...headers, authorization } };
+    const options = { ...request, headers: { ...headers, authorization } };
     const { pathname, searchParams } = new URL(String(request.url), 'http://localhost');
-    this.asked.push({ method: request.method ?? 'GET', pathname, parameters: [...searchParams.keys()] });
-    // Uses of memories are written down some seconds after a recall, and how far they are retained would then depend on
-    // how fast the test is.
+    this.requests.push({ method: request.method ?? 'GET', pathname, parameters: [...searchParams.keys()] });
+    // Uses of memories are recorded some seconds after a recall; without fake timers, retention would depend on the speed
+    // of the test.
     if (pathname === '/recall' || pathname === '/mcp') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const answer = pathname === '/events' ? await this.#firstOfStream(asked) : await this.#app.inject(asked);
+    const response = pathname === '/events' ? await this.#readStreamStart(options) : await this.#app.inject(options);
     vi.useRealTimers();
-    const { date: _date, 'x-request-id': _id, 'content-disposition': _name, ...others } = answer.headers;
+    const { date: _date, 'x-request-id': _id, 'content-disposition': _name, ...others } = response.headers;
     delete others['content-length'];
-    return { step, status: answer.statusCode, headers: others, body: comparable(answer.body) };
+    return { step, status: response.statusCode, headers: others, body: normalize(response.body) };
   }
 
   tick(): void {
@@ -341,20 +348,20 @@ class World {
     await this.#engine.close();
   }
 
-  /** The beginning of a stream: what it holds as soon as it is open. */
-  async #firstOfStream(asked: InjectOptions) {
-    const answer = await this.#app.inject({ ...asked, payloadAsStream: true });
-    const stream = answer.stream() as Readable;
+  /** Returns the first events of a stream, which are available as soon as it is open. */
+  async #readStreamStart(options: InjectOptions) {
+    const response = await this.#app.inject({ ...options, payloadAsStream: true });
+    const stream = response.stream() as Readable;
     let body = '';
-    stream.setEncoding('utf8').on('data', (some: string) => {
-      body += some;
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
     });
-    for (let still = -1; still !== body.length; ) {
-      still = body.length;
+    for (let previousLength = -1; previousLength !== body.length; ) {
+      previousLength = body.length;
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     }
     stream.destroy();
-    return { headers: answer.headers, statusCode: answer.statusCode, body };
+    return { headers: response.headers, statusCode: response.statusCode, body };
   }
 }
 
@@ -366,37 +373,41 @@ interface OpenApi {
   paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
 }
 
-/** A body without what tells of the moment: how long the service runs, whether the disk was busy, where a page ends. */
-function comparable(body: string): string {
+/** Removes the parts of a body that depend on timing: request id, uptime, pending purges and the content of cursors. */
+function normalize(body: string): string {
   return (
     body
       .replace(/"request_id":"[^"]*"/, '"request_id":""')
-      // Sealed, so that nobody can tell what it says.
+      // Cursors are encrypted, so only their length is compared.
       .replace(/"next_cursor":"([\w-]+)"/, (_, cursor: string) => `"next_cursor":${cursor.length}`)
       .replace(/"uptime_seconds":\d+/, '"uptime_seconds":0')
       .replace(',"purge":"pending"', '')
   );
 }
 
-/** Runs the script as namespace `ours`; beside it, what another does before each step. */
-async function run(world: World, theirs: Theirs, beside: (step: Step) => Promise<unknown>): Promise<Seen[]> {
-  const seen: Seen[] = [];
-  const answers: Answers = (name) => {
-    const { body = '' } = seen.find(({ step }) => step === name) ?? {};
+/** Runs the script as the namespace `ours`, with `beforeStep` before each step. */
+async function run(
+  world: World,
+  foreignIds: ForeignIds,
+  beforeStep: (step: Step) => Promise<unknown>,
+): Promise<ComparableResponse[]> {
+  const responses: ComparableResponse[] = [];
+  const getResponse: GetResponse = (name) => {
+    const { body = '' } = responses.find(({ step }) => step === name) ?? {};
     return { body, json: () => JSON.parse(body) };
   };
-  for (const step of script(answers, theirs)) {
-    if (!step.foreign) await beside(step);
-    seen.push(await world.ask('ours', step));
+  for (const step of script(getResponse, foreignIds)) {
+    if (!step.foreign) await beforeStep(step);
+    responses.push(await world.send('ours', step));
     world.tick();
   }
-  return seen;
+  return responses;
 }
 
-/** Gives another namespace a thousand similar texts, and answers some of what it then has. */
-async function fillOthers(world: World): Promise<Theirs> {
+/** Stores a thousand similar texts in another namespace, and returns some of its ids. */
+async function fillOthers(world: World): Promise<ForeignIds> {
   const others = async (request: Omit<Step, 'step'>) =>
-    (await world.ask('others', { step: '', ...request }, 'theirs')).body;
+    (await world.send('others', { step: '', ...request }, 'theirs')).body;
   const similar = Array.from({ length: 1000 }, (_, i) =>
     memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, { tags: ['theirs', 'plant'], session_id: 'theirs' }),
   );
@@ -404,57 +415,57 @@ async function fillOthers(world: World): Promise<Theirs> {
   const headers = { 'idempotency-key': 'theirs' };
   const stored = await others({ method: 'POST', url: '/store', headers, payload: memory('their text') });
   const run = await others({ method: 'POST', url: '/consolidate', operator: true });
-  const told = await others({ url: '/events', headers: { 'last-event-id': 'nobodys.1' } });
-  const theirs = {
+  const events = await others({ url: '/events', headers: { 'last-event-id': 'unknown.1' } });
+  const foreignIds = {
     memory: JSON.parse(stored).id as string,
     consolidation: JSON.parse(run).id as string,
-    event: /^id: (.*)$/m.exec(told)?.[1] ?? '',
+    event: /^id: (.*)$/m.exec(events)?.[1] ?? '',
   };
-  for (const id of Object.values(theirs)) expect(id).toMatch(/^theirs/);
-  return theirs;
+  for (const id of Object.values(foreignIds)) expect(id).toMatch(/^theirs/);
+  return foreignIds;
 }
 
 describe('a namespace', () => {
   let alone: World;
   let crowded: World;
 
-  let seenAlone: Seen[];
-  let seenCrowded: Seen[];
+  let aloneResponses: ComparableResponse[];
+  let crowdedResponses: ComparableResponse[];
 
   beforeAll(async () => {
     [alone, crowded] = [await World.open('alone'), await World.open('crowded')];
     for (const namespace of ['others', 'ours']) await crowded.addNamespace(namespace);
-    const theirs = await fillOthers(crowded);
+    const foreignIds = await fillOthers(crowded);
     await alone.addNamespace('ours');
-    seenAlone = await run(alone, theirs, async () => {});
-    seenCrowded = await run(crowded, theirs, (step) => crowded.ask('others', step));
+    aloneResponses = await run(alone, foreignIds, async () => {});
+    crowdedResponses = await run(crowded, foreignIds, (step) => crowded.send('others', step));
   }, 300_000);
   afterAll(async () => {
     await alone.close();
     await crowded.close();
   });
 
-  it('gets the same answers, byte for byte, whatever other namespaces hold and do', () => {
-    const [expected, seen] = [seenAlone, seenCrowded];
-    expect(seen.map(({ step }) => step)).toEqual(expected.map(({ step }) => step));
-    for (const [i, answer] of seen.entries()) expect(answer, answer.step).toEqual(expected[i]);
-    expect(seen.filter(({ status }) => status === 200).length).toBeGreaterThan(seen.length / 2);
+  it('gets the same responses, byte for byte, regardless of other namespaces', () => {
+    const [expected, actual] = [aloneResponses, crowdedResponses];
+    expect(actual.map(({ step }) => step)).toEqual(expected.map(({ step }) => step));
+    for (const [i, response] of actual.entries()) expect(response, response.step).toEqual(expected[i]);
+    expect(actual.filter(({ status }) => status === 200).length).toBeGreaterThan(actual.length / 2);
   });
 
-  it('was asked by these tests for all that there is: every route, and every parameter of a query', async () => {
-    const wasAsked = (route: string, parameter?: string) => {
+  it('is tested with every route and every query parameter', async () => {
+    const wasRequested = (route: string, parameter?: string) => {
       const [method, pattern = ''] = route.split(' ');
       const path = new RegExp(`^${pattern.replace(/:\w+|\{\w+\}/g, '[^/]+')}$`);
-      return alone.asked.some(
+      return alone.requests.some(
         (one) =>
           one.method === method &&
           path.test(one.pathname) &&
           (!parameter || one.parameters.some((name) => name === parameter)),
       );
     };
-    // Keys and namespaces are those of the whole database, for operators.
+    // Keys and namespaces belong to the whole database and are for operators.
     const isPage = (route: string) => /^(HEAD|OPTIONS) | \/(docs|redoc|ui|openapi\.json|keys|namespaces)/.test(route);
-    expect(alone.routes.filter((route) => !isPage(route) && !wasAsked(route))).toEqual([]);
+    expect(alone.routes.filter((route) => !isPage(route) && !wasRequested(route))).toEqual([]);
     const parameters = Object.entries((await alone.openApi()).paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, { parameters: all = [] }]) =>
         all
@@ -464,10 +475,10 @@ describe('a namespace', () => {
     );
     expect(parameters.length).toBeGreaterThan(30);
     const named = ({ name }: { name: string }) => (name === 'metadata.<key>' ? 'metadata.room' : name);
-    expect(parameters.filter((one) => !wasAsked(one.route, named(one)))).toEqual([]);
+    expect(parameters.filter((one) => !wasRequested(one.route, named(one)))).toEqual([]);
   });
 
-  it('has no route that says nothing of who may ask', () => {
+  it('has no route without an access level', () => {
     expect(alone.undeclared).toEqual([]);
   });
 });

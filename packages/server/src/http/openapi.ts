@@ -4,7 +4,7 @@ import type { FastifySchema } from 'fastify';
 import type { Access } from '../caller.ts';
 import { VERSION } from '../version.ts';
 
-/** How the OpenAPI 3.1 document follows from the schemas of the routes. */
+/** Options for generating the OpenAPI 3.1 document from the schemas of the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',
@@ -13,21 +13,22 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       version: VERSION,
       description:
         'A memory service for AI agents: stores, recalls, updates, forgets and consolidates text memories. ' +
-        'On the machine of the service no key is needed until one has been made. A key sees one namespace, and may read, ' +
-        'write (and read) or operate (and all else). With a key that may operate, the header `X-Memoryd-Namespace` makes a ' +
-        'request act in that namespace. A key that is bound to a user, an agent or both stores as them and sees nothing else; ' +
-        '`shared=true` adds memories without a user or an agent, which it may read and not change.',
+        'Requests from the machine of the service need no API key until one has been created. A key belongs to one ' +
+        'namespace and has a scope: `read`, `write` (includes `read`) or `operate` (includes all). With the scope ' +
+        '`operate`, the header `X-Memoryd-Namespace` selects another namespace for a request. A key that is bound to a ' +
+        'user, an agent or both stores and sees only their memories; `shared=true` adds memories without a user or an ' +
+        'agent, which such a key can read but not change.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, as `memoryd keys add` makes it.' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, as created by `memoryd keys add`.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The same key.' },
       },
     },
     tags: [
-      { name: 'memories', description: 'Storing, finding, changing and forgetting.' },
+      { name: 'memories', description: 'Store, recall, update and forget memories.' },
       { name: 'service', description: 'Consolidation and monitoring.' },
       { name: 'administration', description: 'Keys, namespaces and quotas, for operators.' },
     ],
@@ -42,22 +43,22 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
 
 const ANY_KEY = [{ bearer: [] }, { apiKey: [] }];
 
-// Where no key was ever made, callers on the machine of the service need none; that is said once, above.
+// Local requests need no key while none exists; the description of the document says so once.
 function withAccess(schema: FastifySchema, access: Access): FastifySchema {
   if (access === 'anyone') return { ...schema, security: [{}, ...ANY_KEY] };
-  const needed = `Needs a key of the scope \`${access}\`.`;
+  const needed = `Requires an API key with the scope \`${access}\`.`;
   return { ...schema, description: schema.description ? `${schema.description} ${needed}` : needed, security: ANY_KEY };
 }
 
-// OpenAPI has no style for parameters of which only the beginning of the name is fixed.
+// OpenAPI cannot describe parameters whose names have only a fixed prefix.
 function withMetadataParameter(schema: FastifySchema): FastifySchema {
   const querystring = schema.querystring as { properties?: Record<string, TSchema> } | undefined;
   if (!querystring?.properties?.metadata) return schema;
   const { metadata: _metadata, ...properties } = querystring.properties;
   const parameter = Type.String({
     description:
-      'A top-level metadata field, named in place of `<key>`, and the value it must equal; numbers and booleans ' +
-      'compare by their JSON text. At most 16 of them.',
+      'The value that a top-level metadata field must equal; replace `<key>` with the name of the field. Numbers and ' +
+      'booleans compare by their JSON text. At most 16 such parameters.',
   });
   return { ...schema, querystring: { ...querystring, properties: { ...properties, 'metadata.<key>': parameter } } };
 }

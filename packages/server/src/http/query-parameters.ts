@@ -5,11 +5,11 @@ import { decodeText } from '../text-values.ts';
 const METADATA_PREFIX = 'metadata.';
 
 /**
- * The parameters of a query string as their schema types them: a parameter of an array type may come again and gives
- * a list, every other comes once; `metadata.<key>=<value>` gives `metadata: {<key>: <value>}`. Names that the schema
- * does not know stay, for its check to refuse.
+ * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; they become
+ * a list. `metadata.<key>=<value>` becomes `metadata: {<key>: <value>}`. Unknown names are included, so that the schema's
+ * check refuses them.
  *
- * @param raw what stands after the question mark, percent-encoded
+ * @param raw the percent-encoded text after the question mark
  * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8 and repeated parameters
  */
 export function decodeQuery(schema: TSchema, raw: string): Record<string, unknown> {
@@ -18,7 +18,7 @@ export function decodeQuery(schema: TSchema, raw: string): Record<string, unknow
   const metadata = new Map<string, unknown>();
   for (const [name, text] of getPairs(raw)) {
     if (name === 'metadata' && properties.has(name))
-      throw wrongParameter(name, 'metadata is written metadata.<key>=<value>');
+      throw createParameterError(name, 'metadata must be given as metadata.<key>=<value>');
     if (properties.has('metadata') && isMetadata(name)) {
       setOnce(metadata, name.slice(METADATA_PREFIX.length), text, name);
     } else {
@@ -53,11 +53,11 @@ function isMetadata(name: string): boolean {
 }
 
 function setOnce(target: Map<string, unknown>, key: string, value: unknown, name: string): void {
-  if (target.has(key)) throw wrongParameter(name, `${name} must be given once`);
+  if (target.has(key)) throw createParameterError(name, `${name} must be given once`);
   target.set(key, value);
 }
 
-function wrongParameter(name: string, message: string): MemoryError {
+function createParameterError(name: string, message: string): MemoryError {
   return invalidRequest([{ path: `/${escapePointer(name)}`, message }]);
 }
 

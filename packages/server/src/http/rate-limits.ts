@@ -6,51 +6,54 @@ import type { App } from './routes/route.ts';
 const WINDOW_MS = 60_000;
 
 /**
- * Wrong keys that one address, of IPv6 one network of 64 bits, may show a minute; then it is told to wait. Counts are kept
- * of the last 5,000 addresses that showed one.
+ * Maximum requests with an unknown key per minute from one address (for IPv6, one /64 network). Counts are stored for the
+ * last 5,000 such addresses.
  */
-const WRONG_KEYS = 100;
+const MAX_UNKNOWN_KEYS = 100;
 
-/** Counts something that a request does; RATE_LIMITED where that is too much. */
+/** Counts a request against a rate limit. Throws RATE_LIMITED if the limit is exceeded. */
 export type Count = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 interface RateLimits {
-  /** Another request, for one that holds several. */
-  countAnother: Count;
-  /** A wrong key, by its address. */
-  countWrongKey: Count;
+  /** Counts an additional operation inside one HTTP request. */
+  countExtraRequest: Count;
+  /** Counts an unknown key against the limit of the client's address. */
+  countUnknownKey: Count;
 }
 
 /**
- * Limits the requests a minute that each API key makes, in this process. Requests without a key are not limited. To be
- * called before routes are added.
+ * Limits the requests per minute of each API key, in this process. Requests without a key are not limited. Must be called
+ * before routes are added.
  *
- * @param most requests a minute; 0 is any number
+ * @param maxPerMinute requests per minute; 0 is unlimited
  */
-export async function limitRates(app: App, most: number): Promise<RateLimits> {
-  const tooMany = `a key may make ${most} requests a minute; see Retry-After`;
+export async function limitRates(app: App, maxPerMinute: number): Promise<RateLimits> {
+  const tooMany = `an API key may make at most ${maxPerMinute} requests per minute; wait as long as Retry-After says`;
   await app.register(rateLimit, {
-    max: most,
+    max: maxPerMinute,
     timeWindow: WINDOW_MS,
     cache: LIMITS.keys,
     enableDraftSpec: true,
     keyGenerator: ({ caller }) => caller.keyId ?? '',
-    allowList: ({ caller }) => most === 0 || caller.keyId === undefined,
+    allowList: ({ caller }) => maxPerMinute === 0 || caller.keyId === undefined,
     errorResponseBuilder: () => new MemoryError('RATE_LIMITED', tooMany),
   });
-  const ofAddress = app.createRateLimit({
-    max: WRONG_KEYS,
+  const addressLimit = app.createRateLimit({
+    max: MAX_UNKNOWN_KEYS,
     timeWindow: WINDOW_MS,
     keyGenerator: ({ ip }) => rateLimit.normalizeIP(ip),
     allowList: [],
   });
   return {
-    countAnother: counting(app.createRateLimit(), tooMany),
-    countWrongKey: counting(ofAddress, 'too many unknown or revoked API keys were shown; see Retry-After'),
+    countExtraRequest: createCounter(app.createRateLimit(), tooMany),
+    countUnknownKey: createCounter(
+      addressLimit,
+      'too many requests with unknown or revoked API keys; wait as long as Retry-After says',
+    ),
   };
 }
 
-function counting(limit: ReturnType<App['createRateLimit']>, tooMany: string): Count {
+function createCounter(limit: ReturnType<App['createRateLimit']>, tooMany: string): Count {
   return async (request, reply) => {
     const counted = await limit(request);
     if (counted.isAllowed || !counted.isExceeded) return;

@@ -14,26 +14,29 @@ const condition = async (...values: string[]) => {
 };
 
 describe('If-Match', () => {
-  it('puts no condition where it is absent or *', async () => {
+  it('sets no condition if it is absent or *', async () => {
     expect(await condition()).toEqual({});
     expect(await condition('*')).toEqual({});
   });
 
-  it('matches the entity tags that the service made', async () => {
+  it('matches the entity tags that the service issues', async () => {
     expect(await condition(entityTag(7))).toEqual({ ifVersions: [7] });
     expect(await condition('"1", "2" ,"3"')).toEqual({ ifVersions: [1, 2, 3] });
     expect(await condition('"1"', '"2"')).toEqual({ ifVersions: [1, 2] });
     expect(await condition('"1",,"2",')).toEqual({ ifVersions: [1, 2] });
   });
 
-  it('matches no weak tag and no tag of somebody else', async () => {
+  it('matches no weak tag and no foreign tag', async () => {
     expect(await condition('W/"1"')).toEqual({ ifVersions: [] });
     expect(await condition('"a,b", "01","", "99999999999999999999"')).toEqual({ ifVersions: [] });
   });
 
-  it.each(['', '1', '"1', '"1" "2"', '*, "1"', ',', "'1'", 'w/"1"'])('is refused where it is %s', async (value) => {
-    expect((await condition(value)).error).toMatchObject({ code: 'INVALID_REQUEST' });
-  });
+  it.each(['', '1', '"1', '"1" "2"', '*, "1"', ',', "'1'", 'w/"1"'])(
+    'is refused if it is malformed: %s',
+    async (value) => {
+      expect((await condition(value)).error).toMatchObject({ code: 'INVALID_REQUEST' });
+    },
+  );
 });
 
 describe('Idempotency-Key', () => {
@@ -42,7 +45,7 @@ describe('Idempotency-Key', () => {
     return (await app.inject({ method: 'POST', url: '/store', headers })).json();
   };
 
-  it('is any text of 1 to 255 characters', async () => {
+  it('must be a text of 1 to 255 characters', async () => {
     expect(await options()).toEqual({});
     expect(await options('a, b')).toEqual({ idempotencyKey: 'a, b' });
     expect(await options('k'.repeat(255))).toEqual({ idempotencyKey: 'k'.repeat(255) });
@@ -50,7 +53,7 @@ describe('Idempotency-Key', () => {
     expect((await options('k'.repeat(256))).error.message).toContain('255');
   });
 
-  it('is given once', async () => {
+  it('is refused if it is repeated', async () => {
     expect((await options('a', 'a')).error.message).toBe('Idempotency-Key must be given once');
   });
 });

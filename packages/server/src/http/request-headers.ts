@@ -10,38 +10,39 @@ import {
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyRequest } from 'fastify';
 
-/** Headers of a store. */
+/** Headers of a store request. */
 export const StoreHeaders = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: LIMITS.idempotencyKeyChars,
       description:
-        'Makes the store safe to send again: for 24 hours the same key with the same body answers the first response.',
+        'Makes the request safe to retry: for 24 hours, the same key with the same body returns the first response.',
       'x-must': `be a text of 1 to ${LIMITS.idempotencyKeyChars} characters`,
     }),
   ),
 });
 
-/** Headers of a write to one memory. */
+/** Headers of an update or a deletion of one memory. */
 export const WriteHeaders = Type.Object({
   'If-Match': Type.Optional(
     Type.String({
       pattern: '^\\s*(\\*|((W/)?"[^"]*"|[ \\t,])+)\\s*$',
-      description: 'Entity tags of the memory that the caller has seen, or `*`; the write happens only if one matches.',
+      description:
+        'Entity tags of the versions that the caller has read, or `*`. The write happens only if one matches.',
     }),
   ),
 });
 
-/** Headers of a stream of events. */
+/** Headers of an event stream. */
 export const EventsHeaders = Type.Object({
-  'Last-Event-ID': Type.Optional(Type.String({ description: 'The id of the last event that the reader has seen.' })),
+  'Last-Event-ID': Type.Optional(Type.String({ description: 'The id of the last event that the client received.' })),
 });
 
 const checkStoreHeaders = createCheck(StoreHeaders, 'headers');
 
 /**
- * What the headers of a store ask for.
+ * Reads the options of a store request from its headers.
  *
  * @throws MemoryError INVALID_REQUEST for an idempotency key that is empty, too long or given twice
  */
@@ -57,7 +58,7 @@ export function readStoreOptions(request: FastifyRequest): StoreOptions {
   return { idempotencyKey: key };
 }
 
-/** The last event that a reader has seen; of several, the last that it names. An empty id is none. */
+/** Returns the id of the last event that the client received. Of several headers, the last counts; an empty id is ignored. */
 export function readLastEventId(request: FastifyRequest): Pick<EventsRequest, 'last_event_id'> {
   const id = getValues(request, 'last-event-id').at(-1);
   return id ? { last_event_id: id } : {};
@@ -68,8 +69,8 @@ const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const VERSION = /^[1-9][0-9]{0,14}$/;
 
 /**
- * The condition that `If-Match` puts on a write (RFC 9110, section 13.1.1): `*` is any version, weak tags never
- * match, nor do tags that the service never made.
+ * Reads the condition of a write from `If-Match` (RFC 9110, section 13.1.1). `*` matches any version. Weak tags, and tags
+ * that the service never issued, match none.
  *
  * @throws MemoryError INVALID_REQUEST for a header that is neither `*` nor a list of entity tags
  */
@@ -77,17 +78,17 @@ export function readWriteCondition(request: FastifyRequest): WriteCondition {
   const values = getValues(request, 'if-match');
   if (values.length === 0) return {};
   const text = values.join(',').trim();
-  return text === '*' ? {} : { ifVersions: strongVersions(text) };
+  return text === '*' ? {} : { ifVersions: parseStrongVersions(text) };
 }
 
-/** The entity tag of a memory's version. */
+/** Returns the entity tag of a version. */
 export function entityTag(version: number): string {
   return `"${version}"`;
 }
 
 /**
- * Whether `If-None-Match` names a version (RFC 9110, section 13.1.2): it is `*`, or has its tag, weak or not. A malformed
- * header names none, so that the whole memory is returned.
+ * Returns whether `If-None-Match` matches a version (RFC 9110, section 13.1.2): `*` or the version's tag, weak or not. A
+ * malformed header matches nothing, so that the memory is returned.
  */
 export function isKnown(request: FastifyRequest, version: number): boolean {
   const text = getValues(request, 'if-none-match').join(',');
@@ -95,27 +96,27 @@ export function isKnown(request: FastifyRequest, version: number): boolean {
   return tags.includes('*') || tags.includes(entityTag(version));
 }
 
-function strongVersions(list: string): number[] {
+function parseStrongVersions(list: string): number[] {
   const versions: number[] = [];
   let tags = 0;
   for (let rest = list; rest !== ''; ) {
     const tag = ENTITY_TAG.exec(rest);
     const separator = /^[ \t]*(,[ \t]*|$)/.exec(rest.slice(tag?.[0].length ?? 0));
-    if (!separator) throw malformedIfMatch();
+    if (!separator) throw createIfMatchError();
     if (tag) tags += 1;
     if (tag?.[1] === undefined && tag?.[2] !== undefined && VERSION.test(tag[2])) versions.push(Number(tag[2]));
     rest = rest.slice((tag?.[0].length ?? 0) + separator[0].length);
   }
-  if (tags === 0) throw malformedIfMatch();
+  if (tags === 0) throw createIfMatchError();
   return versions;
 }
 
-function malformedIfMatch(): MemoryError {
+function createIfMatchError(): MemoryError {
   const message = 'If-Match must be * or entity tags in double quotes, separated by commas';
   return invalidRequest([{ path: '/If-Match', message }]);
 }
 
-/** Every value of a header, in the order of arrival, where Node joins them into one or keeps only the first. */
+/** Returns all values of a header in order of arrival. Node joins repeated headers or stores only the first. */
 export function getValues(request: FastifyRequest, name: string): string[] {
   const { rawHeaders } = request.raw;
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);

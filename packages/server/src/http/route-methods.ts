@@ -1,11 +1,11 @@
 import type { RouteOptions } from 'fastify';
 
-/** The methods of every route, by the paths that it serves. */
+/** The HTTP methods of all routes, by path. */
 export class RouteMethods {
   readonly #routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
 
   add({ url, method }: Pick<RouteOptions, 'url' | 'method'>): void {
-    // The route of a preflight is every path.
+    // The preflight route of the CORS plugin matches every path.
     if (url.includes('*')) return;
     const segments = url.split('/').map((segment) => (segment.startsWith(':') ? '[^/]+' : escapeForRegExp(segment)));
     const route = this.#routes.get(url) ?? { pattern: new RegExp(`^${segments.join('/')}$`), methods: new Set() };
@@ -13,7 +13,7 @@ export class RouteMethods {
     this.#routes.set(url, route);
   }
 
-  /** Returns the methods that a path has, in alphabetical order; none for a path that no route serves. */
+  /** Returns the methods of a path in alphabetical order; empty for an unknown path. */
   at(path: string): string[] {
     const routes = [...this.#routes.values()].filter(({ pattern }) => pattern.test(path));
     return [...new Set(routes.flatMap(({ methods }) => [...methods]))].sort();

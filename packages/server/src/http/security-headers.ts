@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import helmet from 'helmet';
 
 /**
- * What browsers are told with every answer: that it is what its content type says, loads and runs nothing, and stands in
- * no frame. Pages say themselves what they load. Nothing is said of HTTPS, which is for whoever terminates it.
+ * Adds security headers to every response: no content type sniffing, no scripts or resources, no framing. HTML pages set
+ * their own policy. There is no HSTS header: the proxy that terminates TLS sets it.
  */
 export function registerSecurityHeaders(app: FastifyInstance): void {
-  // Made once: the plugin for Fastify makes it, and parses its directives, for each request.
+  // Created once: the Fastify plugin would create it, and parse the directives, for each request.
   const setHeaders = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
@@ -26,7 +26,7 @@ export function registerSecurityHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => setHeaders(request.raw, reply.raw, () => done()));
 }
 
-/** What is said with answers to what is no proper request, which reach no route and none of its steps. */
+/** Headers of responses to malformed requests, for which no route and no hook runs. */
 export const BARE_SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',

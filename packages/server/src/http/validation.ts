@@ -3,20 +3,20 @@ import type { TSchema } from '@memoryd/contract/typebox';
 import type { FastifySchemaCompiler } from 'fastify';
 import { decodeQuery } from './query-parameters.ts';
 
-/** A query string as the router leaves it: not yet decoded, because only a route's schema says how. */
+/** A query string as the router passes it on: not decoded, because decoding needs the route's schema. */
 export interface RawQuery {
   raw: string;
 }
 
 type Outcome = { value: unknown } | { error: Error };
 
-/** The contract's check as Fastify's validator: requests are refused with a sentence for each wrong field. */
+/** Compiles a schema into Fastify's validator with the contract's check, which has a message for each invalid field. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  // Header schemas describe; request-headers.ts checks, because only it sees a header that came twice.
+  // Header schemas are documentation; request-headers.ts checks headers, because it can detect repeated ones.
   if (httpPart === 'headers') return () => true;
   if (httpPart === 'querystring') {
     const check = createCheck(schema, 'query string');
-    // Parameters are flat: a detail leads to the parameter, and not into the list that it becomes.
+    // The path of a detail names the parameter, not an item of the list that the parameter becomes.
     const flat: Check = (value) => check(value).map((detail) => ({ ...detail, path: parameterPath(detail.path) }));
     return (query: RawQuery) => getOutcome(flat, () => decodeQuery(schema, query.raw));
   }

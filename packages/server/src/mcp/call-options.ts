@@ -2,8 +2,8 @@ import { assertValid, createCheck, type StoreOptions, type WriteCondition } from
 import { Type } from '@memoryd/contract/typebox';
 
 /**
- * What programs, unlike models, may say of a call under `_meta`: what a store's header `Idempotency-Key` and a write's
- * `If-Match` say to the REST interface.
+ * Options of a call under `_meta`, for programs rather than models. They correspond to the headers `Idempotency-Key` and
+ * `If-Match` of the REST interface.
  */
 const CallMeta = Type.Object({
   'memoryd/idempotencyKey': Type.Optional(Type.String({ 'x-must': 'be a string' })),
@@ -17,12 +17,12 @@ const OWN_KEYS = Object.keys(CallMeta.properties);
 const check = createCheck(CallMeta, '_meta');
 
 /**
- * The options that a call's `_meta` gives.
+ * Reads the options of a call from its `_meta`.
  *
  * @throws MemoryError INVALID_REQUEST
  */
 export function callOptions(meta: Record<string, unknown> = {}): StoreOptions & WriteCondition {
-  // The rest is for others, who may put there what they like.
+  // Other keys are ignored: `_meta` also holds data of clients and other extensions.
   const own = Object.fromEntries(OWN_KEYS.filter((key) => Object.hasOwn(meta, key)).map((key) => [key, meta[key]]));
   assertValid(check, own);
   const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = own as Type.Static<

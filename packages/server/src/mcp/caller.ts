@@ -1,15 +1,18 @@
 import { type MemoryApi, type MemoryScope, type Scope, withScope } from '@memoryd/contract';
 
-/** Who calls, as far as tools, resources and prompts are concerned. */
+/** The caller of tools, resources and prompts. */
 export interface McpCaller {
   /** The memories of the caller's namespace. */
   api: MemoryApi;
-  /** What the caller may do. Everybody who is let in may read. */
+  /** The operations that the caller may perform, at least `read`. */
   scope: Scope;
 }
 
-/** Returns a caller who sees one scope alone, where there is one, and may not do what is about the whole namespace. */
-export function scopedCaller({ api, scope }: McpCaller, of: MemoryScope | undefined): McpCaller {
-  if (!of) return { api, scope };
-  return { api: withScope(api).scope(of), scope: scope === 'operate' ? 'write' : scope };
+/**
+ * Limits a caller to the memories of one user or agent, and to operations that do not concern the whole namespace. Without
+ * a memory scope, returns the caller unchanged.
+ */
+export function scopedCaller({ api, scope }: McpCaller, memoryScope: MemoryScope | undefined): McpCaller {
+  if (!memoryScope) return { api, scope };
+  return { api: withScope(api).scope(memoryScope), scope: scope === 'operate' ? 'write' : scope };
 }

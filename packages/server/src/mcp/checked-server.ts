@@ -12,64 +12,64 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js';
 import { protocolError } from './failures.ts';
 
-/** Most that is told of one request. */
+/** Maximum number of invalid parameters that one error lists. */
 const MAX_REPORTED = 8;
 
 type Extra = RequestHandlerExtra<ServerRequest | Request, ServerNotification | Notification>;
-type Answer = ServerResult | Result;
+type HandlerResult = ServerResult | Result;
 
 /**
- * The SDK's server, which refuses parameters that do not fit a request as invalid (JSON-RPC 2.0, section 5.1) and says what
- * is wrong. The SDK alone answers them with an internal error, whose message is a list of what its schemas found.
+ * The SDK's server, with a clear "invalid params" error (JSON-RPC 2.0, section 5.1) for parameters that do not match a
+ * request's schema. The SDK itself returns an internal error whose message is a dump of the schema's issues.
  */
 export class CheckedServer extends Server {
   override setRequestHandler<Schema extends AnyObjectSchema>(
     schema: Schema,
-    handler: (request: SchemaOutput<Schema>, extra: Extra) => Answer | Promise<Answer>,
+    handler: (request: SchemaOutput<Schema>, extra: Extra) => HandlerResult | Promise<HandlerResult>,
   ): void {
-    super.setRequestHandler(refusing(schema), handler);
+    super.setRequestHandler(toStrictSchema(schema), handler);
   }
 }
 
-/** What is used here of a request's schema; the types of the SDK allow for others than it has. */
+/** The methods of a request schema that are used here; the SDK's types also cover schemas of other libraries. */
 interface RequestSchema {
   shape: { params: { catch(refuse: (refused: { error: { issues: Issue[] } }) => never): unknown } };
   extend(shape: { params: unknown }): unknown;
 }
 
-/** What a schema finds wrong. */
+/** A validation issue of a schema. */
 interface Issue {
   path: PropertyKey[];
   message: string;
-  /** The kind of value that there should be. */
+  /** The expected type. */
   expected?: string;
-  /** The values that there may be. */
+  /** The allowed values. */
   values?: unknown[];
 }
 
-/** Schemas that refuse, made once: over HTTP each request has a server of its own. */
-const REFUSING = new WeakMap<object, unknown>();
+/** Cache of strict schemas, because over HTTP each request creates a server. */
+const STRICT_SCHEMAS = new WeakMap<object, unknown>();
 
-/** The schema of a request that throws the protocol's error: what the schema itself finds would go out as a defect. */
-function refusing<Schema extends AnyObjectSchema>(schema: Schema): Schema {
-  if (!REFUSING.has(schema)) {
+/** Returns a schema that throws a protocol error; the SDK would report the schema's own error as an internal error. */
+function toStrictSchema<Schema extends AnyObjectSchema>(schema: Schema): Schema {
+  if (!STRICT_SCHEMAS.has(schema)) {
     const request = schema as unknown as RequestSchema;
-    REFUSING.set(schema, request.extend({ params: request.shape.params.catch(refuse) }));
+    STRICT_SCHEMAS.set(schema, request.extend({ params: request.shape.params.catch(refuse) }));
   }
-  return REFUSING.get(schema) as Schema;
+  return STRICT_SCHEMAS.get(schema) as Schema;
 }
 
 function refuse({ error }: { error: { issues: Issue[] } }): never {
-  throw protocolError(invalidRequest(error.issues.slice(0, MAX_REPORTED).map(getDetail)));
+  throw protocolError(invalidRequest(error.issues.slice(0, MAX_REPORTED).map(toErrorDetail)));
 }
 
-function getDetail(issue: Issue): ErrorDetail {
+function toErrorDetail(issue: Issue): ErrorDetail {
   const names = issue.path.map(String);
   const pointer = names.map((name) => `/${escapePointer(name)}`).join('');
-  return { path: pointer, message: `${names.join('.') || 'params'}${wrong(issue)}` };
+  return { path: pointer, message: `${names.join('.') || 'params'}${describeIssue(issue)}` };
 }
 
-function wrong({ message, expected, values }: Issue): string {
+function describeIssue({ message, expected, values }: Issue): string {
   if (values) return ` must be one of ${values.join(', ')}`;
   if (expected === 'string') return ' must be a string';
   return expected === 'object' || expected === 'record' ? ' must be a JSON object' : `: ${message}`;

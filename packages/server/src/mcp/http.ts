@@ -3,43 +3,43 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
-/** Proxies on the way end connections that carry nothing, too. */
-const MAX_SILENCE_MS = 15_000;
+/** Maximum interval between keep-alive messages, because proxies close idle connections. */
+const MAX_KEEP_ALIVE_MS = 15_000;
 
 interface McpPost {
   request: Request;
   body: unknown;
-  gone: AbortSignal;
+  disconnected: AbortSignal;
   idleMs: number;
   onMessage(bytes: number): void;
 }
 
 /**
- * Answers one POST of the Streamable HTTP transport, as a stream of events where it asks for something. Every POST
- * stands for itself: there are no sessions.
+ * Handles one POST of the Streamable HTTP transport. The response to a request message is an event stream. Each POST is
+ * independent: there are no sessions.
  *
- * @param request its headers; the body is given apart
- * @param body the JSON-RPC messages; undefined where there was no body
- * @param gone aborted when the answer is sent or nobody takes it any more
- * @param idleMs how long the connection may carry nothing; a tool that works longer is no reason to end it
- * @param onMessage told of the bytes of each message of the answer, which wait in memory until they are taken
+ * @param request the headers; the body is given separately
+ * @param body the JSON-RPC messages; `undefined` without a body
+ * @param disconnected aborted when the response is complete or the client disconnects
+ * @param idleMs idle timeout of the connection, in milliseconds; keep-alive messages prevent it while a tool works
+ * @param onMessage called with the size in bytes of each response message, which stays in memory until it is read
  */
-export async function answerPost(
+export async function handlePost(
   caller: McpCaller,
   options: McpOptions,
-  { request, body, gone, idleMs, onMessage }: McpPost,
+  { request, body, disconnected, idleMs, onMessage }: McpPost,
 ): Promise<Response> {
-  const transport = new ToldTransport(onMessage, Math.min(MAX_SILENCE_MS, idleMs / 3));
+  const transport = new ObservedTransport(onMessage, Math.min(MAX_KEEP_ALIVE_MS, idleMs / 3));
   const server = createMcpServer(caller, options);
   await server.connect(transport);
-  // Who has gone already says so no more.
-  if (gone.aborted) await server.close();
-  gone.addEventListener('abort', () => void server.close(), { once: true });
+  // The client may have disconnected already; `abort` will not fire again.
+  if (disconnected.aborted) await server.close();
+  disconnected.addEventListener('abort', () => void server.close(), { once: true });
   return transport.handleRequest(request, { parsedBody: withoutCancellations(body) });
 }
 
-/** The SDK's transport, which tells of what it sends: it takes everything at once, however slowly it is read. */
-class ToldTransport extends WebStandardStreamableHTTPServerTransport {
+/** The SDK's transport, with a callback for each sent message: it has no backpressure, so messages pile up in memory. */
+class ObservedTransport extends WebStandardStreamableHTTPServerTransport {
   readonly #onMessage: McpPost['onMessage'];
 
   constructor(onMessage: McpPost['onMessage'], keepAliveMs: number) {
@@ -53,9 +53,12 @@ class ToldTransport extends WebStandardStreamableHTTPServerTransport {
   }
 }
 
-/** A batch without what would cancel its own requests: the stream of a POST ends only when all of them are answered. */
+/**
+ * Removes cancellations from a batch: the stream of a POST ends only after all its requests have responses, so a request
+ * that its own batch cancels would leave the stream open.
+ */
 function withoutCancellations(body: unknown): unknown {
   if (!Array.isArray(body)) return body;
-  const kept = body.filter((message) => message?.method !== 'notifications/cancelled');
-  return kept.length > 0 ? kept : body;
+  const remaining = body.filter((message) => message?.method !== 'notifications/cancelled');
+  return remaining.length > 0 ? remaining : body;
 }

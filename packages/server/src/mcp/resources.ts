@@ -10,38 +10,40 @@ export const RESOURCE_TEMPLATES: ResourceTemplate[] = [
     uriTemplate: MEMORY_URI_TEMPLATE,
     name: 'memory',
     title: 'A memory',
-    description: 'One memory whole: its content, tags, metadata, times, and what it corrects or was distilled from.',
+    description:
+      'A complete memory: its content, tags, metadata and times, and the memories that it corrects or was distilled from.',
     mimeType: JSON_TYPE,
   },
   {
     uriTemplate: SESSION_URI_TEMPLATE,
     name: 'session',
     title: 'A session',
-    description: 'The memories of a session, oldest first; a long one goes on at its `next_cursor`.',
+    description: 'The memories of a session, oldest first; a long session continues at its `next_cursor`.',
     mimeType: JSON_TYPE,
   },
 ];
 
-/** Sessions that are listed, and those of one page: people choose from the list. */
-const LISTED_SESSIONS = 200;
-const PAGE_SESSIONS = 50;
+/** Maximum number of listed sessions, in total and per page. The limit is low because people choose from the list. */
+const MAX_SESSIONS = 200;
+const PAGE_SIZE = 50;
 
-/** Where there are more sessions than one answer names, those are looked at that have a memory of the last so many days. */
+/** If the sessions do not fit into one response, only those with a memory of this many days are considered. */
 const RECENT_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The sessions as resources, the one with the newest memory first: at most 200.
+ * Lists at most 200 sessions as resources, the one with the newest memory first.
  *
- * @throws MemoryError INVALID_REQUEST for a cursor that no answer gave
+ * @param cursor the `nextCursor` of an earlier response; `undefined` for the first page
+ * @throws MemoryError INVALID_REQUEST for an invalid cursor
  */
 export async function listSessions(api: MemoryApi, cursor: string | undefined): Promise<ListResourcesResult> {
-  const newest = byId(await recentSessions(api))
+  const newest = mergeById(await recentSessions(api))
     .sort(byNewest)
-    .slice(0, LISTED_SESSIONS);
-  const place = cursor === undefined ? undefined : getPlace(cursor);
-  const rest = place ? newest.filter((session) => byNewest(place, session) < 0) : newest;
-  const page = rest.slice(0, PAGE_SESSIONS);
+    .slice(0, MAX_SESSIONS);
+  const position = cursor === undefined ? undefined : parseCursor(cursor);
+  const rest = position ? newest.filter((session) => byNewest(position, session) < 0) : newest;
+  const page = rest.slice(0, PAGE_SIZE);
   const last = page.at(-1);
   return {
     resources: page.map((session) => ({
@@ -52,20 +54,20 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
       mimeType: JSON_TYPE,
       annotations: { lastModified: session.last_at },
     })),
-    ...(last && rest.length > page.length && { nextCursor: cursorTo(last) }),
+    ...(last && rest.length > page.length && { nextCursor: toCursor(last) }),
   };
 }
 
 /**
- * What an address names: a memory, or a page of a session.
+ * Reads a resource by its URI: a memory, or a page of a session.
  *
- * @throws MemoryError NOT_FOUND for an address that names nothing
+ * @throws MemoryError NOT_FOUND for a URI without a resource
  */
 export async function readResource(api: MemoryApi, uri: string): Promise<ReadResourceResult> {
   const target = parseTarget(uri);
   if (!target) {
-    const templates = `${MEMORY_URI_TEMPLATE} and ${SESSION_URI_TEMPLATE}`;
-    throw new MemoryError('NOT_FOUND', `no such resource; there are ${templates}`);
+    const templates = `${MEMORY_URI_TEMPLATE} or ${SESSION_URI_TEMPLATE}`;
+    throw new MemoryError('NOT_FOUND', `resource not found; the URI must match ${templates}`);
   }
   const value =
     'memoryId' in target
@@ -82,43 +84,43 @@ async function recentSessions(api: MemoryApi): Promise<SessionSummary[]> {
   return (await api.sessions({ limit, since })).sessions;
 }
 
-/** Returns sessions of several users as one where they have one id: the address of a session names no user. */
-function byId(sessions: readonly SessionSummary[]): SessionSummary[] {
+/** Merges sessions of several users that have the same id, because the URI of a session contains no user. */
+function mergeById(sessions: readonly SessionSummary[]): SessionSummary[] {
   const merged = new Map<string, SessionSummary>();
   for (const session of sessions) {
     const { session_id, total, first_at, last_at } = session;
-    const known = merged.get(session_id) ?? { ...session, total: 0 };
-    const [isEarlier, isLater] = [first_at < known.first_at, last_at > known.last_at];
+    const previous = merged.get(session_id) ?? { ...session, total: 0 };
+    const [isEarlier, isLater] = [first_at < previous.first_at, last_at > previous.last_at];
     merged.set(session_id, {
       session_id,
-      total: known.total + total,
-      first_at: isEarlier ? first_at : known.first_at,
-      last_at: isLater ? last_at : known.last_at,
+      total: previous.total + total,
+      first_at: isEarlier ? first_at : previous.first_at,
+      last_at: isLater ? last_at : previous.last_at,
     });
   }
   return [...merged.values()];
 }
 
-type Place = Pick<SessionSummary, 'last_at' | 'session_id'>;
+type Position = Pick<SessionSummary, 'last_at' | 'session_id'>;
 
-function byNewest(a: Place, b: Place): number {
+function byNewest(a: Position, b: Position): number {
   if (a.last_at !== b.last_at) return a.last_at > b.last_at ? -1 : 1;
   if (a.session_id === b.session_id) return 0;
   return a.session_id < b.session_id ? -1 : 1;
 }
 
-function cursorTo({ last_at, session_id }: Place): string {
+function toCursor({ last_at, session_id }: Position): string {
   return Buffer.from(JSON.stringify([last_at, session_id])).toString('base64url');
 }
 
-function getPlace(cursor: string): Place {
+function parseCursor(cursor: string): Position {
   try {
     const [last_at, session_id, ...more]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (typeof last_at === 'string' && typeof session_id === 'string' && more.length === 0) {
       return { last_at, session_id };
     }
   } catch {
-    // Refused below, as what is JSON of another shape.
+    // Refused below, like JSON of another shape.
   }
-  throw invalidRequest([{ path: '/cursor', message: 'cursor must be the nextCursor of an earlier answer' }]);
+  throw invalidRequest([{ path: '/cursor', message: 'cursor must be the nextCursor of an earlier response' }]);
 }

@@ -30,14 +30,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const defects: { error: unknown; asked: string }[] = [];
+const defects: { error: unknown; operation: string }[] = [];
 
-/** The client's end of a connection to a server. */
-async function connected(caller: McpCaller): Promise<InMemoryTransport> {
+/** Connects to a new server, and returns the client's end of the connection. */
+async function connect(caller: McpCaller): Promise<InMemoryTransport> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,
-    onDefect: (error, asked) => defects.push({ error, asked }),
+    onDefect: (error, operation) => defects.push({ error, operation }),
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await server.connect(there);
@@ -46,24 +46,24 @@ async function connected(caller: McpCaller): Promise<InMemoryTransport> {
 
 async function createClient(caller: McpCaller): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(await connected(caller));
+  await client.connect(await connect(caller));
   return client;
 }
 
-/** The error that a request is answered with, sent as it is: the client of the SDK would not send such a one. */
+/** Sends a raw request, because the SDK's client refuses invalid ones. Returns the error of the response. */
 async function getError(request: { method: string; params?: object }): Promise<JSONRPCErrorResponse['error']> {
-  const here = await connected({ api, scope: 'operate' });
-  const answered = new Promise<JSONRPCMessage>((resolve) => {
+  const here = await connect({ api, scope: 'operate' });
+  const received = new Promise<JSONRPCMessage>((resolve) => {
     here.onmessage = resolve;
   });
   await here.start();
   await here.send({ jsonrpc: '2.0', id: 1, ...request } as JSONRPCMessage);
-  const answer = await answered;
+  const response = await received;
   await here.close();
-  return (answer as JSONRPCErrorResponse).error;
+  return (response as JSONRPCErrorResponse).error;
 }
 
-describe('a caller who may', () => {
+describe('the tools of a caller', () => {
   const allowed: { scope: Scope; tools: string[] }[] = [
     { scope: 'read', tools: ['recall', 'session', 'stats'] },
     {
@@ -75,7 +75,7 @@ describe('a caller who may', () => {
       tools: ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats'],
     },
   ];
-  it.each(allowed)('$scope finds $tools, and is refused the others', async ({ scope, tools }) => {
+  it.each(allowed)('with the scope $scope are $tools, and others are refused', async ({ scope, tools }) => {
     const client = await createClient({ api, scope });
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
     for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
@@ -87,7 +87,7 @@ describe('a caller who may', () => {
   });
 });
 
-it('answers for the namespace of its caller alone', async () => {
+it("returns only memories of the caller's namespace", async () => {
   const [one, two] = await Promise.all(
     ['one', 'two'].map((name) => createClient({ api: engine.namespace(name), scope: 'operate' })),
   );
@@ -98,7 +98,7 @@ it('answers for the namespace of its caller alone', async () => {
   expect((await two?.listResources())?.resources).toEqual([]);
 });
 
-it('shows nothing of a defect, and reports it', async () => {
+it('hides an internal error from the caller, and reports it', async () => {
   const defect = new Error('SQLITE_CORRUPT at secret.ts:1');
   const fail = () => Promise.reject(defect);
   const client = await createClient({
@@ -111,79 +111,84 @@ it('shows nothing of a defect, and reports it', async () => {
     client.readResource({ uri: 'memory://a' }),
     client.getPrompt({ name: 'recall_context', arguments: { task: 'any' } }),
     client.listResources(),
-  ].map((asked) => asked.catch((error) => error));
+  ].map((response) => response.catch((error) => error));
   const errors = await Promise.all(failures);
   for (const error of errors) expect(error).toMatchObject({ code: -32603 });
   expect(JSON.stringify([result, ...errors.map(({ message, data }) => ({ message, data }))])).not.toMatch(
     /SQLITE|secret/,
   );
   expect(defects.map(({ error }) => error)).toEqual([defect, defect, defect, defect]);
-  expect(defects.map(({ asked }) => asked)).toEqual(['stats', 'resources/read', 'prompts/get', 'resources/list']);
+  expect(defects.map(({ operation }) => operation)).toEqual([
+    'stats',
+    'resources/read',
+    'prompts/get',
+    'resources/list',
+  ]);
 });
 
-describe('of what a call says under _meta', () => {
-  /** Deeper than a stack goes. */
+describe('_meta of a call', () => {
+  /** Deep enough to overflow the stack of a recursive function. */
   const LEVELS = 100_000;
   const DEEP: unknown = JSON.parse(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`);
   const callWith = async (_meta: Record<string, unknown>) => {
     const client = await createClient({ api, scope: 'read' });
-    const answer = await client.callTool({ name: 'stats', arguments: {}, _meta });
+    const response = await client.callTool({ name: 'stats', arguments: {}, _meta });
     await client.close();
-    return answer;
+    return response;
   };
 
-  it('only what is for memoryd is looked at, however deep the rest is', async () => {
+  it('may contain anything under keys that memoryd does not know', async () => {
     for (const others of [DEEP, 'a lone \ud800']) {
       const { isError } = await callWith({ 'example.com/trace': others, 'memoryd/unknown': others });
       expect(isError).toBeUndefined();
     }
   });
 
-  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('%s is refused where it does not fit', async (key) => {
-    for (const wrong of [DEEP, [DEEP], 'a lone \ud800', {}]) {
-      const { isError, _meta } = await callWith({ [key]: wrong });
+  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('is refused with an invalid %s', async (key) => {
+    for (const invalid of [DEEP, [DEEP], 'a lone \ud800', {}]) {
+      const { isError, _meta } = await callWith({ [key]: invalid });
       expect({ isError, _meta }).toMatchObject({ isError: true, _meta: { error: { code: 'INVALID_REQUEST' } } });
     }
   });
 });
 
-describe('a request whose parameters do not fit', () => {
+describe('a request with invalid parameters', () => {
   const NO_OBJECT = 'arguments must be a JSON object';
-  const requests: { method: string; params?: object; says: string }[] = [
-    { method: 'tools/call', params: { name: 'stats', arguments: [] }, says: NO_OBJECT },
-    { method: 'tools/call', params: { name: 'stats', arguments: '{}' }, says: NO_OBJECT },
-    { method: 'tools/call', params: { name: 'stats', arguments: null }, says: NO_OBJECT },
-    { method: 'tools/call', params: {}, says: 'name must be a string' },
-    { method: 'tools/call', params: { name: 7, arguments: 7 }, says: 'name must be a string (and 1 more)' },
-    { method: 'tools/call', says: 'params must be a JSON object' },
-    { method: 'tools/list', params: { cursor: 7 }, says: 'cursor must be a string' },
-    { method: 'resources/list', params: { cursor: null }, says: 'cursor must be a string' },
-    { method: 'resources/templates/list', params: { cursor: {} }, says: 'cursor must be a string' },
-    { method: 'resources/read', params: { uri: 7 }, says: 'uri must be a string' },
-    { method: 'prompts/list', params: { cursor: [] }, says: 'cursor must be a string' },
-    { method: 'prompts/get', params: { name: 'recall_context', arguments: [] }, says: NO_OBJECT },
+  const requests: { method: string; params?: object; expected: string }[] = [
+    { method: 'tools/call', params: { name: 'stats', arguments: [] }, expected: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'stats', arguments: '{}' }, expected: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'stats', arguments: null }, expected: NO_OBJECT },
+    { method: 'tools/call', params: {}, expected: 'name must be a string' },
+    { method: 'tools/call', params: { name: 7, arguments: 7 }, expected: 'name must be a string (and 1 more)' },
+    { method: 'tools/call', expected: 'params must be a JSON object' },
+    { method: 'tools/list', params: { cursor: 7 }, expected: 'cursor must be a string' },
+    { method: 'resources/list', params: { cursor: null }, expected: 'cursor must be a string' },
+    { method: 'resources/templates/list', params: { cursor: {} }, expected: 'cursor must be a string' },
+    { method: 'resources/read', params: { uri: 7 }, expected: 'uri must be a string' },
+    { method: 'prompts/list', params: { cursor: [] }, expected: 'cursor must be a string' },
+    { method: 'prompts/get', params: { name: 'recall_context', arguments: [] }, expected: NO_OBJECT },
     {
       method: 'prompts/get',
       params: { name: 'recall_context', arguments: { task: 7 } },
-      says: 'arguments.task must be a string',
+      expected: 'arguments.task must be a string',
     },
     ...['a lone \ud800', 'a \0'].map((task) => ({
       method: 'prompts/get',
       params: { name: 'recall_context', arguments: { task } },
-      says: 'task must not contain U+0000 or a lone surrogate',
+      expected: 'task must not contain U+0000 or a lone surrogate',
     })),
     {
       method: 'initialize',
       params: { protocolVersion: 1, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-      says: 'protocolVersion must be a string',
+      expected: 'protocolVersion must be a string',
     },
   ];
-  it.each(requests)('is refused by $method: $says', async ({ method, params, says }) => {
+  it.each(requests)('is refused by $method: $expected', async ({ method, params, expected }) => {
     const error = await getError({ method, ...(params && { params }) });
-    expect(error).toMatchObject({ code: -32602, message: says, data: { error: { code: 'INVALID_REQUEST' } } });
+    expect(error).toMatchObject({ code: -32602, message: expected, data: { error: { code: 'INVALID_REQUEST' } } });
   });
 
-  it('is told no more of them than a few', async () => {
+  it('gets an error that lists only a few of them', async () => {
     const args = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));
     const { message, data } = await getError({ method: 'prompts/get', params: { name: 'any', arguments: args } });
     expect(message).toBe('arguments.a0 must be a string (and 7 more)');

@@ -7,15 +7,15 @@ import { serveStdio } from './stdio.ts';
 
 const FORGOTTEN: ForgetResponse = { status: 'forgotten', id: 'a' };
 
-it('takes up so many requests at a time, and the others as those are answered', async () => {
-  let asked = 0;
-  let answer: (response: ForgetResponse) => void = () => {};
-  const answered = new Promise<ForgetResponse>((resolve) => {
-    answer = resolve;
+it('handles 256 requests concurrently, and further ones after these are complete', async () => {
+  let calls = 0;
+  let respond: (response: ForgetResponse) => void = () => {};
+  const response = new Promise<ForgetResponse>((resolve) => {
+    respond = resolve;
   });
   const forget: MemoryApi['forget'] = () => {
-    asked += 1;
-    return answered;
+    calls += 1;
+    return response;
   };
   const [input, output] = [new PassThrough(), new PassThrough()];
   const client = await serveStdio(
@@ -36,14 +36,14 @@ it('takes up so many requests at a time, and the others as those are answered', 
   const message = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'forget', arguments: { memory_id: 'a' } } };
   for (let id = 0; id < 1000; id += 1) input.write(`${JSON.stringify({ ...message, id })}\n`);
   for (let turn = 0; turn < 100; turn += 1) await setImmediate();
-  expect(asked).toBe(256);
+  expect(calls).toBe(256);
   expect(lines).toBe(0);
-  answer(FORGOTTEN);
+  respond(FORGOTTEN);
   input.end();
   await once(input, 'end');
   await client.answered();
   for (let turn = 0; turn < 100 && lines < 1000; turn += 1) await setImmediate();
-  expect([asked, lines]).toEqual([1000, 1000]);
+  expect([calls, lines]).toEqual([1000, 1000]);
   expect(await client.ended).toBe('input ended');
   await client.close();
 });

@@ -14,16 +14,16 @@ import {
 import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
-/** Requests that are open at a time; what comes after them waits in the pipe. */
-const MAX_OPEN = 256;
+/** Maximum number of pending requests; further ones wait in the pipe. */
+const MAX_PENDING = 256;
 
-/** One client on a pair of streams. */
+/** A client connection on a pair of streams. */
 export interface StdioConnection {
-  /** Resolved, with why, when the client sends nothing more, cannot be written to, or sent what cannot be read on. */
+  /** Resolved with the reason when the input ends, the output fails, or a message exceeds the size limit. */
   readonly ended: Promise<'input ended' | 'output broken' | 'message too large'>;
-  /** Resolved when every request that has come in is answered, or cannot be. */
+  /** Resolved when every received request has a response, or the output is closed. */
   answered(): Promise<void>;
-  /** Tells the client of a log record, if it wants those of this level; from the start it wants warnings. */
+  /** Sends a log record to the client if the level is at least the client's chosen one; by default `warning`. */
   log(level: LoggingLevel, logger: string, data: unknown): void;
   close(): Promise<void>;
 }
@@ -31,15 +31,15 @@ export interface StdioConnection {
 export interface StdioOptions extends Omit<McpOptions, 'logging'> {
   input: Readable;
   output: Writable;
-  /** Most bytes of one message; a larger one ends the connection. */
+  /** Maximum size of one message in bytes; a larger one ends the connection. */
   maxMessageBytes: number;
 }
 
-/** Serves one client on a pair of streams, a JSON-RPC message a line, until the connection is closed. */
+/** Serves one client on a pair of streams, with one JSON-RPC message per line, until the connection is closed. */
 export async function serveStdio(caller: McpCaller, options: StdioOptions): Promise<StdioConnection> {
-  const transport = new AnsweringTransport(options);
+  const transport = new TrackingTransport(options);
   const server = createMcpServer(caller, { ...options, logging: true });
-  const log = clientLog(server);
+  const log = createClientLog(server);
   const ended = new Promise<Awaited<StdioConnection['ended']>>((resolve) => {
     options.input.once('end', () => resolve('input ended')).once('close', () => resolve('input ended'));
     options.output.once('error', () => resolve('output broken'));
@@ -55,21 +55,21 @@ export async function serveStdio(caller: McpCaller, options: StdioOptions): Prom
   };
 }
 
-/** The SDK's transport, which also answers lines that are no messages, and knows what it has not answered yet. */
-class AnsweringTransport extends StdioServerTransport {
-  readonly #open = new Set<RequestId>();
+/** The SDK's transport, which also responds to invalid lines and tracks pending requests. */
+class TrackingTransport extends StdioServerTransport {
+  readonly #pending = new Set<RequestId>();
   readonly #input: Readable;
   #onAnswered: (() => void) | undefined;
 
   constructor({ input, output, maxMessageBytes }: StdioOptions) {
     super(input, output, { maxBufferSize: maxMessageBytes });
     this.#input = input;
-    this.onmessage = (message) => this.#note(message);
+    this.onmessage = (message) => this.#track(message);
     this.onerror = (error) => this.#refuse(error);
   }
 
   answered(): Promise<void> {
-    if (this.#open.size === 0) return Promise.resolve();
+    if (this.#pending.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onAnswered = resolve;
     });
@@ -77,23 +77,23 @@ class AnsweringTransport extends StdioServerTransport {
 
   override async send(message: JSONRPCMessage): Promise<void> {
     await super.send(message);
-    if (!('method' in message) && message.id !== undefined) this.#promote(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#complete(message.id);
   }
 
-  #note(message: JSONRPCMessage): void {
-    if (isJSONRPCRequest(message)) this.#open.add(message.id);
-    if (this.#open.size >= MAX_OPEN) this.#input.pause();
+  #track(message: JSONRPCMessage): void {
+    if (isJSONRPCRequest(message)) this.#pending.add(message.id);
+    if (this.#pending.size >= MAX_PENDING) this.#input.pause();
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
-    if (cancelled !== undefined) this.#promote(cancelled);
+    if (cancelled !== undefined) this.#complete(cancelled);
   }
 
-  #promote(id: RequestId): void {
-    this.#open.delete(id);
-    if (this.#open.size < MAX_OPEN && this.#input.isPaused()) this.#input.resume();
-    if (this.#open.size === 0) this.#onAnswered?.();
+  #complete(id: RequestId): void {
+    this.#pending.delete(id);
+    if (this.#pending.size < MAX_PENDING && this.#input.isPaused()) this.#input.resume();
+    if (this.#pending.size === 0) this.#onAnswered?.();
   }
 
-  // The SDK passes over what it cannot read, and whoever sent it would wait for an answer (JSON-RPC 2.0, section 5.1).
+  // The SDK ignores lines that it cannot parse, so their sender would wait forever (JSON-RPC 2.0, section 5.1).
   #refuse(error: Error): void {
     if (error instanceof SyntaxError) this.#sendError(JsonRpcCode.ParseError, 'a line must be one JSON value');
     else if (error.name === 'ZodError' || error.name === '$ZodError') {
@@ -108,20 +108,20 @@ class AnsweringTransport extends StdioServerTransport {
 
 const SEVERITY = new Map(LoggingLevelSchema.options.map((level, index) => [level, index]));
 
-/** What a client is told of the log, once it has said that it is ready. */
-function clientLog(server: Server): StdioConnection['log'] {
-  let least: LoggingLevel = 'warning';
+/** Returns the function that sends log records to the client, after the client has initialized. */
+function createClientLog(server: Server): StdioConnection['log'] {
+  let minLevel: LoggingLevel = 'warning';
   let isReady = false;
   server.oninitialized = () => {
     isReady = true;
   };
   server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
-    least = params.level;
+    minLevel = params.level;
     return {};
   });
   return (level, logger, data) => {
-    if (!isReady || (SEVERITY.get(level) ?? 0) < (SEVERITY.get(least) ?? 0)) return;
-    // A client that is gone is noticed by its streams.
+    if (!isReady || (SEVERITY.get(level) ?? 0) < (SEVERITY.get(minLevel) ?? 0)) return;
+    // A disconnected client is detected through its streams.
     server.sendLoggingMessage({ level, logger, data }).catch(() => undefined);
   };
 }

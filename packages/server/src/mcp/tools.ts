@@ -3,28 +3,28 @@ import { TOOLS, type Tool, type ToolCall } from '@memoryd/contract/tools';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import { memoryUri } from './uris.ts';
 
-/** Kinds of work of which only so much is to be done at a time. */
+/** Kinds of work with limited concurrency. */
 export type HeavyKind = 'list' | 'recall' | 'consolidation';
 
-/** The tools whose work is such, and of which kind. */
-const HEAVY = new Map<string, HeavyKind>([
+/** The tools with limited concurrency, and their kind of work. */
+const HEAVY_TOOLS = new Map<string, HeavyKind>([
   ['recall', 'recall'],
   ['session', 'list'],
   ['consolidate', 'consolidation'],
 ]);
 
-/** A verb as clients of the protocol see it. */
+/** A tool of the MCP server. */
 export interface McpTool {
   scope: Scope;
   heavy: HeavyKind | undefined;
   listed: ListedTool;
   /**
-   * Does the verb.
+   * Validates the arguments and runs the tool.
    *
-   * @param maxBytes most that the arguments may take as JSON, as the body of a request may
-   * @throws MemoryError as the verb does, INVALID_REQUEST for arguments that the schema refuses, PAYLOAD_TOO_LARGE
+   * @param maxBytes maximum size of the arguments as JSON, in bytes
+   * @throws MemoryError of the tool itself, INVALID_REQUEST for invalid arguments, PAYLOAD_TOO_LARGE
    */
-  answer(
+  run(
     api: MemoryApi,
     args: unknown,
     call: ToolCall,
@@ -32,14 +32,14 @@ export interface McpTool {
   ): Promise<{ structured: Record<string, unknown>; text: string }>;
 }
 
-/** Every tool, in the order in which they are listed. */
+/** Every tool, in listing order. */
 export const MCP_TOOLS: readonly McpTool[] = Object.values(TOOLS).map(toMcpTool);
 
 function toMcpTool(tool: Tool): McpTool {
   const { name, title, description, scope, hints, input, output } = tool;
   return {
     scope,
-    heavy: HEAVY.get(name),
+    heavy: HEAVY_TOOLS.get(name),
     listed: {
       name,
       title,
@@ -48,20 +48,20 @@ function toMcpTool(tool: Tool): McpTool {
         readOnlyHint: hints.readOnly,
         destructiveHint: hints.destructive,
         idempotentHint: hints.idempotent,
-        // Nothing is reached but the memories.
+        // The tools access only memoryd's own data.
         openWorldHint: false,
       },
       inputSchema: input,
       outputSchema: output,
     },
-    async answer(api, args, call, maxBytes) {
-      // First, since JSON.stringify would exhaust the stack on what is too deep.
+    async run(api, args, call, maxBytes) {
+      // Checked before JSON.stringify, which would overflow the stack on deeply nested arguments.
       tool.check(args);
       if (Buffer.byteLength(JSON.stringify(args)) > maxBytes) {
-        throw new MemoryError('PAYLOAD_TOO_LARGE', `the arguments may take ${maxBytes} bytes as JSON`);
+        throw new MemoryError('PAYLOAD_TOO_LARGE', `the arguments must be at most ${maxBytes} bytes as JSON`);
       }
-      const answer = await tool.call(api, args, call);
-      return { structured: answer as Record<string, unknown>, text: tool.text(answer, memoryUri) };
+      const result = await tool.call(api, args, call);
+      return { structured: result as Record<string, unknown>, text: tool.text(result, memoryUri) };
     },
   };
 }

@@ -4,8 +4,8 @@ import { memoryUri, parseTarget, sessionUri } from './uris.ts';
 
 const anyId = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed());
 
-describe('the address of a resource', () => {
-  it('leads back to the memory or session of any name', () => {
+describe('the URI of a resource', () => {
+  it('can be parsed back into any memory or session id', () => {
     fc.assert(
       fc.property(anyId, anyId, (id, cursor) => {
         expect(parseTarget(memoryUri(id))).toEqual({ memoryId: id });
@@ -17,7 +17,7 @@ describe('the address of a resource', () => {
   });
 
   it.each(['memory://', 'memory://%', 'memory://a/b', 'memory://a?cursor=b', 'session://a?b=c', 'http://a', ''])(
-    'is not "%s"',
+    'cannot be "%s"',
     (uri) => {
       expect(parseTarget(uri)).toBeUndefined();
     },

@@ -1,24 +1,24 @@
-/** Where a memory is read as a resource. */
+/** Returns the resource URI of a memory. */
 export function memoryUri(id: string): string {
   return `memory://${encodeURIComponent(id)}`;
 }
 
-/** Where a session is read as a resource. */
+/** Returns the resource URI of a session. */
 export function sessionUri(sessionId: string): string {
   return `session://${encodeURIComponent(sessionId)}`;
 }
 
-/** The templates (RFC 6570) of the addresses above; a session's next page has the cursor of the one before. */
+/** Templates (RFC 6570) of the resource URIs. `cursor` is the `next_cursor` of the previous page. */
 export const MEMORY_URI_TEMPLATE = 'memory://{id}';
 export const SESSION_URI_TEMPLATE = 'session://{id}{?cursor}';
 
-/** What an address names. */
+/** The resource that a URI names. */
 export type Target = { memoryId: string } | { sessionId: string; cursor?: string };
 
 const MEMORY_URI = /^memory:\/\/([^/?#]+)$/i;
 const SESSION_URI = /^session:\/\/([^/?#]+)(?:\?cursor=([^&#]+))?$/i;
 
-/** What an address names; undefined where it is none of ours. */
+/** Parses a resource URI; returns `undefined` for a URI of another form. */
 export function parseTarget(uri: string): Target | undefined {
   try {
     const [, memoryId] = MEMORY_URI.exec(uri) ?? [];

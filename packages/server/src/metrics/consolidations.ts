@@ -3,30 +3,30 @@ import { Counter, Histogram } from 'prom-client';
 import { type Facts, isNumber } from './facts.ts';
 import type { Registers } from './registers.ts';
 
-/** How a run can have come to its end. */
+/** Possible outcomes of a consolidation run. */
 const OUTCOMES = ['completed', 'reverted', 'undone', 'failed'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
-/** Takes runs of consolidation from the events at their end. */
+/** Counts and measures consolidation runs from the events that report their end. */
 export function consolidationMetrics(registers: Registers): (event: TelemetryEvent) => void {
   const runs = new Counter({
     name: 'service_consolidations_total',
     help:
-      'Runs of consolidation in this process: completed, reverted by their own check, undone by a client, or failed ' +
-      'where they ran by themselves.',
+      'Consolidation runs in this process by outcome: completed, reverted by their own check, undone by a client, or ' +
+      'failed (automatic runs only).',
     labelNames: ['outcome'],
     registers,
   });
   for (const outcome of OUTCOMES) runs.inc({ outcome }, 0);
   const durations = new Histogram({
     name: 'service_consolidation_duration_seconds',
-    help: 'Time that a completed run of consolidation took.',
+    help: 'Duration of completed consolidation runs.',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600],
     registers,
   });
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const consolidated = counter('service_consolidated_memories_total', 'Memories that promoted or were distilled.');
-  const evicted = counter('service_evicted_memories_total', 'Memories that consolidation took out of recall.');
+  const consolidated = counter('service_consolidated_memories_total', 'Memories that were promoted or distilled.');
+  const evicted = counter('service_evicted_memories_total', 'Memories that consolidation evicted from recall.');
   return ({ event, facts = {} }) => {
     const outcome = getOutcome(event);
     if (!outcome) return;

@@ -1,4 +1,4 @@
-/** What an event tells. */
+/** The facts of a telemetry event. */
 export type Facts = Record<string, unknown>;
 
 export function isNumber(value: unknown): value is number {

@@ -22,7 +22,7 @@ const READINGS: Readings = {
   condition: { diskFreeBytes: 7e9, diskSizeBytes: 9e9, backedUpAt: 1_700_000_000_000 },
   settings: { workingMax: 10_000, consolidationIntervalSeconds: 3600, dbSizeAlertMb: 5000 },
   load: {
-    requestsUnderWay: 5,
+    pendingRequests: 5,
     heavyWork: { copy: { taken: 2, waiting: 7 } },
     eventStreams: 3,
     connections: { open: 9, idle: 4 },
@@ -48,7 +48,7 @@ afterEach(() => {
 });
 
 describe('the stages of a recall', () => {
-  it('are told as histograms in OpenMetrics', async () => {
+  it('are reported as histograms in OpenMetrics', async () => {
     metrics.telemetry.report({
       level: 'info',
       component: 'retrieval',
@@ -64,7 +64,7 @@ describe('the stages of a recall', () => {
 });
 
 describe('the plain metrics', () => {
-  it('are exactly the seven lines of the interface', async () => {
+  it('are exactly the seven documented lines', async () => {
     completeQuery(20);
     expect(await metrics.plain(STATS)).toBe(
       [
@@ -87,14 +87,14 @@ describe('the plain metrics', () => {
     expect(text).toContain('service_consolidation_last_run 0\n');
   });
 
-  it('tell the slowest of a hundred queries from the median', async () => {
+  it('distinguish the slowest of a hundred queries from the median', async () => {
     for (let latencyMs = 1; latencyMs <= 100; latencyMs += 1) completeQuery(latencyMs);
     const [median, slowest] = [...(await metrics.plain(STATS)).matchAll(/quantile="[0-9.]+"} ([0-9.]+)/g)];
     expect(Number(median?.[1])).toBeCloseTo(50, -1);
     expect(Number(slowest?.[1])).toBeGreaterThanOrEqual(98);
   });
 
-  it('forget latencies after five minutes, so that alerts clear', async () => {
+  it('drop latencies after five minutes, so that alerts clear', async () => {
     completeQuery(900);
     vi.setSystemTime(Date.now() + 4 * 60_000);
     expect(await metrics.plain(STATS)).toContain('{quantile="0.99"} 900');
@@ -106,7 +106,7 @@ describe('the plain metrics', () => {
 });
 
 describe('the OpenMetrics text', () => {
-  it('holds the same samples, typed and described, and ends as it must', async () => {
+  it('contains the same samples with types and descriptions, and ends with EOF', async () => {
     completeQuery(20);
     const text = await metrics.openMetrics(READINGS);
     for (const line of (await metrics.plain(STATS)).trimEnd().split('\n')) expect(text).toContain(`\n${line}\n`);
@@ -115,24 +115,24 @@ describe('the OpenMetrics text', () => {
     expect(text.endsWith('\n# EOF\n')).toBe(true);
   });
 
-  it('tells how far memories are embedded, and that none are before any model was used', async () => {
+  it('reports the number of embedded memories, and 0 before any model was used', async () => {
     expect(await metrics.openMetrics(READINGS)).toContain('\nservice_embedded_memories 2\n');
     const { embedding, ...without } = STATS;
     expect(await metrics.openMetrics({ ...READINGS, stats: without })).toContain('\nservice_embedded_memories 0\n');
   });
 
-  it('tells the times of requests by route and status', async () => {
+  it('reports the durations of requests by route and status', async () => {
     metrics.observeRequest({ method: 'GET', route: '/recall', status: 200, durationMs: 3 });
     metrics.observeRequest({ method: 'GET', route: '/recall', status: 200, durationMs: 4 });
     metrics.observeRequest({ method: 'GET', route: '/recall', status: 503, durationMs: 1 });
     const text = await metrics.openMetrics(READINGS);
-    const of = 'method="GET",route="/recall"';
-    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.0025",${of},status="200"} 0\n`);
-    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.005",${of},status="200"} 2\n`);
-    expect(text).toContain(`service_http_request_duration_seconds_count{${of},status="503"} 1\n`);
+    const labels = 'method="GET",route="/recall"';
+    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.0025",${labels},status="200"} 0\n`);
+    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.005",${labels},status="200"} 2\n`);
+    expect(text).toContain(`service_http_request_duration_seconds_count{${labels},status="503"} 1\n`);
   });
 
-  it('counts errors by code, those included of which there was none', async () => {
+  it('counts errors by code, including codes without errors', async () => {
     metrics.countError('RATE_LIMITED');
     const text = await metrics.openMetrics(READINGS);
     const codes = [...text.matchAll(/^service_errors_total\{code="(\w+)"\} (\d)$/gm)].map(([, code, count]) => [
@@ -145,7 +145,7 @@ describe('the OpenMetrics text', () => {
     });
   });
 
-  it('tells what the process is at, and what is set', async () => {
+  it('reports the load of the process and its settings', async () => {
     const text = await metrics.openMetrics(READINGS);
     for (const sample of [
       'service_working_memory_fullest_entries 1',
@@ -164,7 +164,7 @@ describe('the OpenMetrics text', () => {
     }
   });
 
-  it('counts runs of consolidation by how they ended, and what the completed did', async () => {
+  it('counts consolidation runs by outcome, and the changes of completed runs', async () => {
     const end = (event: string, facts = {}) =>
       metrics.telemetry.report({ level: 'info', component: 'consolidation', event, facts });
     end('consolidation_completed', { latency_ms: 200, consolidated_count: 5, evicted_count: 2 });
@@ -185,7 +185,7 @@ describe('the OpenMetrics text', () => {
     }
   });
 
-  it('gives every sample the prefix of the service', async () => {
+  it('gives every sample the prefix service_', async () => {
     const samples = (await metrics.openMetrics(READINGS))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));

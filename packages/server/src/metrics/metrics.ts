@@ -15,17 +15,17 @@ interface MetricDescription {
   help: string;
 }
 
-/** What the process has measured about itself, as texts for scrapers. */
+/** The metrics of the process, formatted for scrapers. */
 export interface Metrics {
-  /** Takes what recalls and consolidations tell of themselves; passes over all other events. */
+  /** Observes events of recalls, consolidations and connections; ignores all others. */
   telemetry: Telemetry;
   observeRequest(request: RequestObservation): void;
   countError(code: ErrorCode): void;
-  /** The seven samples of the REST interface, a line each, and nothing else. */
+  /** Returns the seven samples of the plain text format, one per line. */
   plain(stats: StatsResponse): Promise<string>;
-  /** The same samples typed and described, with those of requests, queues and the process, in OpenMetrics 1.0. */
+  /** Returns all metrics with types and descriptions, in OpenMetrics 1.0. */
   openMetrics(readings: Readings): Promise<string>;
-  /** Every metric of the service, those of the Node process left out. */
+  /** Every metric of the service, without those of the Node process. */
   descriptions: readonly MetricDescription[];
 }
 
@@ -71,11 +71,11 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** What the library's metrics are at run time; its types leave the labels out and give the type as a number. */
-type Described = Omit<MetricDescription, 'labels'> & { labelNames: readonly string[] };
+/** The fields of the library's metrics at run time. Its types lack the labels and declare the type as a number. */
+type RegisteredMetric = Omit<MetricDescription, 'labels'> & { labelNames: readonly string[] };
 
 function describe(registry: Registry<OpenMetricsContentType>): MetricDescription[] {
-  return (registry.getMetricsAsArray() as unknown as Described[]).map(({ name, type, help, labelNames }) => ({
+  return (registry.getMetricsAsArray() as unknown as RegisteredMetric[]).map(({ name, type, help, labelNames }) => ({
     name,
     type,
     help,

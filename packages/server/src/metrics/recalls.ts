@@ -4,17 +4,17 @@ import { type Facts, isNumber } from './facts.ts';
 import type { Registers } from './registers.ts';
 
 const WINDOW_SECONDS = 300;
-/** The window moves on in steps of its length divided by this. */
+/** Number of steps in which the window slides. */
 const WINDOW_STEPS = 5;
 const QUANTILES = [0.5, 0.99];
 
 const STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'];
 
-/** Takes the latency of recalls and of their stages from `query_completed` events. */
+/** Observes the latency of recalls and of their stages from `query_completed` events. */
 export function recallMetrics(registers: Registers) {
   const queryLatency = new Summary({
     name: 'service_query_latency_ms',
-    help: 'Latency of recalls over the last five minutes, milliseconds; 0 where there was none.',
+    help: 'Latency of recalls over the last five minutes in milliseconds; 0 if there were none.',
     percentiles: QUANTILES,
     maxAgeSeconds: WINDOW_SECONDS,
     ageBuckets: WINDOW_STEPS,
@@ -34,7 +34,7 @@ export function recallMetrics(registers: Registers) {
 function stageMetrics(registers: Registers): (facts: Facts) => void {
   const durations = new Histogram({
     name: 'service_recall_stage_duration_seconds',
-    help: `Time that a recall spent in a stage (${STAGES.join(', ')}).`,
+    help: `Duration of the stages of a recall (${STAGES.join(', ')}).`,
     labelNames: ['stage'],
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers,

@@ -1,4 +1,4 @@
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 
-/** Where the metrics of one process are kept. */
+/** The registry for the metrics of one process, as prom-client expects it. */
 export type Registers = [Registry<OpenMetricsContentType>];

@@ -5,7 +5,7 @@ import { createProgram } from '../command-line.ts';
 import { isDestructive } from '../commands/command.ts';
 import { commandsPage } from './commands.ts';
 
-it('docs/reference/cli.md is what `npm run commands-page --workspace memoryd` writes', () => {
+it('docs/reference/cli.md matches the output of `npm run commands-page --workspace memoryd`', () => {
   const page = readFileSync(new URL('../../../../docs/reference/cli.md', import.meta.url), 'utf8');
   expect(page).toBe(commandsPage());
 });
@@ -17,20 +17,22 @@ function getPaths(command: Command, before: string): string[] {
   });
 }
 
-it('the page names the aliases of a command', () => {
+it('the commands page lists the aliases of a command', () => {
   expect(commandsPage()).toContain('`memoryd show [options] <id>`\n\nAlso `memoryd get`.');
 });
 
-it('every command that wants --yes counts as destructive', () => {
+it('every command with the option --yes counts as destructive', () => {
   const program = createProgram({});
-  const named = (path: string) =>
+  const findCommand = (path: string) =>
     path.split(' ').reduce((at, name) => at.commands.find((each) => each.name() === name) ?? at, program);
-  const wanting = getPaths(program, '').filter((path) => named(path).options.some(({ long }) => long === '--yes'));
-  expect(wanting).not.toEqual([]);
-  expect(wanting.filter((path) => isDestructive(named(path)))).toEqual(wanting);
+  const withYes = getPaths(program, '').filter((path) =>
+    findCommand(path).options.some(({ long }) => long === '--yes'),
+  );
+  expect(withYes).not.toEqual([]);
+  expect(withYes.filter((path) => isDestructive(findCommand(path)))).toEqual(withYes);
 });
 
-it('the page has a section for every command, and every command says what it does', () => {
+it('the commands page has a section with a description for every command', () => {
   const page = commandsPage();
   for (const path of getPaths(createProgram({}), ''))
     expect(page).toMatch(new RegExp(`^## ${path}\n\n\\S.*\n\n\`memoryd ${path}`, 'm'));

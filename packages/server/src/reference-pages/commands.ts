@@ -5,20 +5,23 @@ import { SETTING_NAMES } from '../settings/names.ts';
 import { SERVICE_SETTINGS } from '../settings/options.ts';
 import { markdownTable } from './markdown-table.ts';
 
-/** The reference page of all commands, in Markdown, as their tree has them. */
+/** Returns the reference page of all commands in Markdown. */
 export function commandsPage(): string {
   const program = createProgram({});
   return `<!-- Written by \`npm run commands-page --workspace memoryd\`; edit packages/server/src/commands instead. -->
 # Commands
 
-Without a command, \`memoryd\` serves: \`memoryd --port 8091\` is \`memoryd serve --port 8091\`. What a text says that begins
-with \`-\` stands behind \`--\`. \`memoryd COMMAND --help\` prints what this page says of a command.
+Without a command, \`memoryd\` runs the server: \`memoryd --port 8091\` is \`memoryd serve --port 8091\`. Put a text that
+begins with \`-\` after \`--\`. \`memoryd COMMAND --help\` prints the help of a command, with examples.
 
-Where memories are: the database file of \`--db-path\`, or a running service at \`--url\`, or what
-[variables and the settings file](settings.md) say; of what these say, an address wins. Nothing is printed on standard
-output but the answer: a table for people, or with \`--json\` one JSON document, or one a line for lists (\`session\`,
-\`history\`, \`users list\`, \`consolidate runs\`, \`consolidate show\`, and \`store\` of many). Notes and progress go to standard error, progress where
-that is a terminal. Colours are for terminals, unless \`NO_COLOR\` is set.
+Commands use the database file of \`--db-path\`, or the running service of \`--url\`, or the one that
+[variables and the settings file](settings.md) name. If these name both, the service is used. Standard output has the result
+only: text for people, or with \`--json\` one JSON document, or one a line for lists (\`session\`, \`history\`,
+\`users list\`, \`consolidate runs\`, \`consolidate show\`, and \`store\` with many lines). Notes and progress go to standard
+error, and progress to a terminal only. Colors are for terminals, unless \`NO_COLOR\` is set.
+
+The id of a memory can be shortened to its first or last characters, at least 4, if only one memory matches. \`recall\`,
+\`list\` and \`session\` print the last 8 characters, or the whole ids with \`--ids\` or \`--json\`.
 
 ## Exit codes
 
@@ -30,31 +33,31 @@ ${markdownTable(
 ${program.commands.flatMap((command) => sections(command, [])).join('\n')}`;
 }
 
-/** A section for a command, and one for each that follows its name. */
-function sections(command: Command, before: readonly string[]): string[] {
-  const names = [...before, command.name()];
-  const usage = `memoryd ${[...before, command.name()].join(' ')} ${command.usage()}`;
+/** Returns the section of a command and the sections of its subcommands. */
+function sections(command: Command, parents: readonly string[]): string[] {
+  const names = [...parents, command.name()];
+  const usage = `memoryd ${names.join(' ')} ${command.usage()}`;
   const parts = [
     `## ${names.join(' ')}`,
-    escaped(command.description()),
+    escapeCell(command.description()),
     `\`${usage.trim()}\``,
-    ...command.aliases().map((alias) => `Also \`memoryd ${[...before, alias].join(' ')}\`.`),
+    ...command.aliases().map((alias) => `Also \`memoryd ${[...parents, alias].join(' ')}\`.`),
     ...getSettings(command),
     ...getTables(command),
   ];
   return [`${parts.join('\n\n')}\n`, ...command.commands.flatMap((each) => sections(each, names))];
 }
 
-/** Those of the service, which are all but `--url`. */
-const EVERY_SETTING = SERVICE_SETTINGS.length;
+/** Number of the settings of the service: all except `--url`. */
+const SERVICE_SETTING_COUNT = SERVICE_SETTINGS.length;
 
-/** The settings that a command takes as flags, which a page of their own describes. */
+/** Returns a sentence about the settings that a command accepts as flags. The settings page describes them. */
 function getSettings({ options }: Command): string[] {
   const flags = options.filter(isSetting).map(({ long }) => `\`${long}\``);
   if (flags.length === 0) return [];
-  const every = flags.length > EVERY_SETTING ? 'every setting as a flag' : 'every setting but `--url` as a flag';
-  const which = flags.length < EVERY_SETTING ? `the settings ${flags.join(', ')}` : every;
-  return [`Takes ${which}, and \`--config\` ([settings](settings.md)).`];
+  const all = flags.length > SERVICE_SETTING_COUNT ? 'every setting' : 'every setting except `--url`';
+  const accepted = flags.length < SERVICE_SETTING_COUNT ? `the settings ${flags.join(', ')}` : `${all} as a flag`;
+  return [`Accepts ${accepted}, and \`--config\` ([settings](settings.md)).`];
 }
 
 function isSetting({ long, description }: Option): boolean {
@@ -82,10 +85,10 @@ function getName(argument: Argument): string {
 function getMeaning({ description, defaultValue, argChoices }: Argument | Option): string {
   const sentence = description.endsWith('.') ? description : `${description}.`;
   const choices = argChoices ? ` One of ${argChoices.join(', ')}.` : '';
-  const otherwise = defaultValue === undefined ? '' : ` Default: ${defaultValue}.`;
-  return escaped(`${sentence}${choices}${otherwise}`);
+  const byDefault = defaultValue === undefined ? '' : ` Default: ${defaultValue}.`;
+  return escapeCell(`${sentence}${choices}${byDefault}`);
 }
 
-function escaped(text: string): string {
+function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }

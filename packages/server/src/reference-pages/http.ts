@@ -1,6 +1,6 @@
 import { markdownTable } from './markdown-table.ts';
 
-/** What the page takes of an OpenAPI document. */
+/** The parts of an OpenAPI document that the page uses. */
 export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>;
 }
@@ -8,21 +8,21 @@ export interface OpenApiDocument {
 interface Operation {
   summary: string;
   description?: string;
-  parameters?: (Named & { in: string })[];
+  parameters?: (Parameter & { in: string })[];
   requestBody?: { content: Content };
-  responses: Record<string, Answer>;
+  responses: Record<string, OperationResponse>;
 }
 
-/** Bodies by their content types. */
+/** Schemas of bodies by content type. */
 type Content = Record<string, { schema: Schema }>;
 
-interface Answer {
+interface OperationResponse {
   description: string;
   headers?: Record<string, { description?: string; schema: Schema }>;
   content?: Content;
 }
 
-interface Named {
+interface Parameter {
   name: string;
   required?: boolean;
   description?: string;
@@ -43,21 +43,21 @@ interface Schema {
   'x-must'?: string;
 }
 
-/** Fields of fields are named as far as this, such as `plan.promote.memories[].id`. */
-const DEEPEST = 4;
+/** Maximum depth of listed fields, such as `plan.promote.memories[].id`. */
+const MAX_FIELD_DEPTH = 4;
 
 const JSON_TYPE = 'application/json';
 
-/** The reference page of all requests and answers, in Markdown. */
+/** Returns the reference page of the REST interface in Markdown. */
 export function httpPage({ paths }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(`${method.toUpperCase()} ${path}`, operation)),
   );
-  return `<!-- Written by \`npm run http-page --workspace memoryd\` from the service's description of itself. -->
+  return `<!-- Written by \`npm run http-page --workspace memoryd\` from the service's OpenAPI document. -->
 # The REST interface
 
-What a running server shows at \`/docs\`, \`/redoc\` and \`/openapi.json\`, to read without one. Bodies are JSON. Errors have one
-shape, with a code of [the table](errors.md); every answer has an \`X-Request-Id\`.
+A running server shows the same reference at \`/docs\`, \`/redoc\` and \`/openapi.json\`. Bodies are JSON. All errors have the
+same shape, with an [error code](errors.md). Every response has the header \`X-Request-Id\`.
 
 ${operations.join('\n\n')}
 `;
@@ -67,34 +67,37 @@ function section(
   title: string,
   { summary, description = '', parameters = [], requestBody, responses }: Operation,
 ): string {
-  const asked = [...parameters.map(({ in: place, ...named }) => requestRow(place, named)), ...bodyRows(requestBody)];
+  const requestRows = [
+    ...parameters.map(({ in: location, ...parameter }) => requestRow(location, parameter)),
+    ...bodyRows(requestBody),
+  ];
   const codes = Object.values(responses).flatMap(({ description: text }) => /^[A-Z_]+(?=:)/.exec(text)?.[0] ?? []);
   return [
     `## \`${title}\``,
     `${summary}. ${description}`.trim(),
-    ...table(['Field', 'In', 'Must be', 'Meaning'], asked),
-    ...(responses['200'] ? answered(responses['200']) : []),
+    ...table(['Field', 'In', 'Must be', 'Meaning'], requestRows),
+    ...(responses['200'] ? responseTables(responses['200']) : []),
     `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
   ].join('\n\n');
 }
 
-function requestRow(place: string, { name, required, description, schema }: Named): string[] {
+function requestRow(location: string, { name, required, description, schema }: Parameter): string[] {
   const byDefault = schema.default === undefined ? '' : ` Default: \`${JSON.stringify(schema.default)}\`.`;
   return [
-    `\`${name}\`${required ? ' (needed)' : ''}`,
-    place,
+    `\`${name}\`${required ? ' (required)' : ''}`,
+    location,
     cell(getMust(schema)),
     cell(`${description ?? schema.description ?? ''}${byDefault}`),
   ];
 }
 
 function bodyRows({ content }: { content: Content } = { content: {} }): string[][] {
-  // Of bodies in JSON and in lines of it, JSON; the content types of lines are names of one.
+  // If a body may be JSON or NDJSON, only the JSON schema is listed; the NDJSON content types are synonyms.
   const [[type, { schema }] = [JSON_TYPE, { schema: {} }]] = Object.entries(content);
-  const place = type === JSON_TYPE ? 'body' : 'each line';
+  const location = type === JSON_TYPE ? 'body' : 'each line';
   const fields = schema.items ?? schema;
   return Object.entries(fields.properties ?? {}).map(([name, field]) =>
-    requestRow(schema.items ? 'each of the body' : place, {
+    requestRow(schema.items ? 'each item of the body' : location, {
       name,
       required: fields.required?.includes(name) ?? false,
       schema: field,
@@ -102,33 +105,33 @@ function bodyRows({ content }: { content: Content } = { content: {} }): string[]
   );
 }
 
-/** The headers of an answer, and its bodies: what it is where it is not one JSON value, and the fields of each kind. */
-function answered({ description, headers = {}, content = {} }: Answer): string[] {
+/** Returns the tables of a response: its headers, and the fields of each kind of body. */
+function responseTables({ description, headers = {}, content = {} }: OperationResponse): string[] {
   const headerRows = Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => [
     `\`${name}\``,
     cell(getKind(schema)),
     cell(meaning),
   ]);
   const bodies = Object.entries(content).flatMap(([type, { schema }]) => [
-    ...(type === JSON_TYPE ? [] : [`Answers \`${type}\`: ${schema.description ?? description}`]),
-    ...(schema.anyOf?.flatMap((kind) => [kind.description ?? '', ...answerTable(kind)]) ?? answerTable(schema)),
+    ...(type === JSON_TYPE ? [] : [`Response body (\`${type}\`): ${schema.description ?? description}`]),
+    ...(schema.anyOf?.flatMap((kind) => [kind.description ?? '', ...fieldTable(kind)]) ?? fieldTable(schema)),
   ]);
-  return [...table(['Header of the answer', 'Is', 'Meaning'], headerRows), ...bodies];
+  return [...table(['Response header', 'Type', 'Meaning'], headerRows), ...bodies];
 }
 
-function answerTable(schema: Schema): string[] {
-  return table(['Answer', 'Is', 'Meaning'], getFields(schema, '', DEEPEST));
+function fieldTable(schema: Schema): string[] {
+  return table(['Response field', 'Type', 'Meaning'], getFields(schema, '', MAX_FIELD_DEPTH));
 }
 
-/** None where there is nothing in it. */
+/** Returns a table, or nothing without rows. */
 function table(head: string[], rows: string[][]): string[] {
   return rows.length > 0 ? [markdownTable(head, rows)] : [];
 }
 
-function getFields({ properties, anyOf = [] }: Schema, before: string, depth: number): string[][] {
-  if (!properties) return anyOf.flatMap((one) => getFields(one, before, depth));
+function getFields({ properties, anyOf = [] }: Schema, prefix: string, depth: number): string[][] {
+  if (!properties) return anyOf.flatMap((one) => getFields(one, prefix, depth));
   return Object.entries(properties).flatMap(([name, schema]) => {
-    const path = before + name;
+    const path = prefix + name;
     const row = [`\`${path}\``, cell(getKind(schema)), cell(schema.description ?? '')];
     if (depth === 1) return [row];
     const inner = schema.items
@@ -150,7 +153,7 @@ function getKind({ type, format, items, anyOf, ...schema }: Schema): string {
   return format ?? type ?? 'any';
 }
 
-/** A text as it may stand in a cell of a table. */
+/** Escapes a text for a table cell. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

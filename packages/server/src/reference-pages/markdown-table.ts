@@ -1,4 +1,4 @@
-/** A table in Markdown, its columns as wide as the formatter makes them. */
+/** Returns a Markdown table with the column widths of the formatter. */
 export function markdownTable(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const rule = widths.map((width) => '-'.repeat(width));

@@ -3,17 +3,17 @@ import { expect, it } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
 import { metricsPage } from './metrics.ts';
 
-it('docs/reference/metrics.md is what `npm run metrics-page --workspace memoryd` writes', () => {
+it('docs/reference/metrics.md matches the output of `npm run metrics-page --workspace memoryd`', () => {
   const page = readFileSync(new URL('../../../../docs/reference/metrics.md', import.meta.url), 'utf8');
   expect(page).toBe(metricsPage());
 });
 
-it('every metric says its unit in its name, or counts things', () => {
+it('every metric has its unit in its name, except counts', () => {
   const names = createMetrics().descriptions.map(({ name }) => name);
-  const odd = names.filter(
+  const withoutUnit = names.filter(
     (name) => !/^service_[a-z_]+_(seconds|bytes|ms|total|entries|memories|embeddings)$/.test(name),
   );
-  expect(odd).toEqual([
+  expect(withoutUnit).toEqual([
     'service_consolidation_last_run',
     'service_event_streams',
     'service_healthy',

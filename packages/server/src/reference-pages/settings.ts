@@ -1,7 +1,7 @@
 import { SETTING_NAMES } from '../settings/names.ts';
 import { markdownTable } from './markdown-table.ts';
 
-/** The reference page of all settings, in Markdown as the formatter leaves it. */
+/** Returns the reference page of all settings in Markdown. */
 export function settingsPage(): string {
   const rows = SETTING_NAMES.map(({ key, flag, value, env, defaultText, description }) => [
     `\`${flag} ${value.replaceAll('|', '\\|')}\``,
@@ -13,20 +13,21 @@ export function settingsPage(): string {
   return `<!-- Written by \`npm run settings-page --workspace memoryd\`; edit packages/server/src/settings/schema.ts instead. -->
 # Settings
 
-A flag wins over its environment variable, a variable over the settings file, and the file over the default. A value that
-cannot be used, an unknown flag, or an unknown key in the file ends the start with one line on standard error and exit code
-2; a variable that begins with \`SERVICE_\` and is no setting is warned of.
+A flag overrides its environment variable, a variable overrides the settings file, and the file overrides the default. With
+an invalid value, an unknown flag, or an unknown key in the file, memoryd exits with code 2 and one line on standard error.
+An unknown variable that begins with \`SERVICE_\` causes a warning.
 
-The settings file is \`memoryd.config.json\` in the working directory, or what \`--config\` names: a JSON object of the keys
-below, with values of JSON (\`{"port": 8091, "logQueries": false, "corsOrigins": ["https://app.example"]}\`). \`dbPath\` is seen
-from the folder of the file. Only \`--config\` names one for \`memoryd mcp\`, which agents start in folders of others: a file
-says where texts are sent. Which settings a command takes is in [the reference of commands](cli.md).
+The settings file is \`memoryd.config.json\` in the working directory, or the file of \`--config\`. It contains a JSON object
+with the keys below (\`{"port": 8091, "logQueries": false, "corsOrigins": ["https://app.example"]}\`). A relative \`dbPath\` is
+resolved from the folder of the file. \`memoryd mcp\` reads only the file of \`--config\`: agents start it in folders that
+others control, and a settings file decides where texts are sent. The [commands](cli.md) page lists the settings of each
+command.
 
 ${markdownTable(['Flag', 'Environment variable', 'In the file', 'Default', 'Meaning'], rows)}
 
-[Languages](../guide/languages.md) shows which prefixes and which pooling embedding models need.
+[Languages](../guide/languages.md) lists the prefixes and the pooling that embedding models need.
 
-\`NODE_ENV=production\` is production, anything else is development. The two differ in which web pages may call the
-service while \`SERVICE_CORS_ORIGINS\` is not set.
+\`NODE_ENV=production\` selects production; any other value selects development. They differ only in the web pages that may
+call the service while \`SERVICE_CORS_ORIGINS\` is not set.
 `;
 }

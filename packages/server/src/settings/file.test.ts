@@ -10,7 +10,7 @@ import { SETTING_NAMES } from './names.ts';
 import { type Environment, readSettings, type Settings } from './read.ts';
 import { type SettingKey, SettingsSchema } from './schema.ts';
 
-/** Texts of which every kind of setting that is a text takes two. */
+/** Candidate values; every text setting accepts at least two of them. */
 const TEXTS = [
   ...['/a', '/b', 'none', 'openai:model', 'http://a.example/v1', 'http://b.example/v1'],
   ...['a'.repeat(32), 'b'.repeat(32), 'postgres://a.example/a', 'postgres://b.example/b'],
@@ -24,12 +24,12 @@ interface SettingSchema {
   default?: unknown;
 }
 
-/** Two values that a setting may have, neither of which is its default where it can be helped. */
-function twoValues(key: SettingKey): [unknown, unknown] {
+/** Returns two valid values of a setting, different from its default if possible. */
+function getTwoValues(key: SettingKey): [unknown, unknown] {
   const schema: TSchema & SettingSchema = SettingsSchema.properties[key];
   const check = createCheck(Type.Object({ value: schema }), 'value');
-  const isGood = (value: unknown) => check({ value }).length === 0 && value !== schema.default;
-  const [first, second = schema.default] = getCandidates(schema).filter(isGood);
+  const isValid = (value: unknown) => check({ value }).length === 0 && value !== schema.default;
+  const [first, second = schema.default] = getCandidates(schema).filter(isValid);
   expect(first, `a value of ${key}`).toBeDefined();
   return [first, second];
 }
@@ -48,8 +48,8 @@ function getSetting(settings: Settings, key: SettingKey): unknown {
   return values[key];
 }
 
-/** What must be given beside a setting. */
-const BESIDE: Readonly<Record<string, Environment>> = {
+/** Other settings that a setting requires. */
+const REQUIRED: Readonly<Record<string, Environment>> = {
   embeddingQueryPrefix: { SERVICE_EMBEDDER: 'transformers:model' },
   embeddingPassagePrefix: { SERVICE_EMBEDDER: 'transformers:model' },
   embeddingPooling: { SERVICE_EMBEDDER: 'transformers:model' },
@@ -60,44 +60,46 @@ const BESIDE: Readonly<Record<string, Environment>> = {
 };
 
 describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
-  const [one, other] = twoValues(key);
-  const beside = BESIDE[key] ?? {};
+  const [one, other] = getTwoValues(key);
+  const required = REQUIRED[key] ?? {};
   const file = (value: unknown) => ({ path: '/etc/memoryd.config.json', values: { [key]: value } });
 
-  it('is taken from the settings file before the default', () => {
-    expect(getSetting(readSettings({}, beside, file(one)), key)).toEqual(one);
+  it('in the settings file overrides the default', () => {
+    expect(getSetting(readSettings({}, required, file(one)), key)).toEqual(one);
   });
 
-  it('is taken from its variable before the settings file', () => {
-    expect(getSetting(readSettings({}, { ...beside, [variable]: getText(other) }, file(one)), key)).toEqual(other);
+  it('as a variable overrides the settings file', () => {
+    expect(getSetting(readSettings({}, { ...required, [variable]: getText(other) }, file(one)), key)).toEqual(other);
   });
 
-  it('is taken from its flag before its variable', () => {
-    const given = { ...beside, [variable]: getText(other) };
+  it('as a flag overrides the variable', () => {
+    const given = { ...required, [variable]: getText(other) };
     expect(getSetting(readSettings({ [key]: getText(one) }, given, file(other)), key)).toEqual(one);
   });
 });
 
-/** A settings file that is removed when the test ends. */
-function written(text: string, name = 'memoryd.config.json'): string {
+/** Writes a settings file, which is removed after the test, and returns its path. */
+function writeSettingsFile(text: string, name = 'memoryd.config.json'): string {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-settings-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 }
 
-function toRefusal(text: string): Error {
+function getLoadError(text: string): Error {
   try {
-    loadSettings({ config: written(text) }, {});
+    loadSettings({ config: writeSettingsFile(text) }, {});
   } catch (error) {
     return error as Error;
   }
-  throw new Error('it was taken');
+  throw new Error('the settings file was accepted');
 }
 
 describe('a settings file', () => {
-  it('is read where it is named', () => {
-    const config = written('{"$schema": "x", "port": 8091, "corsOrigins": ["HTTPS://A.example"], "logQueries": false}');
+  it('is read from the path of --config', () => {
+    const config = writeSettingsFile(
+      '{"$schema": "x", "port": 8091, "corsOrigins": ["HTTPS://A.example"], "logQueries": false}',
+    );
     expect(loadSettings({ config }, {})).toMatchObject({
       port: 8091,
       corsOrigins: ['https://a.example'],
@@ -105,41 +107,43 @@ describe('a settings file', () => {
     });
   });
 
-  it('names a database as seen from its own folder', () => {
-    const config = written('{"dbPath": "deep/memory.db"}');
+  it('resolves dbPath relative to its own folder', () => {
+    const config = writeSettingsFile('{"dbPath": "deep/memory.db"}');
     expect(loadSettings({ config }, {}).database.dbPath).toBe(join(config, '..', 'deep', 'memory.db'));
   });
 
   it.each([
-    ['{"prot": 1}', 'no setting is called "prot" (Did you mean port?)'],
-    ['{"db_path": "x"}', 'no setting is called "db_path" (Did you mean dbPath?)'],
+    ['{"prot": 1}', 'unknown setting "prot" (Did you mean port?)'],
+    ['{"db_path": "x"}', 'unknown setting "db_path" (Did you mean dbPath?)'],
     ['{"--db-path": "x"}', '(Did you mean dbPath?)'],
     ['{"SERVICE_LOG_LEVEL": "x"}', '(Did you mean logLevel?)'],
     ['{"embeder": "none"}', '(Did you mean embedder?)'],
-    ['{"nothing like it": 1}', 'no setting is called "nothing like it"'],
+    ['{"nothing like it": 1}', 'unknown setting "nothing like it"'],
     ['{"port": "8091"}', 'must be a whole number from 0 to 65535'],
     ['{"logQueries": "true"}', 'must be true or false'],
     ['{"corsOrigins": "https://a.example"}', 'must be origins'],
     ['{"dbPath": ""}', 'must be a path'],
-    ['{"llmModel": "m"}', 'needs llmUrl as well'],
+    ['{"llmModel": "m"}', 'also needs llmUrl'],
     ['[]', 'must hold a JSON object'],
     ['{"port":\n8091,\n}', 'is not JSON'],
-  ])('like %j is refused in one line that names it', (text, says) => {
-    const { name, message } = toRefusal(text);
+  ])('with the content %j is refused with one line that names the file', (text, expected) => {
+    const { name, message } = getLoadError(text);
     expect(name).toBe('UsageError');
-    expect(message).toContain(says);
+    expect(message).toContain(expected);
     expect(message).toContain('memoryd.config.json');
     expect(message).not.toContain('\n');
   });
 
-  it('that is not JSON is not quoted, since it may hold a key', () => {
-    expect(toRefusal('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
+  it('that is not JSON is not quoted in the error, because it may contain a key', () => {
+    expect(getLoadError('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
   });
 
-  it('that cannot be read is refused, and so is one that is too large', () => {
+  it('is refused if it cannot be read or is too large', () => {
     expect(() => loadSettings({ config: '/nowhere/memoryd.config.json' }, {})).toThrow(UsageError);
-    expect(() => loadSettings({ config: written(`{"host": "${'x'.repeat(1024 * 1024)}"}`) }, {})).toThrow('is larger');
-    const config = written('{}');
+    expect(() => loadSettings({ config: writeSettingsFile(`{"host": "${'x'.repeat(1024 * 1024)}"}`) }, {})).toThrow(
+      'must be at most',
+    );
+    const config = writeSettingsFile('{}');
     chmodSync(config, 0);
     if (process.getuid?.() !== 0) expect(() => loadSettings({ config }, {})).toThrow('EACCES');
   });

@@ -2,26 +2,26 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../usage-error.ts';
 import { type Environment, type Flags, readSettings, type Settings, type SettingsFile } from './read.ts';
-import { isKey, unknownKey } from './unknown.ts';
+import { describeUnknownKey, isSettingKey } from './unknown.ts';
 
-/** The settings file that is read where it stands in the working directory. */
+/** The name of the settings file in the working directory. */
 const SETTINGS_FILE = 'memoryd.config.json';
 
-/** All settings, with a comment's worth of blanks each, take a small part of it. */
+/** Maximum size of a settings file, far larger than all settings need. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The settings that flags, the environment and the settings file give.
+ * Loads the settings from flags, environment variables and the settings file.
  *
- * @param search whether a settings file in the working directory is read that no flag names
- * @throws UsageError for a bad value, or a file that cannot be read or holds what is no setting
+ * @param search whether the settings file in the working directory is read if no flag names one
+ * @throws UsageError for an invalid value, an unreadable file, or an unknown key in the file
  */
 export function loadSettings(flags: Flags, env: Environment, { search = true } = {}): Settings {
   const path = settingsPath(flags, search);
   return readSettings(flags, env, path === undefined ? undefined : readSettingsFile(path));
 }
 
-/** The path of the settings file that is read; undefined where there is none. */
+/** Returns the path of the settings file to read, or `undefined` without one. */
 export function settingsPath({ config }: Flags, search = true): string | undefined {
   if (typeof config === 'string') return resolve(config);
   const here = resolve(SETTINGS_FILE);
@@ -30,17 +30,17 @@ export function settingsPath({ config }: Flags, search = true): string | undefin
 
 function readSettingsFile(path: string): SettingsFile {
   const values = parse(read(path), path);
-  const unknown = Object.keys(values).find((key) => key !== '$schema' && !isKey(key));
-  if (unknown !== undefined) throw new UsageError(`${path}: ${unknownKey(unknown)}`);
+  const unknown = Object.keys(values).find((key) => key !== '$schema' && !isSettingKey(key));
+  if (unknown !== undefined) throw new UsageError(`${path}: ${describeUnknownKey(unknown)}`);
   const { $schema: _schema, dbPath, ...others } = values;
-  // Seen from the file, so that it means the same whatever the working directory is.
+  // Relative to the file, so that the path does not depend on the working directory.
   const database = typeof dbPath === 'string' && dbPath !== '' ? resolve(dirname(path), dbPath) : dbPath;
   return { path, values: { ...others, ...(dbPath !== undefined && { dbPath: database }) } };
 }
 
 function read(path: string): string {
   try {
-    if (statSync(path).size > MAX_BYTES) throw new UsageError(`${path} is larger than ${MAX_BYTES} bytes`);
+    if (statSync(path).size > MAX_BYTES) throw new UsageError(`${path} must be at most ${MAX_BYTES} bytes`);
     return readFileSync(path, 'utf8');
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
@@ -53,14 +53,14 @@ function parse(text: string, path: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The parser's message quotes what it stumbled over, which may be a key.
-    throw new UsageError(`${path} is not JSON${getPlace(error, text)}`);
+    // The parser's own message is dropped, because it quotes the file, which may contain a key.
+    throw new UsageError(`${path} is not JSON${describeLine(error, text)}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`${path} must hold a JSON object`);
 }
 
-function getPlace(error: unknown, text: string): string {
+function describeLine(error: unknown, text: string): string {
   const [, position] = /at position (\d+)/.exec(String(error)) ?? [];
-  return position === undefined ? '' : `; look at line ${text.slice(0, Number(position)).split('\n').length}`;
+  return position === undefined ? '' : `; check line ${text.slice(0, Number(position)).split('\n').length}`;
 }

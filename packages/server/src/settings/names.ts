@@ -1,19 +1,19 @@
 import { type SettingKey, SettingsSchema } from './schema.ts';
 
-/** One setting as it is written on the command line, in the environment, in a settings file and on the reference page. */
+/** The names of a setting on the command line, in the environment and in a settings file, with its documentation. */
 export interface SettingName {
-  /** Its name in a settings file. */
+  /** The name in a settings file. */
   key: SettingKey;
   flag: string;
   env: string;
-  /** Shape of the flag's value, such as `<number>`. */
+  /** Placeholder for the flag's value, such as `<number>`. */
   value: string;
   description: string;
-  /** The default as the reference page shows it. */
+  /** The default on the reference page. */
   defaultText: string;
 }
 
-/** What of a setting's schema its names and its values follow from. */
+/** The schema options that determine a setting's names and values. */
 export interface SettingOptions {
   type?: string;
   enum?: string[];
@@ -31,13 +31,13 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(SettingsSche
     key: key as SettingKey,
     flag: `--${words}`,
     env: `SERVICE_${words.replaceAll('-', '_').toUpperCase()}`,
-    value: `<${valueShape(options)}>`,
+    value: `<${getPlaceholder(options)}>`,
     description: options.description ?? '',
     defaultText: options['x-default-text'] ?? `\`${options.default}\``,
   };
 });
 
-function valueShape(options: SettingOptions): string {
+function getPlaceholder(options: SettingOptions): string {
   if (options['x-value']) return options['x-value'];
   if (options.enum) return options.enum.join('|');
   if (options.type === 'integer') return 'number';
@@ -45,7 +45,7 @@ function valueShape(options: SettingOptions): string {
   return options.type === 'array' ? 'list' : 'text';
 }
 
-/** The environment variable of a setting. */
+/** Returns the environment variable of a setting. */
 export function getVariable(key: SettingKey): string {
   return SETTING_NAMES.find((name) => name.key === key)?.env as string;
 }

@@ -5,13 +5,13 @@ import type { SettingKey } from './schema.ts';
 /** The option that names a settings file. */
 const CONFIG_OPTION = new Option(
   '--config <file>',
-  'Settings file; memoryd.config.json in the working directory where absent.',
+  'Settings file. Default: memoryd.config.json in the working directory, if it exists.',
 );
 
-/** Every setting of the service. */
+/** The keys of all settings of the service. */
 export const SERVICE_SETTINGS = SETTING_NAMES.map(({ key }) => key).filter((key) => key !== 'url');
 
-/** The flags that settings have on a command line, and the one that names a settings file. */
+/** Returns the command line options of settings, and the option `--config`. */
 export function settingOptions(keys: readonly SettingKey[] = SERVICE_SETTINGS): Option[] {
   const options = SETTING_NAMES.filter(({ key }) => keys.includes(key)).map((name) => {
     const description = `${name.description} Default: ${name.defaultText}. Environment: ${name.env}.`;

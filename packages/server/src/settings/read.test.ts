@@ -5,17 +5,17 @@ import { UsageError } from '../usage-error.ts';
 import { SETTING_NAMES } from './names.ts';
 import { readSettings, type Settings } from './read.ts';
 
-/** The settings that `serve` takes from a command line. */
+/** Returns the settings that the command `serve` reads from a command line. */
 async function getSettings(argv: string[], env: Record<string, string>): Promise<Settings | undefined> {
   let settings: Settings | undefined;
-  const keep = async (given: Settings) => {
+  const recordSettings = async (given: Settings) => {
     settings = given;
   };
-  await runCommandLine(argv, env, [serveCommand(keep)]);
+  await runCommandLine(argv, env, [serveCommand(recordSettings)]);
   return settings;
 }
 
-/** Arguments, environment, and what the refusal says. */
+/** Arguments, environment variables, and the expected error message. */
 type Refusal = [argv: string[], env: Record<string, string>, message: string];
 
 describe('settings', () => {
@@ -44,7 +44,7 @@ describe('settings', () => {
     expect(readSettings({}, {}).llmApiKey).toBeUndefined();
   });
 
-  it('come from the environment, and a flag wins over its variable', async () => {
+  it('come from environment variables, and flags override them', async () => {
     const env = { SERVICE_PORT: '9000', SERVICE_LOG_QUERIES: 'false', NODE_ENV: 'production' };
     expect(readSettings({}, env)).toMatchObject({ port: 9000, logQueries: false, production: true });
     expect(await getSettings(['--port', '9001'], env)).toMatchObject({ port: 9001 });
@@ -58,27 +58,27 @@ describe('settings', () => {
     });
   });
 
-  it('read origins as a list between commas', () => {
+  it('parse origins as a comma-separated list', () => {
     const origins = (text: string) => readSettings({}, { SERVICE_CORS_ORIGINS: text }).corsOrigins;
     expect(origins('https://a.example, HTTP://B.example:8080')).toEqual(['https://a.example', 'http://b.example:8080']);
     expect(origins('*')).toEqual(['*']);
     expect(origins('')).toEqual([]);
   });
 
-  it('name a model after a colon, whatever stands in its name', async () => {
+  it('accept any model name after the colon of an embedder', async () => {
     for (const embedder of ['openai:nomic-embed-text:latest', 'openai:BAAI/bge-m3', 'transformers:/models/my model']) {
       expect(await getSettings(['--embedder', embedder], {})).toMatchObject({ embedder });
     }
   });
 
-  it('take the address and the key of an embedding server, where an empty key is none', async () => {
+  it('accept the address and the key of an embedding server, and an empty key', async () => {
     const env = { SERVICE_EMBEDDING_URL: 'http://[::1]:11434/v1?version=1', SERVICE_EMBEDDING_API_KEY: 'sk-a/b+c=' };
     const given = { embeddingUrl: 'http://[::1]:11434/v1?version=1', embeddingApiKey: 'sk-a/b+c=' };
     expect(readSettings({}, env)).toMatchObject(given);
     expect(await getSettings(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
   });
 
-  it('take prefixes with their blanks, and tell an empty one from none', async () => {
+  it('keep spaces in prefixes, and distinguish an empty prefix from an absent one', async () => {
     const env = { SERVICE_EMBEDDER: 'transformers:e5', SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ' };
     expect(readSettings({}, env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
     expect(readSettings({}, env)).not.toHaveProperty('embeddingPassagePrefix');
@@ -88,7 +88,7 @@ describe('settings', () => {
     expect(readSettings({}, { SERVICE_EMBEDDING_QUERY_PREFIX: '' })).toMatchObject({ embedder: 'minilm' });
   });
 
-  it('take a language model by its address, its name and a key, where empty texts are none', async () => {
+  it('accept the address, the name and the key of a language model, and empty texts', async () => {
     const env = {
       SERVICE_LLM_URL: 'http://[::1]:11434/v1',
       SERVICE_LLM_MODEL: 'qwen3:8b',
@@ -100,7 +100,7 @@ describe('settings', () => {
     expect(readSettings({}, none)).toMatchObject({ llmUrl: '', llmModel: '', llmApiKey: '' });
   });
 
-  it('name a database on a server by its address, and its replica', async () => {
+  it('accept the addresses of a PostgreSQL database and its replica', async () => {
     const address = 'postgres://ada:pass@db.example:5433/memories?sslmode=require';
     expect(readSettings({}, { SERVICE_DATABASE_URL: address }).database).toEqual({
       databaseUrl: address,
@@ -132,7 +132,7 @@ describe('settings', () => {
     [['--embedding-key=sk-sécret'], {}],
     [[], { SERVICE_EMBEDDING_API_KEY: 'sk-sécret' }],
     [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
-  ])('do not repeat a secret: %j with %j', async (argv, env) => {
+  ])('do not repeat a secret in an error: %j with %j', async (argv, env) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).not.toContain('sk-sécret');
@@ -159,7 +159,7 @@ describe('settings', () => {
     ...['localhost:11434/v1', 'ftp://host/v1', 'http://', 'http://host:70000/v1', 'http://ada:secret@host/v1'].map(
       (url): Refusal => [[], { SERVICE_EMBEDDING_URL: url }, 'SERVICE_EMBEDDING_URL must be an http or https address'],
     ),
-    [['--embedding-api-key', 'top secret'], {}, '--embedding-api-key must be letters, digits and signs of ASCII'],
+    [['--embedding-api-key', 'top secret'], {}, '--embedding-api-key must be ASCII letters, digits and punctuation'],
     [
       ['--embedding-query-prefix', 'query: '],
       {},
@@ -178,31 +178,31 @@ describe('settings', () => {
     ],
     [[], { SERVICE_LLM_URL: 'localhost:11434' }, 'SERVICE_LLM_URL must be an http or https address'],
     [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
-    [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],
-    [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL needs SERVICE_LLM_MODEL as well'],
-    [['--llm-model', 'qwen3'], {}, '--llm-model needs --llm-url as well'],
+    [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be ASCII letters, digits and punctuation'],
+    [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL also needs SERVICE_LLM_MODEL'],
+    [['--llm-model', 'qwen3'], {}, '--llm-model also needs --llm-url'],
     [[], { SERVICE_DATABASE_URL: 'localhost' }, 'SERVICE_DATABASE_URL must be an address such as postgres://'],
     [
       ['--database-url', 'postgres://host', '--db-path', 'm.db'],
       {},
-      '--db-path and --database-url name two databases; give one of them',
+      '--db-path and --database-url name two databases; set only one of them',
     ],
     [
       ['--db-path', 'm.db'],
       { SERVICE_DATABASE_URL: 'postgres://host' },
-      '--db-path and SERVICE_DATABASE_URL name two databases; give one of them',
+      '--db-path and SERVICE_DATABASE_URL name two databases; set only one of them',
     ],
     [
       [],
       { SERVICE_DATABASE_READ_URL: 'postgres://replica' },
-      'SERVICE_DATABASE_READ_URL needs SERVICE_DATABASE_URL as well',
+      'SERVICE_DATABASE_READ_URL also needs SERVICE_DATABASE_URL',
     ],
     [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['--port'], {}, "option '--port <number>' argument missing"],
     [['8090'], {}, "unknown command '8090'"],
     [['serv'], {}, "unknown command 'serv' (Did you mean serve?)"],
     [['serve', 'more'], {}, 'too many arguments'],
-  ])('refuse %j with %j in one clear line', async (argv, env, message) => {
+  ])('refuse %j with %j with a one-line error', async (argv, env, message) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(message);

@@ -7,33 +7,34 @@ import { UsageError } from '../usage-error.ts';
 import { SETTING_NAMES, type SettingName, type SettingOptions } from './names.ts';
 import { type SettingKey, SettingsSchema, type SettingValues } from './schema.ts';
 
-/** Those that say which database, and how to speak to it. */
+/** The settings of the database. */
 type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseConnections';
 
-/** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
+/** Values of all settings. */
 export interface Settings extends Omit<SettingValues, DatabaseSetting> {
   database: DatabaseOptions;
+  /** Whether `NODE_ENV` is `production`; any other value is development. */
   production: boolean;
 }
 
-/** Variables of the process's environment. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What was given to the options of a command, by their keys. */
+/** The values of command line options, by setting key. */
 export type Flags = Readonly<Record<string, unknown>>;
 
-/** What stands in a settings file, by the keys of settings. */
+/** The content of a settings file, by setting key. */
 export interface SettingsFile {
   path: string;
   values: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The settings that flags, an environment and a settings file give: a flag wins over its variable, and a variable over the
- * file.
+ * Reads the settings from flags, environment variables and a settings file. A flag overrides its variable, and a variable
+ * overrides the file.
  *
- * @param flags what was given to the options of `settingOptions`; others are not looked at
- * @throws UsageError for a bad value
+ * @param flags values of the options of `settingOptions`; other keys are ignored
+ * @throws UsageError for an invalid value or combination of values
  */
 export function readSettings(flags: Flags, env: Environment, file?: SettingsFile): Settings {
   const values: Record<string, unknown> = {};
@@ -41,42 +42,42 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   const given = new Map<SettingKey, WrittenForm>();
   for (const name of SETTING_NAMES) {
     const schema = SettingsSchema.properties[name.key] as TSchema & SettingOptions;
-    const found = givenFor(name, flags, env, file);
-    if (found) given.set(name.key, found.form);
-    writtenAs[name.key] = found?.writtenAs ?? name.env;
-    const value = found === undefined ? schema.default : decodeSetting(schema, found);
+    const setting = findGivenSetting(name, flags, env, file);
+    if (setting) given.set(name.key, setting.form);
+    writtenAs[name.key] = setting?.writtenAs ?? name.env;
+    const value = setting === undefined ? schema.default : decodeSetting(schema, setting);
     if (value !== undefined) values[name.key] = value;
   }
-  const wrong = checkSettings(values)[0];
-  if (wrong) {
-    const key = wrong.path.split('/')[1] ?? '';
-    throw new UsageError(wrong.message.replace(key, writtenAs[key] ?? key));
+  const detail = checkSettings(values)[0];
+  if (detail) {
+    const key = detail.path.split('/')[1] ?? '';
+    throw new UsageError(detail.message.replace(key, writtenAs[key] ?? key));
   }
   const settings = values as SettingValues;
-  assertTogether(settings, writtenAs, given);
+  assertRequiredPairs(settings, writtenAs, given);
   const ignored = findIgnoredSetting(settings);
   if (ignored) {
     const embedder = `${writtenAs.embedder} is ${settings.embedder}`;
     throw new UsageError(`${writtenAs[ignored.name]} needs an embedder ${ignored.needs}, and ${embedder}`);
   }
-  // Of a file and a server, neither is chosen: the other's memories would be missed.
+  // Refused, because with either choice the memories in the other database would seem lost.
   if (given.has('dbPath') && settings.databaseUrl !== '') {
-    throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
+    throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; set only one of them`);
   }
   return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
 }
 
-/** Where a setting was given, and so by which of its names. */
+/** The source of a setting, which determines its name in messages. */
 type WrittenForm = 'flag' | 'env' | 'key';
 
-/** What a setting was given, and how it is called where it was. */
+/** The given value of a setting, with its name in the source. */
 interface GivenSetting {
   value: unknown;
   writtenAs: string;
   form: WrittenForm;
 }
 
-function givenFor(
+function findGivenSetting(
   { key, flag, env: variable }: SettingName,
   flags: Flags,
   env: Environment,
@@ -94,30 +95,30 @@ function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnection
   return { ...others, database };
 }
 
-/** Pairs of settings of which the first needs the second. */
-const TOGETHER = [
+/** Pairs of settings; the first requires the second. */
+const REQUIRED_PAIRS = [
   ['llmUrl', 'llmModel'],
   ['llmModel', 'llmUrl'],
   ['databaseReadUrl', 'databaseUrl'],
 ] as const satisfies [SettingKey, SettingKey][];
 
-function assertTogether(
+function assertRequiredPairs(
   settings: SettingValues,
   writtenAs: Record<string, string>,
   given: ReadonlyMap<SettingKey, WrittenForm>,
 ): void {
-  for (const [one, other] of TOGETHER) {
+  for (const [one, other] of REQUIRED_PAIRS) {
     if (settings[one] === '' || settings[other] !== '') continue;
-    // By a name of the kind that the one was given by.
+    // Named in the style of the given setting: as a flag, a variable or a key.
     const missing = SETTING_NAMES.find(({ key }) => key === other)?.[given.get(one) ?? 'env'];
-    throw new UsageError(`${writtenAs[one]} needs ${missing} as well`);
+    throw new UsageError(`${writtenAs[one]} also needs ${missing}`);
   }
 }
 
 const checkSettings = createCheck(SettingsSchema, 'settings');
 
 function decodeSetting(schema: TSchema & SettingOptions, { value, form }: GivenSetting): unknown {
-  // Texts stand for values in flags and variables; in a file, which has values of its own, they stand for themselves.
+  // Flags and variables are texts that must be parsed; a settings file has JSON values.
   const text = form !== 'key' && typeof value === 'string' ? value : undefined;
   if (schema.type === 'array') return parseOrigins(text?.split(',') ?? value);
   return text === undefined ? value : decodeText(schema, text);

@@ -11,7 +11,7 @@ import {
 import envPaths from 'env-paths';
 
 interface WholeNumber {
-  /** What it counts, where its name does not tell. */
+  /** The unit in error messages. */
   unit?: 'seconds' | 'days' | 'bytes' | 'megabytes' | undefined;
   minimum: number;
   maximum: number;
@@ -20,28 +20,28 @@ interface WholeNumber {
   description: string;
 }
 
-/** A setting that is a whole number of a range. */
+/** Returns the schema of an integer setting. */
 function wholeNumber({ unit, ...options }: WholeNumber) {
   const { minimum, maximum } = options;
   const number = unit ? `a whole number of ${unit}` : 'a whole number';
   return Type.Integer({ ...options, 'x-must': `be ${number} from ${minimum} to ${maximum}` });
 }
 
-/** Such a setting of the engine. */
+/** Returns the schema of an integer setting of the engine, with the engine's range and default. */
 function engineNumber(key: keyof typeof ENGINE_RANGES, description: string, unit?: WholeNumber['unit']) {
   const [minimum, maximum] = ENGINE_RANGES[key];
   return wholeNumber({ unit, minimum, maximum, default: ENGINE_DEFAULTS[key], description });
 }
 
-/** The largest size of a tier that consolidation sees to. */
+/** Returns the schema of the maximum size of a tier. */
 function tierMax(tier: 'episodic' | 'semantic') {
   return engineNumber(
     `${tier}Max`,
-    `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
+    `Maximum ${tier} memories of a namespace. Above it, a consolidation evicts those with the lowest retention; 0 is unlimited.`,
   );
 }
 
-/** The address of a PostgreSQL database; an empty text is none. */
+/** Returns the schema of a PostgreSQL address; an empty text means none. */
 function databaseAddress(description: string) {
   return Type.Refine(
     Type.String({
@@ -54,23 +54,23 @@ function databaseAddress(description: string) {
   );
 }
 
-/** The text that an embedder puts before each text of a kind. */
+/** Returns the schema of a prefix that an embedder adds to each text. */
 function embeddingPrefix(texts: string, example: string) {
   return Type.Optional(
     Type.String({
       maxLength: MAX_PREFIX_LENGTH,
       'x-default-text': "the model's own",
       description:
-        `Text that \`openai:MODEL\` or \`transformers:MODEL\` gets before each ${texts}, such as \`${example}\`; an empty ` +
-        'text is no prefix. By default, the folder of a model says which, and other models get none.',
+        `Prefix of each ${texts} for \`openai:MODEL\` or \`transformers:MODEL\`, such as \`${example}\`; an empty text means ` +
+        'no prefix. By default, the prefix in the configuration of a local model, else none.',
       'x-must': `be a text of at most ${MAX_PREFIX_LENGTH} characters`,
     }),
   );
 }
 
 /**
- * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names,
- * the keys of the settings file, the reference page and the messages at start follow from it.
+ * All settings with their defaults, ranges and descriptions. Flags, environment variables, the keys of the settings file,
+ * the reference page and error messages are derived from this schema.
  */
 export const SettingsSchema = Type.Object(
   {
@@ -84,14 +84,14 @@ export const SettingsSchema = Type.Object(
       minimum: 0,
       maximum: 65_535,
       default: 8090,
-      description: 'Port to listen on; 0 takes any free one.',
+      description: 'Port to listen on; 0 selects a free port.',
     }),
     dbPath: Type.String({
       minLength: 1,
       default: join(envPaths('memoryd', { suffix: '' }).data, 'memory.db'),
       'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
       'x-value': 'path',
-      description: 'Path of the database file; its folders are made.',
+      description: 'Path of the database file. Missing folders are created.',
       'x-must': 'be a path',
     }),
     url: Type.Refine(
@@ -99,31 +99,32 @@ export const SettingsSchema = Type.Object(
         default: '',
         'x-default-text': 'none',
         description:
-          'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands ask instead of opening a database. ' +
-          '`--db-path` or `--database-url` as a flag wins over `SERVICE_URL` and the settings file, and is refused beside `--url`. ' +
-          'It is nothing to the service itself.',
+          'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands use instead of opening a database. ' +
+          'The flags `--db-path` and `--database-url` override `SERVICE_URL` and the settings file, and cannot be combined ' +
+          'with `--url`. The service itself ignores this setting.',
         'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name',
       }),
       (text) => text === '' || isPlainHttpUrl(text),
     ),
     databaseUrl: databaseAddress(
       'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Several ' +
-        'hosts, as `HOST:PORT,HOST:PORT`, are servers of one database, of which `target_session_attrs=read-write` takes the primary. As a ' +
-        'flag, other users of the machine may read it; the password may also stand in `PGPASSWORD` or `~/.pgpass`.',
+        'hosts (`HOST:PORT,HOST:PORT`) are servers of the same database; `target_session_attrs=read-write` selects the ' +
+        'primary. Other users of the machine may read a flag; the password can also be in `PGPASSWORD` or `~/.pgpass`.',
     ),
     databaseReadUrl: databaseAddress(
-      'Address of a replica of that database, which recall asks as far as it is up to date with what this server wrote.',
+      'Address of a replica of that database. Recall reads from the replica if it has all writes of this server.',
     ),
     databaseConnections: wholeNumber({
       minimum: 1,
       maximum: 1000,
       default: 10,
-      description: 'Most connections to the PostgreSQL database, and as many to its replica, at a time.',
+      description: 'Maximum concurrent connections to the PostgreSQL database; the same limit applies to the replica.',
     }),
     corsOrigins: Type.Optional(
       Type.Array(Type.Refine(Type.String(), isOrigin), {
         'x-default-text': 'every origin in development, none in production',
-        description: 'Origins, separated by commas, whose web pages may call; `*` is every origin, an empty text none.',
+        description:
+          'Origins, separated by commas, whose web pages may call the service; `*` means every origin, an empty text none.',
         'x-must': 'be origins such as https://app.example, separated by commas',
       }),
     ),
@@ -134,11 +135,11 @@ export const SettingsSchema = Type.Object(
         maxLength: 512,
         'x-default-text': 'none',
         description:
-          'One API key that may operate the namespace `default`, beside those of `memoryd keys`; with it, every caller ' +
-          'needs a key. As a flag, other users of the machine may read it.',
+          'An API key with the scope `operate` for the namespace `default`, in addition to the keys of `memoryd keys`. If ' +
+          'set, every caller needs a key. Other users of the machine may read a flag.',
         'x-must':
-          'be 32 to 512 letters, digits and signs of ASCII without blanks (whoever guesses it may do everything; ' +
-          '`openssl rand -hex 32` makes one that nobody guesses)',
+          'be 32 to 512 ASCII letters, digits and punctuation characters without spaces; create a secure key with ' +
+          '`openssl rand -hex 32`',
       }),
     ),
     maxConnections: wholeNumber({
@@ -146,47 +147,49 @@ export const SettingsSchema = Type.Object(
       maximum: 100_000,
       default: 1024,
       description:
-        'Most connections at a time. For another one, the connection that has been idle for longest is closed; if none is idle, requests are refused but for `/health`, `/livez`, `/readyz` and `/metrics`.',
+        'Maximum open connections. At the limit, a new connection closes the one that has been idle for longest. If none ' +
+        'is idle, the new connection serves only `/health`, `/livez`, `/readyz` and `/metrics`.',
     }),
     maxConnectionsPerAddress: wholeNumber({
       minimum: 0,
       maximum: 100_000,
       default: 512,
-      description: 'Most of these connections from one address; 0 is any number.',
+      description: 'Maximum open connections from one address; 0 is unlimited.',
     }),
-    maxEventStreams: engineNumber('maxEventStreams', 'Most streams of `GET /events` that are open at a time.'),
+    maxEventStreams: engineNumber('maxEventStreams', 'Maximum open streams of `GET /events`.'),
     maxEventStreamsPerNamespace: engineNumber(
       'maxEventStreamsPerNamespace',
-      'Most streams of `GET /events` of one namespace that are open at a time.',
+      'Maximum open streams of `GET /events` per namespace.',
     ),
-    // One agent that asks one thing after the other does not come near it.
+    // A single agent that sends one request at a time stays far below this default.
     rateLimit: wholeNumber({
       minimum: 0,
       maximum: 10_000_000,
       default: 60_000,
-      description: 'Most requests a minute with one API key; 0 is any number. Requests without a key are not limited.',
+      description:
+        'Maximum requests per minute with one API key; 0 is unlimited. Requests without a key are not limited.',
     }),
     embedder: Type.String({
       pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
       default: ENGINE_DEFAULTS.embedder,
       'x-value': 'minilm|none|openai:MODEL|transformers:MODEL',
       description:
-        '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone. `openai:MODEL`: a ' +
-        'model behind the OpenAI embeddings protocol. `transformers:MODEL`: a folder of ONNX weights or a model of the ' +
-        'Hugging Face hub, run by the package `@huggingface/transformers`.',
+        '`minilm`: recall by words and by meaning with the bundled model. `none`: recall by words only. `openai:MODEL`: a ' +
+        'model of a server with the OpenAI embeddings protocol. `transformers:MODEL`: a folder with ONNX weights or a ' +
+        'model of the Hugging Face hub, run by the package `@huggingface/transformers`.',
       'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL',
     }),
     tokenStates: Type.Enum(['on', 'off'], {
       default: 'on',
       description:
-        '`off`: of each memory the bundled model keeps the vectors alone and not the states of its tokens, 32 bytes each. ' +
-        'Recall then ranks without them. To switch has everything embedded anew.',
+        'Whether the state of each token (32 bytes) is stored for each memory with the bundled model, which improves ' +
+        'ranking. Changing this setting re-embeds all memories.',
       'x-must': 'be on or off',
     }),
     embeddingUrl: Type.Refine(
       Type.String({
         default: ENGINE_DEFAULTS.embeddingUrl,
-        description: 'Where `openai:MODEL` asks: what comes before `/embeddings`.',
+        description: 'Address of the server of `openai:MODEL`, without `/embeddings`.',
         'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
       }),
       isPlainHttpUrl,
@@ -195,8 +198,8 @@ export const SettingsSchema = Type.Object(
       Type.String({
         pattern: '^[!-~]*$',
         'x-default-text': 'none',
-        description: 'Key that the server of `openai:MODEL` wants. As a flag, other users of the machine may read it.',
-        'x-must': 'be letters, digits and signs of ASCII without blanks',
+        description: 'API key for the server of `openai:MODEL`. Other users of the machine may read a flag.',
+        'x-must': 'be ASCII letters, digits and punctuation characters without spaces',
       }),
     ),
     embeddingQueryPrefix: embeddingPrefix('query', 'query: '),
@@ -205,8 +208,8 @@ export const SettingsSchema = Type.Object(
       Type.Enum([...POOLINGS], {
         'x-default-text': "the model's own",
         description:
-          'How `transformers:MODEL` makes one vector of the tokens of a text: `mean` of all, first token (`cls`) or `last` ' +
-          'token. By default, the folder of a model says which, and other models get `mean`.',
+          'How `transformers:MODEL` pools the token vectors of a text: the `mean` of all, the first token (`cls`) or the ' +
+          '`last` token. By default, the pooling in the configuration of a local model, else `mean`.',
         'x-must': `be ${POOLINGS.join(', ')}`,
       }),
     ),
@@ -215,8 +218,9 @@ export const SettingsSchema = Type.Object(
         default: '',
         'x-default-text': 'none',
         description:
-          'Where a language model with the OpenAI chat protocol distils semantic memories: what comes before ' +
-          '`/chat/completions`. It is sent the texts of memories. Without one, or where it fails, sentences are quoted.',
+          'Address of a server with the OpenAI chat protocol, without `/chat/completions`. Its language model distils ' +
+          'semantic memories, and receives the texts of memories. Without a model, or if it fails, distillation quotes ' +
+          'sentences.',
         'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
       }),
       (text) => text === '' || isPlainHttpUrl(text),
@@ -226,72 +230,71 @@ export const SettingsSchema = Type.Object(
       maxLength: 256,
       default: '',
       'x-default-text': 'none',
-      description: 'Name of the language model; given together with its address.',
+      description: 'Name of the language model; requires `--llm-url`.',
       'x-must': 'be the name of a model, of at most 256 characters',
     }),
     llmApiKey: Type.Optional(
       Type.String({
         pattern: '^[!-~]*$',
         'x-default-text': 'none',
-        description: "Key that the language model's server wants. As a flag, other users of the machine may read it.",
-        'x-must': 'be letters, digits and signs of ASCII without blanks',
+        description: "API key for the language model's server. Other users of the machine may read a flag.",
+        'x-must': 'be ASCII letters, digits and punctuation characters without spaces',
       }),
     ),
     redact: Type.Enum(['on', 'off'], {
       default: 'off',
       description:
-        '`on`: keys, tokens, passwords and numbers of payment cards are replaced by `[redacted:KIND]` in what is stored, ' +
-        'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
+        'Whether keys, tokens, passwords and payment card numbers are replaced by `[redacted:KIND]` in memories, before ' +
+        'they are written, embedded or logged, and in queries. Responses to writes report replacements in `redacted`.',
       'x-must': 'be on or off',
     }),
     timezone: Type.Refine(
       Type.String({
         default: ENGINE_DEFAULTS.timezone,
-        description:
-          'Time zone (IANA name) of dates in queries, such as "yesterday", that name no `timezone` themselves.',
+        description: 'Time zone (IANA name) for dates such as "yesterday" in queries without a `timezone`.',
         'x-must': TIME_ZONE_MUST,
       }),
       isTimeZone,
     ),
     consolidationIntervalSeconds: engineNumber(
       'consolidationIntervalSeconds',
-      'Seconds between consolidations that run by themselves; 0 turns them off.',
+      'Interval between automatic consolidations in seconds; 0 turns them off.',
       'seconds',
     ),
     workingAgeSeconds: engineNumber(
       'workingAgeSeconds',
-      'Seconds since storing after which a consolidation that runs by itself promotes a working memory.',
+      'Age in seconds at which an automatic consolidation promotes a working memory.',
       'seconds',
     ),
     archiveDays: engineNumber(
       'archiveDays',
-      'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
+      'Days for which evicted memories and records of consolidations are stored, and consolidations can be undone.',
       'days',
     ),
     workingMax: engineNumber(
       'workingMax',
-      'Most working memories of a namespace; past three quarters of it the oldest promote at once.',
+      'Maximum working memories of a namespace. Above three quarters of it, the oldest are promoted at once.',
     ),
     episodicMax: tierMax('episodic'),
     semanticMax: tierMax('semantic'),
     namespaceMaxMemories: engineNumber(
       'namespaceMaxMemories',
-      'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
-        'erased; 0 is any number. Semantic memories are not counted.',
+      'Maximum memories of a namespace without its own quota, including memories that are hidden until they are deleted; 0 ' +
+        'is unlimited. Semantic memories are not counted.',
     ),
     namespaceMaxBytes: engineNumber(
       'namespaceMaxBytes',
-      'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
+      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions; 0 is unlimited. Tags and metadata ' +
         'are not counted.',
       'bytes',
     ),
     userMaxMemories: engineNumber(
       'userMaxMemories',
-      'Most memories of a user of a namespace who has no quota of their own, counted in the same way; 0 is any number.',
+      'Maximum memories of a user without their own quota in one namespace, counted in the same way; 0 is unlimited.',
     ),
     userMaxBytes: engineNumber(
       'userMaxBytes',
-      'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number.',
+      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions; 0 is unlimited.',
       'bytes',
     ),
     maxBodyBytes: wholeNumber({
@@ -299,67 +302,69 @@ export const SettingsSchema = Type.Object(
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
       default: 1024 * 1024,
-      description: 'Largest request body, in bytes.',
+      description: 'Maximum size of a request body in bytes.',
     }),
     maxBatchBodyBytes: wholeNumber({
       unit: 'bytes',
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
       default: 16 * 1024 * 1024,
-      description: 'Largest body of a batch of stores, in bytes; no text in it may be larger than the body of a store.',
+      description:
+        'Maximum size of the body of a batch in bytes. A text in it may be at most as large as a single request body.',
     }),
-    maxAnswerBytes: engineNumber('maxAnswerBytes', 'Most bytes of memory content that one answer holds.', 'bytes'),
+    maxAnswerBytes: engineNumber('maxAnswerBytes', 'Maximum bytes of memory content in one response.', 'bytes'),
     slowClientSeconds: wholeNumber({
       unit: 'seconds',
       minimum: 1,
       maximum: 600,
       default: 30,
       description:
-        'Seconds in which a request has to arrive whole, and after which a reader who takes nothing of an answer is cut off.',
+        'Timeout in seconds for receiving a complete request, and for a client that reads nothing of a response.',
     }),
     memoryLimitMb: wholeNumber({
       unit: 'megabytes',
       minimum: 0,
       maximum: 100_000_000,
       default: 0,
-      'x-default-text': 'nine tenths of what the machine or the container has',
+      'x-default-text': 'nine tenths of the memory of the machine or container',
       description:
-        'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
+        'Resident memory in megabytes above which requests are refused with status 503; 0 selects the default.',
     }),
     dbSizeAlertMb: wholeNumber({
       unit: 'megabytes',
       minimum: 1,
       maximum: 1_000_000_000,
       default: 5000,
-      description: 'Size of the database beyond which the alert `DatabaseLarge` fires.',
+      description: 'Database size in megabytes above which the alert `DatabaseLarge` fires.',
     }),
     logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
       default: 'info',
-      description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',
+      description: 'Minimum level of log records: `debug`, `info`, `warn` or `error`.',
       'x-must': 'be one of debug, info, warn, error',
     }),
     accessLog: Type.Boolean({
       default: false,
-      description: 'Whether each request is logged: method, path, status, time, namespace, key id and address.',
+      description:
+        'Whether each request is logged with its method, path, status, duration, namespace, key id and address.',
       'x-must': 'be true or false',
     }),
     logQueries: Type.Boolean({
       default: true,
-      description: 'Whether log records of recalls carry the text of the query.',
+      description: 'Whether log records of recalls contain the text of the query.',
       'x-must': 'be true or false',
     }),
   },
   { additionalProperties: false },
 );
 
-// Built by hand, a pattern would let through what only a parser refuses, such as a port that is too large.
+// Uses a parser, because a pattern would accept invalid addresses, such as one with a port that is too large.
 function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
-/** As browsers write it, without what they leave out; those of extensions have schemes of their own. */
+/** Returns whether a text is an origin in the form that browsers send; browser extensions have their own schemes. */
 function isOrigin(text: string): boolean {
   if (text.includes('*')) return text === '*';
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
@@ -375,7 +380,7 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** Values of all settings, as they are written. */
+/** Values of all settings, before the database settings are combined. */
 export type SettingValues = Type.Static<typeof SettingsSchema>;
 
 export type SettingKey = keyof typeof SettingsSchema.properties;

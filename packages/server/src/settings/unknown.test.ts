@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { unknownVariables } from './unknown.ts';
 
-describe('variables that look like settings and are none', () => {
-  it('are told, with the one that was meant', () => {
+describe('unknown variables with the prefix of settings', () => {
+  it('are reported with a suggestion', () => {
     const env = {
       SERVICE_PROT: '1',
       SERVICE_DB_PTAH: 'x',
@@ -11,9 +11,9 @@ describe('variables that look like settings and are none', () => {
       OTHER: 'x',
     };
     expect(unknownVariables(env)).toEqual([
-      'SERVICE_PROT is no setting, and is ignored (Did you mean SERVICE_PORT?)',
-      'SERVICE_DB_PTAH is no setting, and is ignored (Did you mean SERVICE_DB_PATH?)',
-      'SERVICE_NOTHING_LIKE_IT is no setting, and is ignored',
+      'SERVICE_PROT is not a setting and is ignored (Did you mean SERVICE_PORT?)',
+      'SERVICE_DB_PTAH is not a setting and is ignored (Did you mean SERVICE_DB_PATH?)',
+      'SERVICE_NOTHING_LIKE_IT is not a setting and is ignored',
     ]);
   });
 });

@@ -3,36 +3,38 @@ import { type AddressInfo, connect } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { errorHandler } from '../errors.ts';
-import { limitAnswers, limitBodies } from './bytes-in-flight.ts';
+import { limitBodies, limitResponses } from './bytes-in-flight.ts';
 
-const ANSWER = 'x'.repeat(8_000_000);
+const RESPONSE = 'x'.repeat(8_000_000);
 let app: FastifyInstance;
 afterEach(() => app.close());
 
-/** A server that takes bodies of 1,000 bytes and answers of one text at a time, and tells when a caller has gone. */
+/** Starts a server with a budget for one body of 1,000 bytes and one unread response. */
 async function listen() {
-  const left: Promise<unknown>[] = [];
-  const made: (() => void)[] = [];
+  /** Promises for the end of each request to `/abandoned`. */
+  const closed: Promise<unknown>[] = [];
+  /** Functions that let the requests to `/delayed` respond. */
+  const respond: (() => void)[] = [];
   app = Fastify({ bodyLimit: 1000, forceCloseConnections: true });
   app.setErrorHandler(errorHandler({ report: () => {} }));
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request) => {
     request.caller = { namespace: String(request.headers['x-namespace'] ?? 'default'), scope: 'write' };
   });
-  limitAnswers(app, 60_000, ANSWER.length - 1);
+  limitResponses(app, 60_000, RESPONSE.length - 1);
   limitBodies(app, 1000);
-  app.get('/long', { config: { heavy: 'list' } }, () => ANSWER);
-  app.get('/left', { config: { heavy: 'list' } }, async (_request, reply) => {
-    left.push(once(reply.raw, 'close'));
-    await left.at(-1);
-    return ANSWER;
+  app.get('/long', { config: { heavy: 'list' } }, () => RESPONSE);
+  app.get('/abandoned', { config: { heavy: 'list' } }, async (_request, reply) => {
+    closed.push(once(reply.raw, 'close'));
+    await closed.at(-1);
+    return RESPONSE;
   });
-  app.get('/made', { config: { heavy: 'list' } }, async () => {
-    await new Promise<void>((resolve) => made.push(resolve));
-    return ANSWER;
+  app.get('/delayed', { config: { heavy: 'list' } }, async () => {
+    await new Promise<void>((resolve) => respond.push(resolve));
+    return RESPONSE;
   });
   app.post('/', () => 'taken');
-  app.post('/long', () => ANSWER);
+  app.post('/long', () => RESPONSE);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const send = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init);
@@ -41,15 +43,15 @@ async function listen() {
     socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
     return socket;
   };
-  return { left, made, send, begin };
+  return { closed, respond, send, begin };
 }
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-describe('an answer that is not taken', () => {
-  it('keeps heavy requests away until its reader has gone, and no others', async () => {
+describe('an unread response', () => {
+  it('blocks heavy requests until its client disconnects, and no others', async () => {
     const { send, begin } = await listen();
     const reader = begin('GET /long');
     await until(async () => (await send('/long')).status === 503);
@@ -60,7 +62,7 @@ describe('an answer that is not taken', () => {
     await until(async () => (await send('/long')).status === 200);
   });
 
-  it('keeps no other namespace away, however large it is', async () => {
+  it('does not block other namespaces, regardless of its size', async () => {
     const { send, begin } = await listen();
     const getStatus = async (namespace: string) => {
       const { status, body } = await send('/long', { headers: { 'x-namespace': namespace } });
@@ -74,32 +76,32 @@ describe('an answer that is not taken', () => {
     await until(async () => (await getStatus('greedy')) === 200);
   });
 
-  it('leaves no room to those that were under way before it, of what only reads', async () => {
-    const { made, send, begin } = await listen();
-    const asked = [send('/made'), send('/made')];
-    await until(() => made.length === 2);
+  it('makes pending GET requests fail, but not writes', async () => {
+    const { respond, send, begin } = await listen();
+    const pending = [send('/delayed'), send('/delayed')];
+    await until(() => respond.length === 2);
     const reader = begin('GET /long');
     await until(async () => (await send('/long')).status === 503);
-    for (const make of made) make();
-    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([503, 503]);
+    for (const continueRequest of respond) continueRequest();
+    expect((await Promise.all(pending)).map(({ status }) => status)).toEqual([503, 503]);
     expect((await send('/long', { method: 'POST' })).status).toBe(200);
     reader.destroy();
   });
 
-  it('counts for nothing where its reader had gone before', async () => {
-    const { left, send, begin } = await listen();
-    for (const asked of [1, 2, 3]) {
-      const reader = begin('GET /left');
-      await until(() => left.length === asked);
+  it('does not count if its client has already disconnected', async () => {
+    const { closed, send, begin } = await listen();
+    for (const count of [1, 2, 3]) {
+      const reader = begin('GET /abandoned');
+      await until(() => closed.length === count);
       reader.destroy();
-      await left.at(-1);
+      await closed.at(-1);
     }
     expect((await send('/long')).status).toBe(200);
   });
 });
 
-describe('a body', () => {
-  it('that would be too much beside another is refused before it has come', async () => {
+describe('a request body', () => {
+  it('is refused before it arrives if it exceeds the budget together with another', async () => {
     const { send, begin } = await listen();
     const post = () => send('/', { method: 'POST', body: '"a"', headers: { 'content-type': 'application/json' } });
     const slow = begin('POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nX:');
@@ -108,7 +110,7 @@ describe('a body', () => {
     await until(async () => (await post()).status === 200);
   });
 
-  it('that comes slowly keeps no other namespace away', async () => {
+  it('that arrives slowly does not block other namespaces', async () => {
     const { send, begin } = await listen();
     const post = (namespace: string) =>
       send('/', {

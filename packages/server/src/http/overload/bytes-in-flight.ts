@@ -3,152 +3,153 @@ import { Socket } from 'node:net';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Bytes of bodies that arrive or are worked on, and of answers that are not yet taken: four of the largest there can be. */
-const BODIES_LIMIT = 256 * 1024 * 1024;
-const ANSWERS_LIMIT = 256 * 1024 * 1024;
+/** Maximum bytes of request bodies in progress and of unread responses: four of the largest possible size each. */
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
-/** What one namespace may take of either: whoever sends or reads much, or slowly, keeps no other away. */
-const SHARE = 1 / 2;
+/** Maximum share of one namespace, so that a caller with large or slow requests cannot block other namespaces. */
+const MAX_NAMESPACE_SHARE = 1 / 2;
 
-/** An answer that fits the system's buffer leaves at once, whoever reads it. */
-const SMALL_ANSWER_BYTES = 64 * 1024;
+/** A response of this size fits into the system's socket buffer, so that it never waits for a slow reader. */
+const SMALL_RESPONSE_BYTES = 64 * 1024;
 
-/** Longest time for taking a large answer: 64 MiB at 220 KiB a second. */
-const ANSWER_TAKEN_MS = 300_000;
+/** Maximum time for reading a large response: 64 MiB at 220 KiB per second. */
+const MAX_RESPONSE_MS = 300_000;
 
-/** Methods that change nothing, so that what they would have answered may be asked for again. */
-const READING_METHODS = new Set(['GET', 'HEAD']);
+/** Methods without side effects: their responses can be dropped, because clients can send the request again. */
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Room for answers that are made in parts, each of which counts from when it is made. */
-    answerRoom: AnswerRoom;
+    /** The budget for responses that are generated in parts; each part counts from its creation. */
+    responseBudget: ResponseBudget;
   }
 }
 
-interface AnswerRoom {
-  /** UNAVAILABLE while the namespace, or all together, hold as much as they may. */
+interface ResponseBudget {
+  /** Throws UNAVAILABLE if the budget of the namespace, or of all namespaces, is exhausted. */
   assert(namespace: string): void;
-  /** Counts a part of an answer until that has been taken or given up. */
+  /** Counts a part of a response until the response is read or aborted. */
   hold(namespace: string, response: ServerResponse, bytes: number): void;
 }
 
 /**
- * Makes requests with a body UNAVAILABLE while earlier ones, until they are answered, hold too much memory, or those of the
- * same namespace hold half as much. Bodies of heavy requests count apart, so that a few slow ones keep no others away.
+ * Refuses requests with a body as UNAVAILABLE while the bodies of pending requests exceed the limit, or those of one
+ * namespace exceed half of it. Bodies of heavy requests have a separate budget, so that a few slow ones do not block other
+ * requests.
  */
-export function limitBodies(app: FastifyInstance, limitBytes = BODIES_LIMIT): void {
-  const held = { heavy: new HeldBytes(limitBytes), other: new HeldBytes(limitBytes) };
+export function limitBodies(app: FastifyInstance, limitBytes = MAX_BODY_BYTES): void {
+  const budgets = { heavy: new ByteBudget(limitBytes), other: new ByteBudget(limitBytes) };
   app.addHook('onRequest', (request, { raw }, done) => {
     const kind = request.routeOptions.config.heavy === undefined ? 'other' : 'heavy';
-    const bytes = bodyBytes(request);
-    // A caller who has gone while waiting for a turn closes nothing any more.
+    const bytes = getMaxBodyBytes(request);
+    // If the client disconnected while waiting for a slot, `close` already fired and would release nothing.
     if (bytes === 0 || raw.destroyed) return done();
-    const release = held[kind].take(request.caller.namespace, bytes);
-    if (!release) return done(tooMuch('is being sent'));
+    const release = budgets[kind].tryReserve(request.caller.namespace, bytes);
+    if (!release) return done(createBudgetError('request bodies in progress'));
     raw.once('close', release);
     done();
   });
 }
 
-/** Bytes that namespaces hold of a limit. What one holds beyond its share keeps no other away. */
-class HeldBytes {
+/** Bytes reserved per namespace, with a total limit. Bytes above a namespace's share do not count toward the total. */
+class ByteBudget {
   readonly #limit: number;
   readonly #share: number;
-  readonly #of = new Map<string, number>();
-  #all = 0;
+  readonly #byNamespace = new Map<string, number>();
+  #total = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#share = limit * SHARE;
+    this.#share = limit * MAX_NAMESPACE_SHARE;
   }
 
-  /** Answers what gives them back; nothing where there is no room for them. */
-  take(namespace: string, bytes: number): (() => void) | undefined {
-    const own = this.#own(namespace);
-    // One alone may be of any size.
+  /** Reserves bytes and returns the function that releases them; `undefined` if the budget is exhausted. */
+  tryReserve(namespace: string, bytes: number): (() => void) | undefined {
+    const own = this.#get(namespace);
+    // The only request of a namespace may be of any size.
     if (own > 0 && own + bytes > this.#share) return undefined;
-    if (this.#all + this.#counted(own + bytes) - this.#counted(own) > this.#limit) return undefined;
-    return this.hold(namespace, bytes);
+    if (this.#total + this.#capAtShare(own + bytes) - this.#capAtShare(own) > this.#limit) return undefined;
+    return this.reserve(namespace, bytes);
   }
 
-  /** Takes them whether or not there is room, and answers what gives them back. */
-  hold(namespace: string, bytes: number): () => void {
+  /** Reserves bytes even if the budget is exhausted, and returns the function that releases them. */
+  reserve(namespace: string, bytes: number): () => void {
     this.#add(namespace, bytes);
     return () => this.#add(namespace, -bytes);
   }
 
-  /** Whether a namespace may hold nothing more. */
+  /** Returns whether a namespace cannot reserve more bytes. */
   isFull(namespace: string): boolean {
-    return this.#all >= this.#limit || this.#own(namespace) >= this.#share;
+    return this.#total >= this.#limit || this.#get(namespace) >= this.#share;
   }
 
-  #own(namespace: string): number {
-    return this.#of.get(namespace) ?? 0;
+  #get(namespace: string): number {
+    return this.#byNamespace.get(namespace) ?? 0;
   }
 
-  #counted(own: number): number {
+  #capAtShare(own: number): number {
     return Math.min(own, this.#share);
   }
 
   #add(namespace: string, bytes: number): void {
-    const before = this.#own(namespace);
+    const before = this.#get(namespace);
     const own = before + bytes;
-    if (own > 0) this.#of.set(namespace, own);
-    else this.#of.delete(namespace);
-    this.#all += this.#counted(own) - this.#counted(before);
+    if (own > 0) this.#byNamespace.set(namespace, own);
+    else this.#byNamespace.delete(namespace);
+    this.#total += this.#capAtShare(own) - this.#capAtShare(before);
   }
 }
 
-/** What a body will take: what the request says, or the most it may, which a body of unknown length has to stay below. */
-function bodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): number {
+/** Returns the size of a body by its Content-Length, or the route's limit for a body of unknown length. */
+function getMaxBodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return bodyLimit;
   return Math.min(Number(headers['content-length'] ?? 0), bodyLimit);
 }
 
 /**
- * Makes heavy requests UNAVAILABLE while answers that were not taken hold too much memory, or those of the same namespace
- * half as much, and large answers to whoever only reads; ends the connection of a reader who takes nothing of an answer for
- * `idleMs`, or has not taken all of a large one in time.
+ * Refuses heavy requests, and large responses to GET requests, as UNAVAILABLE while unread responses exceed the limit, or
+ * those of one namespace exceed half of it. Closes the connection of a client that reads nothing for `idleMs`, or does not
+ * finish reading a large response in time.
  */
-export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = ANSWERS_LIMIT): void {
-  const held = new HeldBytes(limitBytes);
-  app.decorate('answerRoom', getRoom(held));
+export function limitResponses(app: FastifyInstance, idleMs: number, limitBytes = MAX_RESPONSE_BYTES): void {
+  const budget = new ByteBudget(limitBytes);
+  app.decorate('responseBudget', createResponseBudget(budget));
   app.addHook('onRequest', ({ caller, routeOptions }, _reply, done) => {
-    const isRefused = routeOptions.config.heavy !== undefined && held.isFull(caller.namespace);
-    done(isRefused ? tooMuch('waits to be read') : undefined);
+    const isRefused = routeOptions.config.heavy !== undefined && budget.isFull(caller.namespace);
+    done(isRefused ? createBudgetError('unread responses') : undefined);
   });
   app.addHook('onSend', ({ caller, method }, { raw }, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
-    // Not where a request was made without a connection.
+    // An injected request has no real socket.
     if (raw.socket instanceof Socket) raw.setTimeout(idleMs);
-    // A reader who has gone closes nothing any more.
-    if (bytes <= SMALL_ANSWER_BYTES || raw.destroyed) return done();
-    // What has been written is told, or it would be written again.
+    // If the client has disconnected, `close` already fired and would release nothing.
+    if (bytes <= SMALL_RESPONSE_BYTES || raw.destroyed) return done();
+    // The response to a write is always sent: otherwise the client would repeat the write.
     const { namespace } = caller;
-    const release = READING_METHODS.has(method) ? held.take(namespace, bytes) : held.hold(namespace, bytes);
-    if (!release) return done(tooMuch('waits to be read'));
-    const late = setTimeout(() => raw.destroy(), ANSWER_TAKEN_MS);
+    const release = SAFE_METHODS.has(method) ? budget.tryReserve(namespace, bytes) : budget.reserve(namespace, bytes);
+    if (!release) return done(createBudgetError('unread responses'));
+    const deadline = setTimeout(() => raw.destroy(), MAX_RESPONSE_MS);
     raw.once('close', () => {
       release();
-      clearTimeout(late);
+      clearTimeout(deadline);
     });
     done();
   });
 }
 
-function getRoom(held: HeldBytes): AnswerRoom {
-  /** What gives back the parts of an answer that has not been taken. */
+function createResponseBudget(budget: ByteBudget): ResponseBudget {
+  /** Functions that release the parts of each unread response. */
   const releases = new WeakMap<ServerResponse, (() => void)[]>();
   return {
     assert(namespace) {
-      if (held.isFull(namespace)) throw tooMuch('waits to be read');
+      if (budget.isFull(namespace)) throw createBudgetError('unread responses');
     },
     hold(namespace, response, bytes) {
-      // A reader who has gone closes nothing any more.
+      // If the client has disconnected, `close` already fired and would release nothing.
       if (response.destroyed) return;
       const parts = releases.get(response) ?? [];
-      parts.push(held.hold(namespace, bytes));
+      parts.push(budget.reserve(namespace, bytes));
       if (parts.length > 1) return;
       releases.set(response, parts);
       response.once('close', () => {
@@ -158,6 +159,6 @@ function getRoom(held: HeldBytes): AnswerRoom {
   };
 }
 
-function tooMuch(what: string): MemoryError {
-  return new MemoryError('UNAVAILABLE', `too much ${what} at a time`);
+function createBudgetError(what: string): MemoryError {
+  return new MemoryError('UNAVAILABLE', `${what} hold too much memory; retry later`);
 }

@@ -5,40 +5,40 @@ import type { Telemetry } from '@memoryd/engine';
 import type { FastifyInstance } from 'fastify';
 import type { ConnectionCount } from '../../metrics/gauges.ts';
 
-/** Connections beyond the limit on which only requests about the service itself are served. */
-const RESERVED = 64;
+/** Connections above the limit that are reserved for `ALWAYS_SERVED`. */
+const RESERVED_CONNECTIONS = 64;
 
-/** Interval between log records about connections that made room or were refused. */
-const REPORT_EVERY_MS = 10_000;
+/** Minimum interval between log records about closed or refused connections. */
+const REPORT_INTERVAL_MS = 10_000;
 
-/** Routes that answer on reserved connections and under load: they say how the service is, and take little. */
+/** Routes served on reserved connections and under load: they report the state of the service, and are cheap. */
 export const ALWAYS_SERVED: readonly string[] = ['/health', '/livez', '/readyz', '/metrics'];
 
 export interface ConnectionLimits {
-  /** Most connections at a time. */
+  /** Maximum number of open connections. */
   maxConnections: number;
-  /** Most of them from one address; 0 is any number. */
+  /** Maximum number of open connections from one address; 0 is unlimited. */
   maxConnectionsPerAddress: number;
 }
 
 /** An open connection. */
 interface Connection {
   address: string;
-  /** Requests on it that have no whole response yet. */
-  underWay: number;
-  /** Whether it was opened when all others were in use. */
+  /** Number of requests on the connection without a complete response. */
+  pendingRequests: number;
+  /** Whether the connection was opened while all others were in use. */
   isReserved: boolean;
 }
 
 /**
- * Limits connections, in all and from one address. Over a limit, the connection that has been idle for longest is closed;
- * if none is idle, the new one serves only `ALWAYS_SERVED`. A connection is idle while no request is under way on it,
- * also before the first.
+ * Limits connections in total and per address. At a limit, a new connection closes the one that has been idle for longest;
+ * if none is idle, the new connection serves only `ALWAYS_SERVED`. A connection is idle while it has no pending request,
+ * including before its first request.
  */
 class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Map<Socket, Connection>();
-  /** In the order in which they became idle. */
+  /** Idle connections, the longest idle first. */
   readonly #idle = new Set<Socket>();
   readonly #byAddress = new Map<string, number>();
   readonly #onExcess: (kind: 'closed' | 'refused', address: string) => void;
@@ -59,7 +59,7 @@ class Connections {
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     const isReserved = !this.#makeRoom(address);
-    this.#open.set(socket, { address, underWay: 0, isReserved });
+    this.#open.set(socket, { address, pendingRequests: 0, isReserved });
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
     this.#idle.add(socket);
     socket.once('close', () => this.#remove(socket));
@@ -69,11 +69,11 @@ class Connections {
   begin(socket: Socket, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (!connection) return;
-    connection.underWay += 1;
+    connection.pendingRequests += 1;
     this.#idle.delete(socket);
     response.once('close', () => {
-      connection.underWay -= 1;
-      if (connection.underWay === 0 && this.#open.has(socket)) this.#idle.add(socket);
+      connection.pendingRequests -= 1;
+      if (connection.pendingRequests === 0 && this.#open.has(socket)) this.#idle.add(socket);
     });
   }
 
@@ -81,11 +81,11 @@ class Connections {
     return this.#open.get(socket)?.isReserved ?? false;
   }
 
-  /** Returns whether there is room for another connection, after closing an idle one where that is needed. */
+  /** Closes an idle connection if a limit is reached. Returns whether another connection fits. */
   #makeRoom(address: string): boolean {
-    const { maxConnections, maxConnectionsPerAddress: most } = this.#limits;
-    const isOverOwn = most > 0 && (this.#byAddress.get(address) ?? 0) >= most;
-    if (isOverOwn) return this.#closeIdle((of) => of === address);
+    const { maxConnections, maxConnectionsPerAddress: maximum } = this.#limits;
+    const isAddressFull = maximum > 0 && (this.#byAddress.get(address) ?? 0) >= maximum;
+    if (isAddressFull) return this.#closeIdle((idleAddress) => idleAddress === address);
     return this.#open.size < maxConnections || this.#closeIdle(() => true);
   }
 
@@ -106,8 +106,8 @@ class Connections {
     if (!connection) return;
     this.#open.delete(socket);
     this.#idle.delete(socket);
-    const left = (this.#byAddress.get(connection.address) ?? 1) - 1;
-    if (left > 0) this.#byAddress.set(connection.address, left);
+    const remaining = (this.#byAddress.get(connection.address) ?? 1) - 1;
+    if (remaining > 0) this.#byAddress.set(connection.address, remaining);
     else this.#byAddress.delete(connection.address);
   }
 }
@@ -120,10 +120,10 @@ declare module 'fastify' {
 
 /** Limits the connections of a server. See `Connections`. */
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, telemetry: Telemetry): void {
-  const report = reporter(telemetry, limits);
+  const report = createReporter(telemetry, limits);
   const connections = new Connections(limits, report);
   const server = app.server as Server;
-  server.maxConnections = limits.maxConnections + RESERVED;
+  server.maxConnections = limits.maxConnections + RESERVED_CONNECTIONS;
   server.on('connection', (socket) => connections.add(socket));
   server.on('drop', (dropped) => report('refused', dropped?.remoteAddress ?? ''));
   server.prependListener('request', ({ socket }, response) => connections.begin(socket, response));
@@ -132,12 +132,12 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     const { url = '' } = request.routeOptions;
     if (!connections.isReserved(request.raw.socket) || ALWAYS_SERVED.includes(url)) return done();
     reply.header('Connection', 'close');
-    done(new MemoryError('UNAVAILABLE', 'all connections are in use; SERVICE_MAX_CONNECTIONS is their limit'));
+    done(new MemoryError('UNAVAILABLE', 'all connections are in use; raise the limit with SERVICE_MAX_CONNECTIONS'));
   });
 }
 
-/** Returns what reports excess connections, each kind at most once in ten seconds, with how many there were since. */
-function reporter(telemetry: Telemetry, { maxConnections, maxConnectionsPerAddress }: ConnectionLimits) {
+/** Returns a function that reports excess connections, at most once per interval, with their number since the last one. */
+function createReporter(telemetry: Telemetry, { maxConnections, maxConnectionsPerAddress }: ConnectionLimits) {
   const counts = { closed: 0, refused: 0 };
   let isQuiet = false;
   return (kind: 'closed' | 'refused', address: string): void => {
@@ -149,7 +149,7 @@ function reporter(telemetry: Telemetry, { maxConnections, maxConnectionsPerAddre
       if (counts.closed + counts.refused > 0) send(address);
     };
     send(address);
-    setTimeout(end, REPORT_EVERY_MS).unref();
+    setTimeout(end, REPORT_INTERVAL_MS).unref();
   };
 
   function send(address: string): void {

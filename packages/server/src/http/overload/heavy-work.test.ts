@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { errorHandler } from '../errors.ts';
 import { limitHeavyWork } from './heavy-work.ts';
 
-/** An application that does heavy work for the namespace that a header names. */
-function heavyApp() {
+/** Creates an application with heavy routes; a header sets the namespace of a request. */
+function createHeavyApp() {
   const app = Fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.setErrorHandler(errorHandler({ report: () => {} }));
@@ -20,36 +20,36 @@ function heavyApp() {
   return app;
 }
 
-/** Begins requests whose bodies never end, so that they are under way. */
+/** Begins requests whose bodies never end, so that they stay pending. */
 async function beginSlowly(address: string, path: string, namespace: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) {
     const socket = connect(Number(new URL(address).port), new URL(address).hostname);
     onTestFinished(() => void socket.destroy());
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Namespace: ${namespace}\r\nContent-Type: text/plain\r\n`;
     socket.write(`${head}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n`);
-    // The server has seen it when it asks for the body, or refuses it.
+    // Once the server requests the body or refuses it, the request has arrived.
     await once(socket, 'data');
     socket.write('1\r\nx\r\n');
   }
 }
 
 describe('heavy work', () => {
-  it.each(['answered', 'sent past all hooks'])('ends its turn when it is %s', async (how) => {
-    const app = heavyApp();
+  it.each(['sent by the framework', 'sent without hooks'])('releases its slot when its response is %s', async (how) => {
+    const app = createHeavyApp();
     app.get('/', { config: { heavy: 'copy' } }, async (_request, reply) => {
-      if (how === 'answered') return 'whole';
+      if (how === 'sent by the framework') return 'whole';
       reply.hijack();
       reply.raw.end('whole');
       return reply;
     });
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
-    // More than have their turn at a time.
+    // More than the number of slots.
     for (let i = 0; i < 10; i++) expect(await (await fetch(address)).text()).toBe('whole');
     await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
   });
 
-  it('on a batch begins when its body has arrived, so that slow bodies keep nobody away', async () => {
-    const app = heavyApp();
+  it('acquires the slot of a batch after its body has arrived, so that slow bodies do not block others', async () => {
+    const app = createHeavyApp();
     app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.batch.taken }));
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     await beginSlowly(address, '/', 'slow', 10);
@@ -57,8 +57,8 @@ describe('heavy work', () => {
     await expect.poll(() => app.heavyWork.batch.taken).toBe(0);
   });
 
-  it('on imports of one namespace leaves a turn to others', async () => {
-    const app = heavyApp();
+  it('leaves an import slot to other namespaces', async () => {
+    const app = createHeavyApp();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     app.post('/', { config: { heavy: 'import' } }, async ({ body }) => ({ read: await text(body as Readable) }));
@@ -71,8 +71,8 @@ describe('heavy work', () => {
     expect((await send('quick')).status).toBe(200);
   });
 
-  it('on copies of one namespace leaves turns to others, and to whoever operates the service', async () => {
-    const app = heavyApp();
+  it('leaves copy slots to other namespaces and to operators', async () => {
+    const app = createHeavyApp();
     const serve = (url: string, access: 'read' | 'operate') =>
       app.get(url, { config: { heavy: 'copy', access } }, async ({ headers }, reply) => {
         if (headers['x-slow'] === undefined) return 'whole';

@@ -1,98 +1,106 @@
 import { FairQueue } from '@memoryd/engine';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { goneSignal } from '../gone-signal.ts';
+import { createDisconnectSignal } from '../disconnect-signal.ts';
 
 interface Limit {
-  /** Requests that are worked on at a time. */
-  atOnce: number;
-  /** Requests that may wait for their turn. */
-  waiting: number;
-  /** Of those at a time, how many may be of one namespace; any where it is not given. Nobody waits for it. */
-  ofNamespace?: number;
-  /** Whether it is its turn before the body comes, unless it is when the body has arrived. */
-  bodyUnread: boolean;
+  /** Maximum number of requests that run concurrently. */
+  maxRunning: number;
+  /** Maximum number of queued requests. */
+  maxQueued: number;
+  /** Maximum number of running requests per namespace; unlimited if omitted. Requests above it are refused, not queued. */
+  maxPerNamespace?: number;
+  /** Whether the slot is acquired before the body arrives; otherwise after the body has been parsed. */
+  isBeforeBody: boolean;
 }
 
 /**
- * Work that takes much memory or time, and how much of it is done at a time: what a route names as `config.heavy`. Ahead
- * of each stands a single thread, so that more at once would not be sooner done, and only hold more.
+ * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. A single thread does the
+ * work of each kind, so more concurrency would use more memory without finishing sooner.
  */
 const HEAVY = {
-  /** Bodies of up to 64 MiB, read whole: who sends one slowly holds no turn meanwhile. */
-  batch: { atOnce: 4, waiting: 64, bodyUnread: false },
-  /** Answers of up to 64 MiB of content. */
-  list: { atOnce: 8, waiting: 256, bodyUnread: true },
-  /** The same, but mostly short; as many as there may be connections wait. */
-  recall: { atOnce: 32, waiting: 1024, bodyUnread: true },
-  /** One is made at a time, by a process of its own; each may take as long as its client likes to be read. */
-  copy: { atOnce: 4, waiting: 16, ofNamespace: 2, bodyUnread: true },
-  /** Each may hold a line as long as a memory with all the texts that it has had, and take as long as its client likes. */
-  import: { atOnce: 2, waiting: 0, ofNamespace: 1, bodyUnread: true },
-  /** Callers share runs, so that all but one only wait. */
-  consolidation: { atOnce: 64, waiting: 256, bodyUnread: true },
+  /** Bodies of up to 64 MiB, read completely before the slot is acquired: a slow sender must not occupy a slot. */
+  batch: { maxRunning: 4, maxQueued: 64, isBeforeBody: false },
+  /** Responses with up to 64 MiB of content. */
+  list: { maxRunning: 8, maxQueued: 256, isBeforeBody: true },
+  /** Like `list`, but mostly small; the queue is as long as the default limit of connections. */
+  recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: true },
+  /** A separate process creates one copy at a time; the client decides how long reading it takes. */
+  copy: { maxRunning: 4, maxQueued: 16, maxPerNamespace: 2, isBeforeBody: true },
+  /** Each holds one line in memory, up to a memory with its whole history; the client decides how long sending takes. */
+  import: { maxRunning: 2, maxQueued: 0, maxPerNamespace: 1, isBeforeBody: true },
+  /** Callers share consolidation runs, so that all but one only wait. */
+  consolidation: { maxRunning: 64, maxQueued: 256, isBeforeBody: true },
 } as const satisfies Record<string, Limit>;
 
-type Heavy = keyof typeof HEAVY;
+type HeavyKind = keyof typeof HEAVY;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    heavy?: Heavy;
+    heavy?: HeavyKind;
   }
   interface FastifyInstance {
-    /** The requests that do heavy work, and those that wait for it, by its kind. */
-    heavyWork: Readonly<Record<Heavy, FairQueue>>;
-    /** Resolves when it is a namespace's turn at work that is heavy, but no request of its own, with what ends it. */
-    takeTurn(kind: Heavy, namespace: string, gone: AbortSignal): Promise<() => void>;
+    /** The queues of running and waiting requests, by kind of work. */
+    heavyWork: Readonly<Record<HeavyKind, FairQueue>>;
+    /**
+     * Acquires a slot for heavy work that is not a whole HTTP request. Resolves with the function that releases it.
+     *
+     * @param signal aborted when the client disconnects
+     */
+    acquireSlot(kind: HeavyKind, namespace: string, signal: AbortSignal): Promise<() => void>;
   }
 }
 
-/** Longest wait for a turn: this part of the time in which a body has to arrive, which may go on meanwhile. */
-const WAITED = 1 / 3;
+/** Maximum time in a queue, as a share of the deadline for the body, which may still be arriving meanwhile. */
+const MAX_QUEUE_SHARE = 1 / 3;
 
 /**
- * Lets requests of routes with `config.heavy` wait for their turn. UNAVAILABLE when too many wait, or one did for too
- * long, or its namespace has its share. A turn ends with the work, before its answer is taken. To be called when hooks
- * tell who calls.
+ * Queues requests to routes with `config.heavy`. Throws UNAVAILABLE if the queue is full, a request waited too long, or
+ * its namespace has reached its limit. A slot is released when the work ends, before the client reads the response. Must be
+ * called after the hook that sets the caller.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
-  const turns = newQueues(slowClientMs * WAITED);
-  app.decorate('heavyWork', turns);
-  app.decorate('takeTurn', (kind, namespace, gone) => turns[kind].take(namespace, () => gone));
-  const ends = new WeakMap<FastifyReply, () => void>();
-  const takeTurn = (bodyUnread: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const queues = createQueues(slowClientMs * MAX_QUEUE_SHARE);
+  app.decorate('heavyWork', queues);
+  app.decorate('acquireSlot', (kind, namespace, signal) => queues[kind].take(namespace, () => signal));
+  const releases = new WeakMap<FastifyReply, () => void>();
+  const acquireSlot = (isBeforeBody: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
-    if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
-    const whenGone = () => goneSignal(reply.raw);
-    const end = await turns[kind].take(getSharer(request), whenGone);
-    ends.set(reply, end);
-    // Also where the answer was sent past `onSend`, as downloads are.
-    reply.raw.once('close', end);
-    if (reply.raw.destroyed) end();
+    if (kind === undefined || HEAVY[kind].isBeforeBody !== isBeforeBody) return;
+    const release = await queues[kind].take(getQueueKey(request), () => createDisconnectSignal(reply.raw));
+    releases.set(reply, release);
+    // Downloads bypass `onSend`, so the slot is also released on `close`.
+    reply.raw.once('close', release);
+    if (reply.raw.destroyed) release();
   };
-  app.addHook('onRequest', takeTurn(true));
-  app.addHook('preHandler', takeTurn(false));
-  app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
+  app.addHook('onRequest', acquireSlot(true));
+  app.addHook('preHandler', acquireSlot(false));
+  app.addHook('onSend', async (_request, reply) => releases.get(reply)?.());
 }
 
-function newQueues(waitingMs: number): Record<Heavy, FairQueue> {
-  const queues = Object.entries<Limit>(HEAVY).map(([kind, { atOnce, waiting, ofNamespace }]) => {
-    const limits = { atOnce, waiting, waitingMs, ...(ofNamespace !== undefined && { ofKey: ofNamespace }) };
+function createQueues(waitingMs: number): Record<HeavyKind, FairQueue> {
+  const queues = Object.entries<Limit>(HEAVY).map(([kind, { maxRunning, maxQueued, maxPerNamespace }]) => {
+    const limits = {
+      atOnce: maxRunning,
+      waiting: maxQueued,
+      waitingMs,
+      ...(maxPerNamespace !== undefined && { ofKey: maxPerNamespace }),
+    };
     return [kind, new FairQueue(limits, REFUSALS)];
   });
-  return Object.fromEntries(queues) as Record<Heavy, FairQueue>;
+  return Object.fromEntries(queues) as Record<HeavyKind, FairQueue>;
 }
 
-const TOO_MANY = 'too many requests of this kind wait for their turn';
+const TOO_MANY = 'too many requests for this operation are queued; retry later';
 const REFUSALS = {
   full: TOO_MANY,
   late: TOO_MANY,
-  share: 'as many requests of this kind as a namespace may make at a time are under way',
+  share: 'the concurrency limit of the namespace for this operation is reached; retry later',
 };
 
 /**
- * The namespace whose share a request takes of; none for operators' routes, such as that of a copy of all namespaces, which
- * readers of the operator's own would keep from it.
+ * Returns the namespace whose limit applies to a request; `undefined` for routes with the scope `operate`, so that readers
+ * in the operator's own namespace cannot block, for example, a backup of all namespaces.
  */
-function getSharer({ caller, routeOptions }: FastifyRequest): string | undefined {
+function getQueueKey({ caller, routeOptions }: FastifyRequest): string | undefined {
   return routeOptions.config.access === 'operate' ? undefined : caller.namespace;
 }

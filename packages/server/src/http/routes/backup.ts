@@ -1,8 +1,8 @@
 import { Type } from '@memoryd/contract/typebox';
-import { answers } from '../answers.ts';
-import { getAudit } from '../audited-request.ts';
+import { auditRequest } from '../audited-request.ts';
+import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
-import { goneSignal } from '../gone-signal.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -16,21 +16,21 @@ const File = Type.Unsafe<string>({ type: 'string', format: 'binary', description
 export const backup: Route = (app, { engine, gate, telemetry }) => {
   const schema = {
     operationId: 'backup',
-    summary: 'A copy of the whole database',
+    summary: 'Download a copy of the whole database',
     description:
-      'All namespaces as they are at one moment, while others read and write. `Content-Length` and `Repr-Digest` tell a ' +
-      'whole copy from a part. A memory that is forgotten while the copy is made is purged from the database afterwards. ' +
-      'Not found where the service keeps its memories on a PostgreSQL server, which is backed up with its own tools.',
+      'A consistent snapshot of all namespaces, taken while other requests read and write. Check with `Content-Length` and ' +
+      '`Repr-Digest` that the copy is complete. A memory that is forgotten while the copy is made is purged from the ' +
+      'database afterwards. Returns NOT_FOUND with a PostgreSQL database; back it up with its own tools.',
     tags: ['service'],
     querystring: NoQuery,
     response: {
-      ...answers(File, 'NOT_FOUND'),
+      ...createResponseSchemas(File, 'NOT_FOUND'),
       200: {
         description: 'The database file.',
         headers: {
-          'Content-Length': { type: 'integer', description: 'Its bytes.' },
-          'Repr-Digest': { type: 'string', description: 'Their SHA-256 (RFC 9530).' },
-          'Content-Disposition': { type: 'string', description: 'A name for the file, with the time.' },
+          'Content-Length': { type: 'integer', description: 'Size of the file in bytes.' },
+          'Repr-Digest': { type: 'string', description: 'SHA-256 of the file (RFC 9530).' },
+          'Content-Disposition': { type: 'string', description: 'A file name with the time.' },
         },
         content: { [SQLITE]: { schema: File } },
       },
@@ -38,21 +38,21 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
   };
   app.get('/backup', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
-    const copy = await engine.backup(goneSignal(reply.raw));
-    getAudit(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
-    // Only a copy that was read to its end is a backup. The next one is noted where this fails.
-    reply.raw.once('finish', () => void engine.noteBackup().catch(() => {}));
+    const copy = await engine.backup(createDisconnectSignal(reply.raw));
+    auditRequest(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
+    // A copy counts as a backup only if the client read all of it. If recording it fails, the next backup is recorded.
+    reply.raw.once('finish', () => void engine.recordBackup().catch(() => {}));
     reply.headers({
       ...HEADERS,
       'Content-Length': copy.sizeBytes,
-      'Content-Disposition': `attachment; filename="${nameNow('db')}"`,
+      'Content-Disposition': `attachment; filename="${createFileName('db')}"`,
       'Repr-Digest': `sha-256=:${copy.sha256}:`,
     });
     return sendDownload(gate, request, reply, copy.read());
   });
 };
 
-/** A name for what is downloaded now. */
-export function nameNow(extension: string): string {
+/** Returns a file name for a download, with the current time. */
+export function createFileName(extension: string): string {
   return `memoryd-${new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '')}.${extension}`;
 }

@@ -1,6 +1,6 @@
 import { ConsolidateRequest, ConsolidateResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'operate', heavy: 'consolidation' } as const;
@@ -8,13 +8,13 @@ const config = { access: 'operate', heavy: 'consolidation' } as const;
 export const consolidate: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidate',
-    summary: 'Promote, merge, distil and expire now',
+    summary: 'Run a consolidation now: promote, merge, distil and expire memories',
     description:
-      'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers what ' +
-      'would happen, and waits for no run.',
+      'Waits for a current run, and then starts a new run or joins one that has not started. Takes no body, or `{}`. ' +
+      '`dry_run=true` returns the planned changes without waiting for a run.',
     tags: ['service'],
     querystring: ConsolidateRequest,
-    response: answers(ConsolidateResponse),
+    response: createResponseSchemas(ConsolidateResponse),
   };
   app.post('/consolidate', { schema, config, preValidation: refuseBody }, (request) =>
     getApi(request).consolidate(request.query),

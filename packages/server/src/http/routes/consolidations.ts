@@ -1,5 +1,5 @@
 import { ConsolidationsRequest, ConsolidationsResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
@@ -7,10 +7,10 @@ const config = { access: 'read', heavy: 'list' } as const;
 export const consolidations: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'consolidations',
-    summary: 'Past consolidations, newest first',
+    summary: 'List past consolidations, newest first',
     tags: ['service'],
     querystring: ConsolidationsRequest,
-    response: answers(ConsolidationsResponse),
+    response: createResponseSchemas(ConsolidationsResponse),
   };
   app.get('/consolidations', { schema, config }, (request) => getApi(request).consolidations(request.query));
 };

@@ -1,10 +1,10 @@
 import { EventsRequest, MemoryError, MemoryEvent } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
-import { answers } from '../answers.ts';
-import { beginAnswer, sendHead } from '../download.ts';
+import { onAccessRevoked } from '../access-revocation.ts';
+import { beginResponse, sendHead } from '../download.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
-import { whenExpelled } from '../expelled.ts';
 import { EventsHeaders, readLastEventId } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
@@ -12,19 +12,19 @@ const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
 const { last_event_id: _, ...query } = EventsRequest.properties;
 const EventsQuery = Type.Object(query, { additionalProperties: false });
 
-/** What a stream is made of, which as a whole is a text. */
+/** The schema of one event. The response as a whole is a text. */
 const EventData = Type.Unsafe<string>(MemoryEvent);
 
-const DESCRIPTION = `Server-sent events, each with JSON as its data. They tell what this process, and on PostgreSQL
-every other that shares the database, does with the memories, and name ids and times, never texts. After the id of
-the last event that was seen (\`Last-Event-ID\`) the stream goes on there; where that is too long ago, or was seen
-at another process, or the service has started anew since, it begins with a \`gap\`.`;
+const DESCRIPTION = `Server-sent events with JSON data. They report changes to the memories by this process and, on
+PostgreSQL, by all processes that share the database. Events contain ids and times, never texts. With the id of the
+last received event (\`Last-Event-ID\`), the stream continues after that event. It begins with a \`gap\` event if that
+event is too old, came from another process, or preceded a restart of the service.`;
 
 const config = { access: 'read' } as const;
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** How many streams of events are open. */
+    /** Returns the number of open event streams. */
     eventStreams: () => number;
   }
 }
@@ -40,15 +40,15 @@ export const events: Route = (app, { getApi, gate }) => {
   });
   const schema = {
     operationId: 'events',
-    summary: 'What happens to the memories, as it happens',
+    summary: 'Stream changes to the memories',
     description: DESCRIPTION.replaceAll('\n', ' '),
     tags: ['service'],
     headers: EventsHeaders,
     querystring: EventsQuery,
     response: {
-      ...answers(EventData),
+      ...createResponseSchemas(EventData),
       200: {
-        description: 'A stream that ends with the service.',
+        description: 'An event stream that ends when the service stops.',
         content: { [EVENT_STREAM]: { schema: EventData } },
       },
     },
@@ -60,13 +60,13 @@ export const events: Route = (app, { getApi, gate }) => {
     }
     if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const reader = new AbortController();
-    const happening = getApi(request).events({ ...request.query, ...readLastEventId(request) }, reader.signal);
+    const eventStream = getApi(request).events({ ...request.query, ...readLastEventId(request) }, reader.signal);
     readers.add(reader);
-    whenExpelled(gate, request, reply, () => reader.abort());
+    onAccessRevoked(gate, request, reply, () => reader.abort());
     reply.raw.on('close', () => {
       reader.abort();
       readers.delete(reader);
     });
-    void writeEvents(beginAnswer(reply.headers(HEADERS)), happening);
+    void writeEvents(beginResponse(reply.headers(HEADERS)), eventStream);
   });
 };

@@ -1,9 +1,9 @@
 import { ExportedDecline, ExportedMemory, ExportHeader, ScopeRequest } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
-import { answers } from '../answers.ts';
+import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
-import { goneSignal } from '../gone-signal.ts';
-import { nameNow } from './backup.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
+import { createFileName } from './backup.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'copy', refusesForeignPages: true } as const;
@@ -11,46 +11,48 @@ const config = { access: 'read', heavy: 'copy', refusesForeignPages: true } as c
 const NDJSON = 'application/x-ndjson';
 const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };
 
-/** About how many characters of lines go out together. */
-const PIECE_CHARS = 64 * 1024;
+/** Approximate size of a written chunk, in characters. */
+const CHUNK_CHARS = 64 * 1024;
 
 const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, ExportedDecline]));
 
 export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {
     operationId: 'exportMemories',
-    summary: 'Every memory, with its history and links',
+    summary: 'Export every memory with its history and links',
     description:
-      'One JSON value a line: what the file is, then the memories as they are at one moment, in order of arrival, hidden ' +
-      'ones too. `POST /import` takes it.',
+      'One JSON value per line: a header, then a consistent snapshot of the memories in order of arrival, including hidden ' +
+      'ones. `POST /import` accepts this format.',
     tags: ['memories'],
     querystring: ScopeRequest,
     response: {
-      ...answers(Line),
-      200: { description: 'A JSON value a line.', content: { [NDJSON]: { schema: Line } } },
+      ...createResponseSchemas(Line),
+      200: { description: 'One JSON value per line.', content: { [NDJSON]: { schema: Line } } },
     },
   };
   app.get('/export', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
-    const lines = getApi(request).exportMemories(request.query, goneSignal(reply.raw))[Symbol.asyncIterator]();
-    // What keeps it from beginning is an answer like any other.
+    const lines = getApi(request)
+      .exportMemories(request.query, createDisconnectSignal(reply.raw))
+      [Symbol.asyncIterator]();
+    // The first line is read before the response begins, so that an error here gets a normal error response.
     const first = await lines.next();
-    reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });
-    return sendDownload(gate, request, reply, together(first, lines));
+    reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${createFileName('ndjson')}"` });
+    return sendDownload(gate, request, reply, toChunks(first, lines));
   });
 };
 
-/** Lines with their ends, many at a time. */
-async function* together(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncIterable<string> {
-  let piece = '';
+/** Joins lines, each with a line end, into chunks of about `CHUNK_CHARS`. */
+async function* toChunks(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncIterable<string> {
+  let chunk = '';
   try {
     for (let line = first; !line.done; line = await rest.next()) {
-      piece += `${line.value}\n`;
-      if (piece.length < PIECE_CHARS) continue;
-      yield piece;
-      piece = '';
+      chunk += `${line.value}\n`;
+      if (chunk.length < CHUNK_CHARS) continue;
+      yield chunk;
+      chunk = '';
     }
-    yield piece;
+    yield chunk;
   } finally {
     await rest.return?.();
   }

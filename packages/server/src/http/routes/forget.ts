@@ -1,7 +1,7 @@
 import { ForgetManyRequest, ForgetManyResponse, ForgetResponse, OwnScopeRequest } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
 import { readWriteCondition, WriteHeaders } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -10,12 +10,12 @@ const config = { access: 'write' } as const;
 export const forget: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'forget',
-    summary: 'Forget a memory for good',
+    summary: 'Delete a memory permanently',
     tags: ['memories'],
     params: MemoryPath,
     headers: WriteHeaders,
     querystring: OwnScopeRequest,
-    response: answers(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
+    response: createResponseSchemas(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.delete('/forget/:memory_id', { schema, config, preValidation: refuseBody }, (request) =>
     getApi(request).forget(request.params.memory_id, { ...request.query, ...readWriteCondition(request) }),
@@ -25,10 +25,10 @@ export const forget: Route = (app, { getApi }) => {
 export const forgetMany: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'forgetMany',
-    summary: 'Forget every memory that all given conditions select',
+    summary: 'Delete all memories that match every given filter',
     tags: ['memories'],
     querystring: ForgetManyRequest,
-    response: answers(ForgetManyResponse),
+    response: createResponseSchemas(ForgetManyResponse),
   };
   const many = { ...config, refusesForeignPages: true } as const;
   app.delete('/memories', { schema, config: many, preValidation: refuseBody }, (request) =>

@@ -3,13 +3,13 @@ import { HealthResponse, LivenessResponse, type MemoryApi, MemoryError, type Sta
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { getVariable } from '../../settings/names.ts';
 import { VERSION } from '../../version.ts';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
-/** Longest wait for the database: whoever looks at the health of a service waits no longer for its answer. */
-const MAX_WAIT_MS = 5000;
+/** Timeout for reading the counts, shorter than common timeouts of health probes. */
+const STATS_TIMEOUT_MS = 5000;
 
-/** The counts of a database that cannot be read. */
+/** Placeholder counts for a database that cannot be read. */
 export const UNKNOWN_COUNTS = {
   db_size_mb: 0,
   working_count: 0,
@@ -21,21 +21,25 @@ export const UNKNOWN_COUNTS = {
 const config = { access: 'anyone' } as const;
 
 /**
- * `GET /health` and `GET /readyz`: whether the service can do its work. `GET /livez`: whether the process answers. None has a
- * schema of parameters, since probes may add some to get past caches.
+ * `GET /health` and `GET /readyz` report whether the service is ready to work; `GET /livez`, whether the process responds.
+ * They have no schema for query parameters, because probes may add some to bypass caches.
  */
 export const health: Route = (app, { engine, getApi, telemetry }) => {
   const startedMs = performance.now();
   const uptimeSeconds = () => Math.floor((performance.now() - startedMs) / 1000);
-  const report = problemReporter(telemetry);
+  const report = createHealthReporter(telemetry);
   for (const [path, operationId] of HEALTH_PATHS) {
     const schema = {
       operationId,
-      summary: 'Whether the service can do its work',
+      summary: 'Get the health of the service',
       description:
-        'Status 503 and `unhealthy`, with the reason, while the database cannot be read or written, is damaged, is a standby or has no room. Without a key, the counts are of the namespace `default`.',
+        'Returns status 503 and `unhealthy`, with the reason, while the database is unreadable, not writable, corrupt, a ' +
+        'standby or out of disk space. Without an API key, the counts are those of the namespace `default`.',
       tags: ['service'],
-      response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
+      response: {
+        ...createResponseSchemas(HealthResponse),
+        503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' },
+      },
     };
     app.get(path, { schema, config }, async (request, reply) => {
       const [problem, stats] = await Promise.all([engine.databaseProblem(), readStats(getApi(request), telemetry)]);
@@ -54,15 +58,15 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
         semantic_count,
         last_sleep_at,
         uptime_seconds: uptimeSeconds(),
-        ...embedderFields(engine),
+        ...getEmbedderFields(engine),
       };
     });
   }
   const schema = {
     operationId: 'liveness',
-    summary: 'Whether the process answers, whatever the database does',
+    summary: 'Check that the process responds, regardless of the database',
     tags: ['service'],
-    response: answers(LivenessResponse),
+    response: createResponseSchemas(LivenessResponse),
   };
   app.get('/livez', { schema, config }, async () => {
     return { status: 'alive' as const, version: VERSION, uptime_seconds: uptimeSeconds() };
@@ -74,8 +78,8 @@ const HEALTH_PATHS = [
   ['/readyz', 'readiness'],
 ] as const;
 
-/** Returns what reports that the service has become unhealthy, and that it is healthy again. */
-function problemReporter(telemetry: Telemetry): (reason: string | undefined) => void {
+/** Returns a function that reports each change between healthy and unhealthy, and each change of the reason. */
+function createHealthReporter(telemetry: Telemetry): (reason: string | undefined) => void {
   let last: string | undefined;
   return (reason) => {
     if (reason === last) return;
@@ -85,24 +89,24 @@ function problemReporter(telemetry: Telemetry): (reason: string | undefined) => 
   };
 }
 
-function embedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embedder_problem'> {
+function getEmbedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embedder_problem'> {
   const { state, problem, option } = engine.embedder();
-  const lookAt = option ? `; look at ${getVariable(option)}` : '';
-  return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + lookAt }) };
+  const hint = option ? `; check ${getVariable(option)}` : '';
+  return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + hint }) };
 }
 
-/** Nothing where the database cannot be read, or not in time: that is an answer here, not an error. */
+/** Reads the counts; returns `undefined` if the database cannot be read, or not before the timeout. */
 async function readStats(api: MemoryApi, telemetry: Telemetry): Promise<StatsResponse | undefined> {
-  const waited = new AbortController();
-  const late = delay(MAX_WAIT_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+  const finished = new AbortController();
+  const timeout = delay(STATS_TIMEOUT_MS, undefined, { signal: finished.signal }).catch(() => undefined);
   const read = api.stats().catch((error: unknown) => {
     const isDefect = !(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR';
     if (isDefect) telemetry.report({ level: 'error', component: 'http', event: 'health_unknown', error });
     return undefined;
   });
   try {
-    return await Promise.race([read, late]);
+    return await Promise.race([read, timeout]);
   } finally {
-    waited.abort();
+    finished.abort();
   }
 }

@@ -1,5 +1,5 @@
 import { HistoryRequest, HistoryResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -8,12 +8,12 @@ const config = { access: 'read', heavy: 'list' } as const;
 export const history: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'history',
-    summary: 'Every text that a memory has had, oldest first',
-    description: 'With `as_of`, the text of that time alone; NOT_FOUND before the memory was stored.',
+    summary: 'List every version of the text of a memory, oldest first',
+    description: 'With `as_of`, returns only the text at that time, or NOT_FOUND if the memory was stored later.',
     tags: ['memories'],
     params: MemoryPath,
     querystring: HistoryRequest,
-    response: answers(HistoryResponse, 'NOT_FOUND'),
+    response: createResponseSchemas(HistoryResponse, 'NOT_FOUND'),
   };
   app.get('/memories/:memory_id/history', { schema, config }, (request) =>
     getApi(request).history(request.params.memory_id, request.query),

@@ -1,45 +1,45 @@
 import { ExportedMemory, getLines, ImportResponse, LIMITS, OwnScopeRequest } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { onAccessRevoked } from '../access-revocation.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
-import { getPieces } from '../body-deadline.ts';
-import { whenExpelled } from '../expelled.ts';
+import { getBodyChunks } from '../body-deadline.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { App, Route } from './route.ts';
 
 const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
 
-const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
+const lines = { schema: { ...ExportedMemory, description: 'One memory per line, after a header.' } };
 
 export const importMemories: Route = (app, { getApi, gate, settings }) => {
   const schema = {
     operationId: 'importMemories',
-    summary: 'Keep what was exported',
+    summary: 'Import exported memories',
     description:
-      'Takes what `GET /export` answers, of any length. Each memory is kept whole under its id, or refused; one that is ' +
-      'there already stays as it is, so that an import that was cut off is sent again from the beginning.',
+      'Accepts the output of `GET /export`, of any length. Each memory is stored completely under its id, or refused. A ' +
+      'memory whose id already exists is left unchanged, so an interrupted import can be sent again from the beginning.',
     tags: ['memories'],
     querystring: OwnScopeRequest,
     body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
-    response: answers(ImportResponse, 'PAYLOAD_TOO_LARGE'),
+    response: createResponseSchemas(ImportResponse, 'PAYLOAD_TOO_LARGE'),
   };
-  // A scope of its own, for its bodies are read as they come, whatever their content type.
+  // A separate scope, because its bodies are streamed, regardless of their content type.
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     scope.post('/import', { schema, config }, (request, reply) => {
-      const pieces = getPieces(request, reply, settings.slowClientSeconds * 1000);
-      const refusal = new AbortController();
-      whenExpelled(gate, request, reply, (error) => refusal.abort(error));
-      const lines = getLines(until(refusal.signal, pieces), LIMITS.exportLineBytes);
+      const chunks = getBodyChunks(request, reply, settings.slowClientSeconds * 1000);
+      const revocation = new AbortController();
+      onAccessRevoked(gate, request, reply, (error) => revocation.abort(error));
+      const lines = getLines(untilAborted(revocation.signal, chunks), LIMITS.exportLineBytes);
       return getApi(request).importMemories(lines, request.query);
     });
   });
 };
 
-/** The pieces of a body, unless a signal comes before its end, whose reason is then thrown. */
-async function* until(signal: AbortSignal, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  for await (const piece of pieces) {
+/** Yields chunks; throws the signal's reason if it is aborted before the end. */
+async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  for await (const chunk of chunks) {
     signal.throwIfAborted();
-    yield piece;
+    yield chunk;
   }
   signal.throwIfAborted();
 }

@@ -1,7 +1,7 @@
-import { ApiKeysResponse, KeyPath, MadeKey, NewKey, RevokedKey } from '@memoryd/contract';
-import { answers } from '../answers.ts';
-import { getAudit } from '../audited-request.ts';
+import { ApiKeysResponse, ApiKeyWithSecret, KeyPath, NewKey, RevokeKeyResponse } from '@memoryd/contract';
+import { auditRequest } from '../audited-request.ts';
 import { refuseBody } from '../json-body.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -11,25 +11,25 @@ const config = { access: 'operate', refusesForeignPages: true } as const;
 export const keys: Route = (app, { engine, telemetry }) => {
   const list = {
     operationId: 'listKeys',
-    summary: 'The API keys, without their secrets',
+    summary: 'List the API keys without their secrets',
     tags: ['administration'],
     querystring: NoQuery,
-    response: answers(ApiKeysResponse),
+    response: createResponseSchemas(ApiKeysResponse),
   };
   app.get('/keys', { schema: list, config }, async () => ({ keys: await engine.keys.list() }));
 
   const add = {
     operationId: 'addKey',
-    summary: 'Make an API key',
-    description: 'The response has its text, `key`, which is not shown again.',
+    summary: 'Create an API key',
+    description: 'The response contains the key itself in `key`, which cannot be retrieved later.',
     tags: ['administration'],
     querystring: NoQuery,
     body: NewKey,
-    response: answers(MadeKey, 'CONFLICT'),
+    response: createResponseSchemas(ApiKeyWithSecret, 'CONFLICT'),
   };
   app.post('/keys', { schema: add, config }, async (request) => {
     const made = await engine.keys.add(request.body);
-    getAudit(request, telemetry, 'key_added', {
+    auditRequest(request, telemetry, 'key_added', {
       made_key_id: made.id,
       scope: made.scope,
       of_namespace: made.namespace,
@@ -45,12 +45,12 @@ export const keys: Route = (app, { engine, telemetry }) => {
     tags: ['administration'],
     params: KeyPath,
     querystring: NoQuery,
-    response: answers(RevokedKey, 'NOT_FOUND'),
+    response: createResponseSchemas(RevokeKeyResponse, 'NOT_FOUND'),
   };
   app.delete('/keys/:id', { schema: revoke, config, preValidation: refuseBody }, async (request) => {
     const { id } = request.params;
     await engine.keys.revoke(id);
-    getAudit(request, telemetry, 'key_revoked', { revoked_key_id: id });
+    auditRequest(request, telemetry, 'key_revoked', { revoked_key_id: id });
     return { id, status: 'revoked' as const };
   });
 };

@@ -8,7 +8,7 @@ import { createMetrics } from '../../metrics/metrics.ts';
 import { engineSettings } from '../../settings/engine-settings.ts';
 import { readSettings } from '../../settings/read.ts';
 import { createGate } from '../access.ts';
-import { limitAnswers } from '../overload/bytes-in-flight.ts';
+import { limitResponses } from '../overload/bytes-in-flight.ts';
 import { limitHeavyWork } from '../overload/heavy-work.ts';
 import { compileValidator } from '../validation.ts';
 import { mcp } from './mcp.ts';
@@ -17,7 +17,7 @@ import type { App } from './route.ts';
 const LIMIT_BYTES = 100_000;
 const CONTENT = 'x'.repeat(LIMIT_BYTES / 10);
 
-/** The route over memories of its own, with room for few answers. */
+/** Starts the route with its own database and a small response budget. */
 async function listen() {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-mcp-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -32,31 +32,31 @@ async function listen() {
   app.addHook('onRequest', async (request) => {
     request.caller = { namespace: 'default', scope: 'write' };
   });
-  limitAnswers(app, 60_000, LIMIT_BYTES);
+  limitResponses(app, 60_000, LIMIT_BYTES);
   limitHeavyWork(app, 60_000);
   const api = engine.namespace('default');
-  const countAnother = async () => {};
+  const countExtraRequest = async () => {};
   const gate = createGate(engine, settings);
-  mcp(app, { engine, getApi: () => api, gate, countAnother, metrics: createMetrics(), telemetry, settings });
+  mcp(app, { engine, getApi: () => api, gate, countExtraRequest, metrics: createMetrics(), telemetry, settings });
   return { api, address: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
-it('answers of a batch no more than there is room for, and says so of the rest', async () => {
+it('refuses the calls of a batch that exceed the response budget', async () => {
   const { api, address } = await listen();
   const { id } = await api.store({ content: CONTENT });
   const read = { jsonrpc: '2.0', method: 'resources/read', params: { uri: `memory://${id}` } };
-  const ask = async (times: number) => {
+  const sendBatch = async (times: number) => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const body = JSON.stringify(Array.from({ length: times }, (_, n) => ({ ...read, id: n })));
-    const answer = await fetch(`${address}/mcp`, { method: 'POST', headers, body });
-    return [...(await answer.text()).matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
+    const response = await fetch(`${address}/mcp`, { method: 'POST', headers, body });
+    return [...(await response.text()).matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
   };
-  const messages = await ask(50);
+  const messages = await sendBatch(50);
   const refused = messages.filter(({ error }) => error !== undefined);
   expect(messages).toHaveLength(50);
   expect(messages.length - refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeGreaterThan(30);
   for (const { error } of refused) expect(error.data.error.code).toBe('UNAVAILABLE');
-  // What has been taken makes room.
-  await expect.poll(async () => (await ask(1)).map(({ error }) => error)).toEqual([undefined]);
+  // Responses that have been read release their budget.
+  await expect.poll(async () => (await sendBatch(1)).map(({ error }) => error)).toEqual([undefined]);
 });

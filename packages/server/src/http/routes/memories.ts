@@ -1,5 +1,5 @@
 import { MemoriesRequest, MemoriesResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
@@ -7,10 +7,10 @@ const config = { access: 'read', heavy: 'list' } as const;
 export const memories: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'memories',
-    summary: 'The memories that pass a filter, newest first',
+    summary: 'List the memories that match a filter, newest first',
     tags: ['memories'],
     querystring: MemoriesRequest,
-    response: answers(MemoriesResponse),
+    response: createResponseSchemas(MemoriesResponse),
   };
   app.get('/memories', { schema, config }, (request) => getApi(request).memories(request.query));
 };

@@ -10,7 +10,7 @@ import { buildApp } from '../app.ts';
 
 const telemetry = { report: () => {} };
 
-it('tells how full the fullest namespace is, since each has the maximum for itself', async () => {
+it('reports the number of working memories of the fullest namespace, because the maximum applies per namespace', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-metrics-'));
   const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0', workingMax: '50' }, {});
   const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });

@@ -1,38 +1,44 @@
-import { DeletedNamespace, NamespacePath, NamespaceQuota, NamespacesResponse, QuotaResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
-import { getAudit } from '../audited-request.ts';
+import {
+  DeleteNamespaceResponse,
+  NamespacePath,
+  NamespaceQuota,
+  NamespacesResponse,
+  QuotaResponse,
+} from '@memoryd/contract';
+import { auditRequest } from '../audited-request.ts';
 import { refuseBody } from '../json-body.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'operate', refusesForeignPages: true } as const;
 
-/** `/namespaces`: what they hold and may hold. */
+/** `/namespaces`: the namespaces with their usage and quotas. */
 export const namespaces: Route = (app, { engine, telemetry }) => {
   const list = {
     operationId: 'listNamespaces',
-    summary: 'The namespaces with what they hold and may hold',
+    summary: 'List the namespaces with their usage and quotas',
     tags: ['administration'],
     querystring: NoQuery,
-    response: answers(NamespacesResponse),
+    response: createResponseSchemas(NamespacesResponse),
   };
   app.get('/namespaces', { schema: list, config }, async () => ({ namespaces: await engine.namespaces.list() }));
 
   const setQuota = {
     operationId: 'setQuota',
-    summary: 'Set what a namespace may hold',
-    description: 'What it holds already stays.',
+    summary: 'Set the quota of a namespace',
+    description: 'Memories that are already stored remain, even above the new quota.',
     tags: ['administration'],
     params: NamespacePath,
     querystring: NoQuery,
     body: NamespaceQuota,
-    response: answers(QuotaResponse),
+    response: createResponseSchemas(QuotaResponse),
   };
   app.put('/namespaces/:name', { schema: setQuota, config }, async (request) => {
     const { name } = request.params;
     await engine.namespaces.setQuota(name, request.body);
     const { memories, bytes } = request.body;
-    getAudit(request, telemetry, 'quota_changed', {
+    auditRequest(request, telemetry, 'quota_changed', {
       of_namespace: name,
       memories: memories ?? 'default',
       bytes: bytes ?? 'default',
@@ -42,17 +48,17 @@ export const namespaces: Route = (app, { engine, telemetry }) => {
 
   const remove = {
     operationId: 'deleteNamespace',
-    summary: 'Delete a namespace for good',
-    description: 'Its memories, their history, runs of consolidation, quota and API keys.',
+    summary: 'Delete a namespace permanently',
+    description: 'Deletes its memories with their history, its consolidation records, its quota and its API keys.',
     tags: ['administration'],
     params: NamespacePath,
     querystring: NoQuery,
-    response: answers(DeletedNamespace, 'NOT_FOUND'),
+    response: createResponseSchemas(DeleteNamespaceResponse, 'NOT_FOUND'),
   };
   app.delete('/namespaces/:name', { schema: remove, config, preValidation: refuseBody }, async (request) => {
     const { name } = request.params;
     const deleted = await engine.namespaces.delete(name);
-    getAudit(request, telemetry, 'namespace_deleted', { of_namespace: name, count: deleted.deleted_count });
+    auditRequest(request, telemetry, 'namespace_deleted', { of_namespace: name, count: deleted.deleted_count });
     return { name, status: 'deleted' as const, ...deleted };
   });
 };

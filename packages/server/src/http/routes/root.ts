@@ -1,6 +1,6 @@
 import { RootResponse } from '@memoryd/contract';
 import { VERSION } from '../../version.ts';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -9,10 +9,10 @@ const config = { access: 'read' } as const;
 export const root: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'root',
-    summary: 'Status, version and counts by tier',
+    summary: 'Status, version and counts by tier. Browsers (Accept: text/html) are redirected to /ui',
     tags: ['service'],
     querystring: NoQuery,
-    response: answers(RootResponse),
+    response: createResponseSchemas(RootResponse),
   };
   app.get('/', { schema, config }, async (request) => {
     const { working_count, episodic_count, semantic_count } = await getApi(request).stats();

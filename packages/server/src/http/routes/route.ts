@@ -7,7 +7,7 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { Settings } from '../../settings/read.ts';
 import type { Gate } from '../access.ts';
 
-/** The application as routes see it: requests have the types of their schemas. */
+/** The application with typed requests: their types follow from the schemas of the routes. */
 export type App = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -16,14 +16,14 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What the routes serve. */
-export interface Served {
+/** Dependencies of the routes. */
+export interface RouteContext {
   engine: Engine;
-  /** The memories of whoever calls, as far as they may see them. */
+  /** Returns the API for the memories that the caller of a request can access. */
   getApi(request: FastifyRequest): MemoryApi;
   gate: Gate;
-  /** Counts what a request holds beside its first against the rate of its key. */
-  countAnother(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Counts an additional operation inside one HTTP request against the rate limit of its key. */
+  countExtraRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   metrics: Metrics;
   telemetry: Telemetry;
   settings: Pick<
@@ -39,5 +39,5 @@ export interface Served {
   >;
 }
 
-/** Adds one verb's routes to the application; each says in its config what `access` it asks of callers. */
-export type Route = (app: App, served: Served) => void;
+/** Adds the routes of one operation to the application. Their config has the `access` that they require. */
+export type Route = (app: App, context: RouteContext) => void;

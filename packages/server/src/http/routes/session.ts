@@ -1,6 +1,6 @@
 import { SessionRequest, SessionResponse } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { SessionPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -12,11 +12,11 @@ const config = { access: 'read', heavy: 'list' } as const;
 export const session: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'session',
-    summary: "A session's transcript, oldest first",
+    summary: 'Get the transcript of a session, oldest first',
     tags: ['memories'],
     params: SessionPath,
     querystring: SessionQuery,
-    response: answers(SessionResponse),
+    response: createResponseSchemas(SessionResponse),
   };
   app.get('/session/:session_id', { schema, config }, (request) =>
     getApi(request).session({ ...request.query, ...request.params }),

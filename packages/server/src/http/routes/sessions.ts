@@ -1,5 +1,5 @@
 import { SessionsRequest, SessionsResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'list' } as const;
@@ -7,10 +7,10 @@ const config = { access: 'read', heavy: 'list' } as const;
 export const sessions: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'sessions',
-    summary: 'The sessions with memories that pass a filter',
+    summary: 'List the sessions with memories that match a filter',
     tags: ['memories'],
     querystring: SessionsRequest,
-    response: answers(SessionsResponse),
+    response: createResponseSchemas(SessionsResponse),
   };
   app.get('/sessions', { schema, config }, (request) => getApi(request).sessions(request.query));
 };

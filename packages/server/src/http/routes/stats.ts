@@ -1,5 +1,5 @@
 import { ScopeRequest, StatsResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read' } as const;
@@ -7,10 +7,10 @@ const config = { access: 'read' } as const;
 export const stats: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'stats',
-    summary: 'Counts by tier, database size and the last consolidation',
+    summary: 'Get the number of memories per tier, the database size and the time of the last consolidation',
     tags: ['service'],
     querystring: ScopeRequest,
-    response: answers(StatsResponse),
+    response: createResponseSchemas(StatsResponse),
   };
   app.get('/stats', { schema, config }, (request) => getApi(request).stats(request.query));
 };

@@ -5,13 +5,13 @@ import {
   type StoreBatchResult,
   StoreRequest,
 } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
-const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
+const lines = { schema: { ...StoreRequest, description: 'One memory per line.' } };
 
 const config = { access: 'write', heavy: 'batch', bodySetting: 'maxBatchBodyBytes' } as const;
 
@@ -20,8 +20,9 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     operationId: 'storeBatch',
     summary: 'Store many memories',
     description:
-      'Each memory is stored, or refused, on its own, and answered in order. A JSON array, or one memory a line. With ' +
-      'an idempotency key, each memory has that key and its place, so the batch may be sent again.',
+      'The body is a JSON array, or one memory per line. Each memory is stored or refused independently; the results are ' +
+      'in the same order. With an idempotency key, each memory is identified by that key and its position, so the batch ' +
+      'can be sent again.',
     tags: ['memories'],
     headers: StoreHeaders,
     querystring: NoQuery,
@@ -31,36 +32,39 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
         ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
       },
     },
-    response: answers(StoreBatchResponse),
+    response: createResponseSchemas(StoreBatchResponse),
   };
-  // A scope of its own, for its bodies are read in another way.
+  // A separate scope, because its bodies have their own parser.
   app.register(async (scope: App) => {
     readBatchBodies(scope);
     scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, async (request) => {
       const items = request.body as StoreBatchRequest;
-      const tooLarge = tooLargeIn(items, settings.maxBodyBytes);
-      const stored = await getApi(request).storeBatch(without(items, tooLarge), readStoreOptions(request));
-      return { ...stored, results: stored.results.map((result, place) => tooLarge.get(place) ?? result) };
+      const tooLarge = findTooLargeItems(items, settings.maxBodyBytes);
+      const stored = await getApi(request).storeBatch(clearItems(items, tooLarge), readStoreOptions(request));
+      return { ...stored, results: stored.results.map((result, index) => tooLarge.get(index) ?? result) };
     });
   });
 };
 
-/** The refusals of texts that a store of their own could not bring, by their places. */
-function tooLargeIn(body: unknown, maxBytes: number): Map<number, StoreBatchResult> {
+/** Returns the errors of items whose text is larger than a single store request allows, by index. */
+function findTooLargeItems(body: unknown, maxBytes: number): Map<number, StoreBatchResult> {
   const message = `content must be at most ${maxBytes} bytes`;
-  const refusals = new Map<number, StoreBatchResult>();
-  // It has not been checked yet, so it may be anything.
-  for (const [place, item] of Array.isArray(body) ? body.entries() : []) {
+  const errors = new Map<number, StoreBatchResult>();
+  // The body has not been validated yet.
+  for (const [index, item] of Array.isArray(body) ? body.entries() : []) {
     const content: unknown = (item as Partial<StoreRequest> | null | undefined)?.content;
     if (typeof content !== 'string' || Buffer.byteLength(content) <= maxBytes) continue;
-    const details = [{ path: `/${place}/content`, message }];
-    refusals.set(place, { error: new MemoryError('PAYLOAD_TOO_LARGE', message, { details }).body });
+    const details = [{ path: `/${index}/content`, message }];
+    errors.set(index, { error: new MemoryError('PAYLOAD_TOO_LARGE', message, { details }).body });
   }
-  return refusals;
+  return errors;
 }
 
-/** Every other item at its place, which idempotency keys go by; what is not there is refused. */
-function without(items: StoreBatchRequest, places: ReadonlyMap<number, unknown>): StoreBatchRequest {
-  if (places.size === 0) return items;
-  return items.map((item, place) => (places.has(place) ? undefined : item)) as StoreBatchRequest;
+/**
+ * Replaces the items at some indexes by `undefined`, which validation refuses. The other items stay at their indexes, which
+ * are part of their idempotency keys.
+ */
+function clearItems(items: StoreBatchRequest, indexes: ReadonlyMap<number, unknown>): StoreBatchRequest {
+  if (indexes.size === 0) return items;
+  return items.map((item, index) => (indexes.has(index) ? undefined : item)) as StoreBatchRequest;
 }

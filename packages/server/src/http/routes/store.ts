@@ -1,6 +1,6 @@
 import { StoreRequest, StoreResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -14,7 +14,7 @@ export const store: Route = (app, { getApi }) => {
     headers: StoreHeaders,
     querystring: NoQuery,
     body: StoreRequest,
-    response: answers(StoreResponse, 'CONFLICT'),
+    response: createResponseSchemas(StoreResponse, 'CONFLICT'),
   };
   app.post('/store', { schema, config }, (request) => getApi(request).store(request.body, readStoreOptions(request)));
 };

@@ -1,6 +1,6 @@
 import { UndoResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { ConsolidationPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -9,16 +9,16 @@ const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages:
 export const undo: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'undo',
-    summary: 'Take the newest consolidation back',
+    summary: 'Undo the newest consolidation',
     description:
-      'Merged and evicted memories come back into recall, promoted ones become working memories again, and survivors of ' +
-      'merges have the tags, importance and uses that they had before. Semantic memories that were made go, those that ' +
-      'were made anew have their earlier texts and sources, and corrections that were found are dropped. What was ' +
-      'forgotten since stays forgotten.',
+      'Merged and evicted memories return to recall, promoted ones become working memories again, and the remaining ' +
+      'memories of merges get their earlier tags, importance and use counts back. New semantic memories are deleted, ' +
+      'rewritten ones get their earlier texts and sources back, and detected corrections are dropped. Memories that were ' +
+      'forgotten since stay forgotten.',
     tags: ['service'],
     params: ConsolidationPath,
     querystring: NoQuery,
-    response: answers(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
+    response: createResponseSchemas(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
   };
   app.post('/consolidations/:id/undo', { schema, config, preValidation: refuseBody }, (request) =>
     getApi(request).undo(request.params.id),

@@ -1,6 +1,6 @@
 import { OwnScopeRequest, UpdateRequest, UpdateResponse } from '@memoryd/contract';
-import { answers } from '../answers.ts';
 import { readWriteCondition, WriteHeaders } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -9,13 +9,13 @@ const config = { access: 'write' } as const;
 export const update: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'update',
-    summary: 'Change a memory',
+    summary: 'Update a memory',
     tags: ['memories'],
     params: MemoryPath,
     headers: WriteHeaders,
     querystring: OwnScopeRequest,
     body: UpdateRequest,
-    response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
+    response: createResponseSchemas(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.put('/update/:memory_id', { schema, config }, (request) =>
     getApi(request).update(request.params.memory_id, request.body, {

@@ -11,8 +11,8 @@ import { readSettings } from '../settings/read.ts';
 import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'memoryd-expelled-'));
-/** Blanks between two signs, which are quick to index. */
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-access-revocation-'));
+/** A long text that is quick to index: spaces between two periods. */
 const LONG = `.${' '.repeat(1_000_000)}.`;
 let engine: Engine;
 let app: App;
@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A request on a connection of its own, of which nothing is read until that is asked for. */
+/** Begins a request on a new connection, whose response is not read yet. */
 function begin(head: string, key: string) {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').pause();
   socket.on('error', () => undefined);
@@ -40,21 +40,21 @@ function begin(head: string, key: string) {
   return socket;
 }
 
-const copies = () => app.heavyWork.copy.taken;
+const countCopies = () => app.heavyWork.copy.taken;
 
 describe('a client whose key is revoked', () => {
-  it.each(['/export', '/backup'])('downloads nothing more of what GET %s has begun to send', async (path) => {
+  it.each(['/export', '/backup'])('receives no more data from a GET %s that has begun', async (path) => {
     const { id, key } = await engine.keys.add({ namespace: 'kitchen', scope: 'operate' });
     const socket = begin(`GET ${path}`, key);
     socket.write('\r\n');
     await new Promise((resolve) => socket.once('readable', resolve).read(0));
-    expect(copies()).toBe(1);
+    expect(countCopies()).toBe(1);
     await engine.keys.revoke(id);
-    await expect.poll(copies, { timeout: 10_000 }).toBe(0);
+    await expect.poll(countCopies, { timeout: 10_000 }).toBe(0);
     socket.destroy();
   });
 
-  it('stores nothing more by an import that has begun, and is told why', async () => {
+  it('stores nothing more with an import that has begun, and gets the error', async () => {
     const { id, key } = await engine.keys.add({ namespace: 'kitchen', scope: 'write' });
     const socket = begin('POST /import', key);
     const send = (line: string) => socket.write(`${(line.length + 1).toString(16)}\r\n${line}\n\r\n`);
@@ -62,20 +62,20 @@ describe('a client whose key is revoked', () => {
     send('{"format":"memoryd","version":1}');
     await expect.poll(() => app.heavyWork.import.taken).toBe(1);
     await engine.keys.revoke(id);
-    let answer = '';
+    let response = '';
     socket
       .resume()
       .setEncoding('utf8')
       .on('data', (text: string) => {
-        answer += text;
+        response += text;
       });
-    // It goes on sending, until it is answered.
-    for (let n = 0; answer === '' && n < 200; n++) {
+    // The client keeps sending until it gets a response.
+    for (let n = 0; response === '' && n < 200; n++) {
       send('{}');
       await delay(50);
     }
-    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-    expect(answer).toContain('the API key is unknown or revoked');
+    expect(response).toMatch(/^HTTP\/1\.1 401 /);
+    expect(response).toContain('the API key is unknown or revoked');
     socket.destroy();
   });
 });

@@ -5,12 +5,12 @@ import { temporaryFolder } from '../conformance/process.ts';
 import { expectCleanEnd, startProcessClient } from '../conformance/under-test.ts';
 import { canTrace } from './system-calls.ts';
 
-describe.runIf(canTrace())('a server that is told of no other', () => {
-  it('connects to nobody, from its start to its end, and leaves nothing in the folder of its user', async () => {
+describe.runIf(canTrace())('a server with default settings', () => {
+  it('makes no network connections and writes nothing to the home directory', async () => {
     const trace = join(temporaryFolder(), 'trace');
     const home = temporaryFolder();
     const client = await startProcessClient({
-      // Its libraries too: as where somebody uses it, and not as where a test or a build runs.
+      // Sets the cache folder, so that files written by libraries are found too.
       env: { HOME: home, XDG_CACHE_HOME: join(home, 'cache') },
       under: ['strace', '-D', '-f', '-e', 'signal=none', '-e', 'trace=connect', '-o', trace],
     });

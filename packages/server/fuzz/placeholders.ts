@@ -1,19 +1,19 @@
-/** What a request names that only the running server can tell: replaced when the request is sent. */
+/** Kinds of values that are known only at run time: their placeholders are replaced when a request is sent. */
 type Kind = 'memory' | 'consolidation' | 'cursor' | 'event' | 'raw';
 
-/** Cursors are told apart by the operation that gave them out. */
+/** Kinds of recorded values. Cursors are recorded per operation that returned them. */
 type Source = Exclude<Kind, 'cursor' | 'raw'> | `cursor ${string}`;
 
-/** A placeholder that any encoding of a URL, a header or JSON leaves as it is. */
-export function token(kind: Kind, which: string | number): string {
+/** Returns a placeholder that encoding in a URL, a header or JSON does not change. */
+export function placeholder(kind: Kind, which: string | number): string {
   return `--${kind}:${which}--`.replaceAll(':', '.');
 }
 
 const TOKEN = /--(memory|consolidation|cursor|event)\.(\d+)--/g;
 const RAW = /"--raw\.([^"]*?)--"/g;
 
-/** What the server has told of itself so far, by kind; of many, the last ones. */
-export class Told {
+/** The last 1,000 values of each kind in the server's responses. */
+export class KnownValues {
   readonly #values = new Map<string, string[]>();
 
   add(kind: Source, value: string): void {
@@ -23,7 +23,7 @@ export class Told {
     this.#values.set(kind, values);
   }
 
-  /** The text with its placeholders filled in; what is not known yet becomes a word that names nothing. */
+  /** Replaces the placeholders in a text. A placeholder without a known value becomes `none`. */
   fill(text: string, operation: string, encode: (value: string) => string = (value) => value): string {
     return text
       .replaceAll(TOKEN, (_, kind: string, which: string) => {

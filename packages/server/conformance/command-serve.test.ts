@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from './folders.ts';
+import { send } from './http.ts';
+import { eventually, launch } from './process.ts';
+
+const serverPackage = fileURLToPath(new URL('..', import.meta.url));
+const hasScript = spawnSync('script', ['--version']).status === 0;
+// biome-ignore lint/suspicious/noConsole: reports that a test is skipped
+if (!hasScript) console.warn('no script(1): the banner of a terminal is not tested');
+
+const env = { SERVICE_EMBEDDER: 'none', SERVICE_PORT: '0' };
+const START_TIMEOUT_MS = 30_000;
+
+/** Starts a service with a terminal for its standard streams. Resolves with its address when it shows the banner. */
+async function startOnTerminal(dbPath: string, variables: Record<string, string> = {}) {
+  const command = `exec '${process.execPath}' '${serverPackage}' serve --db-path '${dbPath}'`;
+  // The arguments that `launch` adds are no part of the script.
+  const under = ['sh', '-c', `exec script -qefc "${command}" /dev/null`];
+  const terminal = launch([], { ...env, TERM: 'xterm', ...variables }, { under });
+  const url = await eventually('the banner', START_TIMEOUT_MS, () => {
+    return /Dashboard +(http:\S+)\/ui[\s\S]*Press Ctrl\+C to stop/.exec(terminal.output())?.[1];
+  });
+  return { terminal, url };
+}
+
+/** The byte that a terminal sends for Ctrl+C. */
+const CTRL_C = '\u0003';
+
+describe('memoryd serve', () => {
+  it.runIf(hasScript)('shows a banner and readable log lines on a terminal, and stops at Ctrl+C', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const { terminal, url } = await startOnTerminal(dbPath);
+    expect(terminal.output()).toContain('\u001b[1mmemoryd ');
+    expect(terminal.output()).toContain(`Data       ${dbPath}`);
+    expect(await send(Number(new URL(url).port), { path: '/recall?query=peanuts' })).toMatchObject({ status: 200 });
+    terminal.write(CTRL_C);
+    const { stdout } = await terminal.exited;
+    expect(stdout).toMatch(/query completed.*latency_ms=/);
+    expect(stdout).toContain('server stopped');
+    expect(stdout).not.toContain('{"level"');
+  });
+
+  it.runIf(hasScript)('shows no colors on a terminal with NO_COLOR', async () => {
+    const { terminal } = await startOnTerminal(join(temporaryFolder(), 'memory.db'), { NO_COLOR: '1' });
+    terminal.write(CTRL_C);
+    expect((await terminal.exited).stdout).not.toContain('\u001b[');
+  });
+
+  it('writes JSON log records and nothing else to a pipe', async () => {
+    const server = launch(['serve', '--db-path', join(temporaryFolder(), 'memory.db')], env);
+    await eventually('the start', START_TIMEOUT_MS, () => server.output().includes('server_started') || undefined);
+    const { code, stdout, stderr } = await server.end('SIGINT');
+    expect([code, stderr]).toEqual([0, '']);
+    const records = stdout.trimEnd().split('\n');
+    expect(records.map((line) => JSON.parse(line).event)).toEqual([
+      'server_started',
+      'any_origin_allowed',
+      'server_stopping',
+      'server_stopped',
+    ]);
+  });
+});
+
+it('npm start says that it builds before it builds', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  expect(scripts.start).toMatch(/^echo Building memoryd … >&2 && npm run --silent build >&2 && node packages\/server$/);
+});

@@ -1,0 +1,28 @@
+import type { MemoryApi } from '@memoryd/contract';
+import { UsageError } from '../usage-error.ts';
+
+/** Ids of matches that an error lists. */
+const MAX_MATCHES = 5;
+
+const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ID_PART = /^[0-9A-Za-z-]{4,36}$/;
+
+/** The help of an argument that `resolveId` reads. */
+export const MEMORY_ID_HELP = 'id of the memory, or its first or last characters, at least 4';
+
+/**
+ * Returns the whole id of the memory whose id begins or ends with a part. An id that is whole, or that no memory has, is
+ * returned unchanged.
+ *
+ * @throws UsageError if several ids match
+ */
+export async function resolveId(api: MemoryApi, part: string): Promise<string> {
+  if (WHOLE_ID.test(part) || !ID_PART.test(part)) return part;
+  const { memories, total } = await api.memories({ id: part, limit: MAX_MATCHES });
+  const ids = memories.map(({ id }) => id);
+  if (total <= 1) return ids[0] ?? part;
+  throw new UsageError(
+    `id must match one memory, but ${part} matches ${total}: ${ids.join(', ')}${total > ids.length ? ', …' : ''}; ` +
+      'give more characters, or the whole id',
+  );
+}

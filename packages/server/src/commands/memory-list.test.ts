@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { formatMemories, shortenIds, wrap } from './memory-list.ts';
+import { toPrintable } from './printable.ts';
+
+const ids = ['01a21e6a-c232-7193-b409-97893564f329', '01a21e6a-c232-7193-b409-97893564f32a'] as const;
+const memory = { id: ids[0], content: 'Ada likes tea', tags: [], created_at: '2026-01-31T09:30:00Z' };
+
+describe('a list of memories', () => {
+  it('has a line for each memory, and its text indented below', () => {
+    const result = { ...memory, tags: ['food', 'tea'], session_id: 'kitchen', score: 0.31 };
+    expect(formatMemories([result], { columns: 80 })).toMatch(
+      /^0\.31 possible {2}2026-01-3\d \d\d:\d\d {2}kitchen {2}#food #tea {2}3564f329\n {4}Ada likes tea\n$/,
+    );
+  });
+
+  it('shows the whole ids if asked to', () => {
+    expect(formatMemories([memory], { columns: 80, ids: true })).toContain(`  ${ids[0]}\n`);
+  });
+
+  it('keeps the line breaks of a text, and shows a note below', () => {
+    const printed = formatMemories([{ ...memory, content: 'one\n\n  two', note: 'words 0.5' }], { columns: 80 });
+    expect(printed.split('\n').slice(1)).toEqual(['    one', '', '      two', '    words 0.5', '']);
+  });
+
+  it('fits any width from 24 columns on, with all words of all texts', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.lorem({ maxCount: 30 }));
+    fc.assert(
+      fc.property(text, fc.string({ unit: 'grapheme' }), fc.integer({ min: 24, max: 100 }), (content, tag, columns) => {
+        const printed = formatMemories([{ ...memory, content, tags: [tag] }], { columns });
+        for (const line of printed.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+        const withoutSpaces = (from: string) => from.replaceAll(/\s/g, '');
+        expect(withoutSpaces(printed)).toContain(withoutSpaces(toPrintable(content)));
+      }),
+    );
+  });
+});
+
+describe('wrap', () => {
+  it('breaks lines at spaces', () => {
+    expect(wrap('The tide was low.', 8)).toEqual(['The tide', 'was low.']);
+  });
+
+  it('breaks a word that is wider than a line between characters', () => {
+    expect(wrap('文字'.repeat(4), 7)).toEqual(['文字文', '字文字', '文字']);
+  });
+});
+
+describe('short ids', () => {
+  it('are the last 8 characters', () => {
+    expect(shortenIds([ids[0], ids[1]])).toEqual(['3564f329', '3564f32a']);
+  });
+
+  it('are longer if ids end alike, and the same for the same id', () => {
+    const other = ids[0].replace('97893564', '97883564');
+    expect(shortenIds([ids[0], other, other])).toEqual(['93564f329', '83564f329', '83564f329']);
+  });
+
+  it('differ as the ids do, and end them', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uuid({ version: 7 })), (all) => {
+        const short = shortenIds(all);
+        expect(new Set(short).size).toBe(new Set(all).size);
+        for (const [i, id] of all.entries()) expect(id.endsWith(short[i] as string)).toBe(true);
+      }),
+    );
+  });
+});

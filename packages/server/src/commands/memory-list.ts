@@ -1,0 +1,99 @@
+import { styleText } from 'node:util';
+import { getScoreWord, type Memory, type RecallResult, type SessionMemory } from '@memoryd/contract';
+import stringWidth from 'string-width';
+import { toPrintable } from './printable.ts';
+import { splitByWidth } from './table.ts';
+
+/** A memory that a command lists, with the fields that the response has. */
+export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into'> &
+  Partial<Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
+    /** A line below the text. */
+    note?: string;
+  };
+
+export interface MemoryListOptions {
+  /** Width of the terminal. */
+  columns: number;
+  /** Whether ids are shown in full. */
+  ids?: boolean | undefined;
+}
+
+const INDENT = '    ';
+/** Minimum width of a wrapped line. */
+const MIN_LINE_COLUMNS = 20;
+const SHORT_ID_CHARS = 8;
+
+/**
+ * Returns memories for people to read: for each, a line with its score, time, session, tags and id, and then its text,
+ * indented and wrapped. Control characters are escaped.
+ */
+export function formatMemories(memories: readonly ListedMemory[], { columns, ids }: MemoryListOptions): string {
+  const allIds = memories.map(({ id }) => id);
+  const shownIds = ids ? allIds : shortenIds(allIds);
+  const width = Math.max(columns - INDENT.length, MIN_LINE_COLUMNS);
+  const entries = memories.map((memory, i) => {
+    const [first = '', ...more] = wrap(getHeadline(memory, shownIds[i] as string), width);
+    const text = [...memory.content.split('\n'), ...(memory.note === undefined ? [] : [memory.note])].flatMap((line) =>
+      wrap(line, width),
+    );
+    const headline = [first, ...more.map((line) => INDENT + line)].map((line) => styleText('bold', line.trimEnd()));
+    return [...headline, ...text.map((line) => (INDENT + line).trimEnd())].map((line) => `${line}\n`).join('');
+  });
+  return entries.join('');
+}
+
+function getHeadline(memory: ListedMemory, id: string): string {
+  const { score, created_at, session_id, user_id, agent_id, tier, tags } = memory;
+  return [
+    ...(score === undefined ? [] : [`${score.toFixed(2)} ${getScoreWord(score)}`]),
+    toLocalTime(created_at),
+    ...(session_id ? [session_id] : []),
+    ...(user_id ? [`user ${user_id}`] : []),
+    ...(agent_id ? [`agent ${agent_id}`] : []),
+    ...(tier ? [tier] : []),
+    ...(tags.length === 0 ? [] : [tags.map((tag) => `#${tag}`).join(' ')]),
+    id,
+  ].join('  ');
+}
+
+/** Returns a time in the time zone of the process, such as `2026-01-31 09:30`. */
+function toLocalTime(iso: string): string {
+  // The Swedish format is ISO 8601 with a space.
+  return new Date(iso).toLocaleString('sv').replace(/:\d\d$/, '');
+}
+
+/**
+ * Returns a short form of each id: its last 8 characters, or as many as the ids differ in. The first characters of an id
+ * are a time, which memories that are stored together share.
+ */
+export function shortenIds(ids: readonly string[]): string[] {
+  const count = new Set(ids).size;
+  for (let length = SHORT_ID_CHARS; ; length++) {
+    const short = ids.map((id) => id.slice(-length));
+    if (new Set(short).size === count) return short;
+  }
+}
+
+/**
+ * Returns one line of text as lines that are at most `width` columns wide, broken at spaces, and within a word that is
+ * wider than a line. Control characters are escaped.
+ */
+export function wrap(text: string, width: number): string[] {
+  const words = toPrintable(text)
+    .split(/ (?! )/)
+    .flatMap((word) => (stringWidth(word) <= width ? [word] : [...splitByWidth(word, width)]));
+  const lines: string[] = [];
+  let line: string | undefined;
+  let lineWidth = 0;
+  for (const word of words) {
+    const wordWidth = stringWidth(word);
+    if (line !== undefined && lineWidth + 1 + wordWidth <= width) {
+      line += ` ${word}`;
+      lineWidth += 1 + wordWidth;
+    } else {
+      if (line !== undefined) lines.push(line);
+      [line, lineWidth] = [word, wordWidth];
+    }
+  }
+  return [...lines, line ?? ''];
+}

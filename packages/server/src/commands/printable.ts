@@ -1,0 +1,8 @@
+/** Characters that a terminal interprets: control characters, and marks that change the direction of a line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are replaced
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Returns a text as one line without control characters: a line end becomes a space, any other is escaped by its number. */
+export function toPrintable(text: string): string {
+  return text.replaceAll('\n', ' ').replace(CONTROLS, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

@@ -1,0 +1,35 @@
+import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
+import type { TSchema } from '@memoryd/contract/typebox';
+
+/**
+ * Errors that every route can return. Every request can be too large or have an unsupported body, since its URL, headers
+ * or body may exceed a limit even on routes that take no body.
+ */
+const COMMON_ERRORS: ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
+
+/** The schema of every error response, with its name in the OpenAPI document. */
+export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };
+
+/**
+ * Returns the response schemas of a route for the OpenAPI document and the handler's type: status 200, the common errors,
+ * and the given ones. They are documentation only; responses are not filtered by them.
+ */
+export function createResponseSchemas<Success extends TSchema>(
+  success: Success,
+  ...codes: ErrorCode[]
+): { 200: Success } {
+  const errors = [...new Set([...COMMON_ERRORS, ...codes])].map((code) => {
+    const { status, meaning } = ERRORS[code];
+    return [status, { $ref: `${ERROR_SCHEMA.$id}#`, description: `${code}: ${meaning}` }];
+  });
+  return { 200: { ...success, 'x-response-description': 'Success.' }, ...Object.fromEntries(errors) };
+}

@@ -1,0 +1,51 @@
+import { styleText } from 'node:util';
+import type { DestinationStream } from 'pino';
+import { toPrintable } from './commands/printable.ts';
+
+/** A record of the log, parsed. See `logTelemetry`. */
+interface LogRecord {
+  level: string;
+  timestamp: string;
+  component: string;
+  event: string;
+  message?: string;
+  error?: { message?: string; stack?: string };
+  [field: string]: unknown;
+}
+
+/** Maximum fields that a line shows. */
+const MAX_FIELDS = 6;
+
+const COLORS = { DEBUG: 'gray', INFO: 'reset', WARN: 'yellow', ERROR: 'red' } as const;
+
+/** Returns a destination for JSON log records that writes each as a line for a person at a terminal. */
+export function readableLog(destination: DestinationStream): DestinationStream {
+  return { write: (record) => destination.write(toLine(JSON.parse(record) as LogRecord)) };
+}
+
+/**
+ * Returns a log record as a line: the local time, the level unless it is INFO, the event, the message and some fields. The
+ * stack of an error follows. Control characters are escaped.
+ */
+function toLine({ level, timestamp, component: _, event, message, error, ...fields }: LogRecord): string {
+  const time = new Date(timestamp).toTimeString().slice(0, 8);
+  const name = `${level === 'INFO' ? '' : `${level} `}${event.replaceAll('_', ' ')}`;
+  const title = [name, message, error?.message].filter((text) => text !== undefined).join(': ');
+  const color = COLORS[level as keyof typeof COLORS] ?? COLORS.INFO;
+  const details = toPrintable(toText(fields));
+  const line = [styleText('dim', time), styleText(color, toPrintable(title))];
+  if (details !== '') line.push(styleText('dim', details));
+  const stack = level === 'ERROR' ? (error?.stack?.split('\n').slice(1) ?? []) : [];
+  return `${[line.join(' '), ...stack.map(toPrintable)].join('\n')}\n`;
+}
+
+/** Leaves out empty values, ids of requests, and the durations of the parts of an operation. */
+function toText(fields: Record<string, unknown>): string {
+  return Object.entries(fields)
+    .filter(([name, value]) => value !== null && value !== '' && !/^(?!latency).*_ms$|^request_id$/.test(name))
+    .slice(0, MAX_FIELDS)
+    .map(
+      ([name, value]) => `${name}=${typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value)}`,
+    )
+    .join(' ');
+}
