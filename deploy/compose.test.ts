@@ -11,7 +11,7 @@ import { eventually, freePort, temporaryFolder } from '../packages/server/confor
 import { startServer } from '../packages/server/conformance/server.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
 import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
-import { isThere } from './tools.ts';
+import { isInstalled } from './tools.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
@@ -32,7 +32,7 @@ interface Compose {
   secrets?: Record<string, { file: string }>;
 }
 
-/** The specification's schema, without the names that earlier drafts of JSON Schema gave to its parts. */
+/** Schema of the Compose specification, without `$schema` and `id`, which belong to an older draft of JSON Schema. */
 const described = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
   key === '$schema' || (key === 'id' && typeof value === 'string') ? undefined : value,
 ) as object;
@@ -42,8 +42,8 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
   const compose = parse(readFileSync(join(folder, file), 'utf8')) as Compose;
   const services = Object.values(compose.services);
 
-  it('is what the compose specification describes', () => {
-    // The schema is of a time before projects had names.
+  it('conforms to the Compose specification', () => {
+    // The schema is older than the field `name`.
     const { name, ...rest } = compose;
     expect(name).toMatch(/^memoryd/);
     conforms(rest);
@@ -51,20 +51,20 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
     expect(conforms({ services: { memoryd: { imagee: 'memoryd' } } })).toBe(false);
   });
 
-  it('mounts only what there is, or what its own volumes hold', () => {
+  it('mounts only existing files and its own volumes', () => {
     const sources = services.flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(':')[0] ?? ''));
     const isKnown = (source: string) =>
       source.startsWith('.') ? existsSync(join(folder, source)) : Object.keys(compose.volumes).includes(source);
     expect(sources.filter((source) => !isKnown(source))).toEqual([]);
   });
 
-  it('says which version of each image it wants', () => {
+  it('pins a version of each image', () => {
     const foreign = services.filter(({ build }) => build === undefined).map(({ image }) => image);
     expect(foreign.filter((image) => !/:\w*\d/.test(image))).toEqual([]);
     expect(existsSync(join(folder, compose.services.memoryd?.build ?? '', 'Dockerfile'))).toBe(true);
   });
 
-  it('has no secret in it, and does not start without one', () => {
+  it('contains no secret, and requires each secret to start', () => {
     const secrets = services
       .flatMap(({ environment = {} }) => Object.entries(environment))
       .filter(([name]) => /KEY|PASSWORD/.test(name));
@@ -72,13 +72,13 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
     for (const [name, value] of secrets) expect(value, name).toMatch(/^\$\{[A-Z_]+:\?.+\}$/);
   });
 
-  it('is reached from this machine alone', () => {
+  it('publishes ports only on this machine', () => {
     const ports = services.flatMap(({ ports: published = [] }) => published);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  it('gives memoryd settings that there are, a root that nothing is written to, and no more rights', () => {
+  it('gives memoryd existing settings, a read-only root and no capabilities', () => {
     const { environment = {}, ...memoryd } = compose.services.memoryd ?? {};
     const known = SETTING_NAMES.map(({ env }) => env);
     const settings = Object.keys(environment).filter((name) => name.startsWith('SERVICE_'));
@@ -92,15 +92,15 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
   });
 });
 
-describe.runIf(isThere('caddy'))('the proxy', () => {
+describe.runIf(isInstalled('caddy'))('the proxy', () => {
   const config = join(folder, 'caddy/Caddyfile');
 
-  it('has a configuration that Caddy takes', () => {
+  it('has a configuration that Caddy accepts', () => {
     execFileSync('caddy', ['validate', '--adapter', 'caddyfile', '--config', config], { stdio: 'pipe' });
     expect(execFileSync('caddy', ['fmt', config], { encoding: 'utf8' })).toBe(readFileSync(config, 'utf8'));
   });
 
-  it('answers while one of two servers is there, and lets nobody pass for a local caller', async () => {
+  it('responds while one of two servers is up, and requires a key from callers on the same machine', async () => {
     const home = temporaryFolder();
     const first = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
     const second = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
@@ -132,7 +132,7 @@ describe('the files of the larger composition', () => {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   const { services, secrets } = parse(read('compose.postgres.yml')) as Compose;
 
-  it('call one another by the names that the composition gives', () => {
+  it('address each other by the service names of the composition', () => {
     const [scrape] = (
       parse(read('prometheus/prometheus.yml')) as {
         scrape_configs: { authorization: { credentials_file: string }; dns_sd_configs: { names: string[] }[] }[];
@@ -156,7 +156,7 @@ describe('the files of the larger composition', () => {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(called));
   });
 
-  it('have the dashboard where Grafana looks for it, on the source that there is', () => {
+  it('mount the dashboard where Grafana loads it, with the provisioned data source', () => {
     const { providers } = parse(read('grafana/provisioning/dashboards/memoryd.yml')) as {
       providers: { options: { path: string } }[];
     };

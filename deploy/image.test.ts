@@ -18,7 +18,7 @@ interface Step {
   text: string;
 }
 
-/** What lies between two lines `FROM`. */
+/** A build stage: the lines from one `FROM` to the next. */
 interface Stage {
   name: string;
   from: string;
@@ -47,14 +47,14 @@ function readStages(): Stage[] {
 }
 
 describe('the image', () => {
-  it('is made in stages, of which the last has no compilers, and takes from the others what they made', () => {
+  it('has a last stage without compilers that copies only build results of other stages', () => {
     expect(stages.map(({ name }) => name)).toEqual(['build', 'dependencies', '']);
     expect(last.from).toMatch(/-slim$/);
     const ours = getTexts('COPY').filter((text) => !text.startsWith('--from='));
     expect(ours).toEqual(['LICENSE ./']);
   });
 
-  it('runs in production, not as root, with its data in a volume', () => {
+  it('runs in production mode, not as root, with its data in a volume', () => {
     expect(environment.NODE_ENV).toBe('production');
     expect(getTexts('USER')).toEqual(['1000:1000']);
     expect(getTexts('VOLUME')).toEqual([environment.XDG_DATA_HOME]);
@@ -63,12 +63,12 @@ describe('the image', () => {
     expect(settings.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('is looked after by a check of its health', () => {
+  it('has a health check', () => {
     expect(getTexts('HEALTHCHECK').join()).toContain('/health');
     expect(getTexts('EXPOSE')).toEqual([environment.SERVICE_PORT]);
   });
 
-  it('has what every package needs that the server depends on', () => {
+  it('contains every package that the server depends on', () => {
     const copied = getTexts('COPY').join(' ');
     const needed = (folder: string): string[] => {
       const { dependencies = {} } = JSON.parse(readFileSync(join(project, folder, 'package.json'), 'utf8')) as {
@@ -81,16 +81,16 @@ describe('the image', () => {
   });
 });
 
-/** Whether the steps are taken: it takes minutes, and the right to become another user. */
-const isAsked = process.env.MEMORYD_TEST_IMAGE !== undefined && process.getuid?.() === 0;
-// biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
-if (!isAsked) console.log('left out: the steps of the Dockerfile, which root takes where MEMORYD_TEST_IMAGE is set');
+/** Whether to run the steps. They take minutes and need root, to become another user. */
+const isEnabled = process.env.MEMORYD_TEST_IMAGE !== undefined && process.getuid?.() === 0;
+// biome-ignore lint/suspicious/noConsole: the test run must show skipped tests
+if (!isEnabled) console.log('skipped: the steps of the Dockerfile; run as root with MEMORYD_TEST_IMAGE set');
 
-describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder for each stage', () => {
+describe.runIf(isEnabled)('the steps of the Dockerfile, run in an empty folder for each stage', () => {
   let work: string;
   const getRoot = ({ name }: Pick<Stage, 'name'>) => join(work, name || 'image');
-  /** A path of the image, as a path of this machine. */
-  const placed = (path: string) => join(getRoot(last), path);
+  /** Converts a path of the image to a path of this machine. */
+  const toLocalPath = (path: string) => join(getRoot(last), path);
   const uid = 1000;
   const key = 'k'.repeat(40);
   let running: ReturnType<typeof start> | undefined;
@@ -99,14 +99,14 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   beforeAll(() => {
     work = mkdtempSync(join(tmpdir(), 'memoryd-image-'));
     chmodSync(work, 0o755);
-    for (const stage of stages) take(stage);
+    for (const stage of stages) runStage(stage);
   }, 1_500_000);
   afterAll(async () => {
     await running?.end();
     rmSync(work, { recursive: true, force: true });
   }, 600_000);
 
-  function take(stage: Stage): void {
+  function runStage(stage: Stage): void {
     let folder = getRoot(stage);
     mkdirSync(folder);
     for (const { keyword, text } of stage.steps) {
@@ -127,12 +127,12 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
     cpSync(from, join(folder, target, target.endsWith('/') ? source : ''), { recursive: true, verbatimSymlinks: true });
   }
 
-  /** What a build sends: all files that are kept, without what .dockerignore names. */
+  /** Copies the build context: all files of the repository except those in .dockerignore. */
   function copyContext(folder: string): void {
-    const kept = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: project });
+    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: project });
     const ignored = readFileSync(join(project, '.dockerignore'), 'utf8').trim().split('\n');
     const isIgnored = (path: string) => ignored.some((name) => path === name || path.startsWith(`${name}/`));
-    for (const path of kept.toString().split('\n')) {
+    for (const path of files.toString().split('\n')) {
       if (path === '' || isIgnored(path) || !existsSync(join(project, path))) continue;
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       cpSync(join(project, path), join(folder, path));
@@ -145,18 +145,24 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
     execFileSync('bash', ['-c', command], { cwd, env, stdio: 'pipe', maxBuffer: 64 * 1024 * 1024, timeout: 600_000 });
   }
 
-  /** The environment of the image, with what one gives it when it is started. */
-  function surroundings() {
+  /** Returns the environment of the image and the variables of its start. */
+  function getEnvironment() {
     const given = { SERVICE_PORT: String(port), SERVICE_API_KEY: key, SERVICE_HOST: '127.0.0.1' };
-    const data = placed(environment.XDG_DATA_HOME ?? '');
+    const data = toLocalPath(environment.XDG_DATA_HOME ?? '');
     return { PATH: process.env.PATH ?? '', ...environment, XDG_DATA_HOME: data, ...given };
   }
 
-  /** What the image runs; `end` stops it as Docker does, and answers its exit code. */
+  /** Starts the entry point of the image. `end` stops it as Docker does, and returns its exit code. */
   function start() {
     const [command = '', ...args] = JSON.parse(getTexts('ENTRYPOINT')[0] ?? '') as string[];
-    const paths = args.map((arg) => (arg.startsWith('/') ? placed(arg) : arg));
-    const child = spawn(command, paths, { uid, gid: uid, cwd: placed('app'), env: surroundings(), stdio: 'ignore' });
+    const paths = args.map((arg) => (arg.startsWith('/') ? toLocalPath(arg) : arg));
+    const child = spawn(command, paths, {
+      uid,
+      gid: uid,
+      cwd: toLocalPath('app'),
+      env: getEnvironment(),
+      stdio: 'ignore',
+    });
     const exited = once(child, 'exit').then(([code]) => code as number | null);
     return {
       end() {
@@ -169,10 +175,10 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   function checkHealth(): number | null {
     const text = getTexts('HEALTHCHECK')[0] ?? '';
     const [command = '', ...args] = JSON.parse(text.slice(text.indexOf('['))) as string[];
-    return spawnSync(command, args, { uid, gid: uid, cwd: placed('app'), env: surroundings() }).status;
+    return spawnSync(command, args, { uid, gid: uid, cwd: toLocalPath('app'), env: getEnvironment() }).status;
   }
 
-  it('make a service that is healthy, asks for a key, recalls by meaning and writes to its volume alone', async () => {
+  it('build a healthy service that requires a key, recalls by meaning and writes only to its volume', async () => {
     port = await freePort();
     expect(checkHealth()).toBe(1);
     running = start();
@@ -184,16 +190,16 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
     expect((await call('POST', '/store', { content: 'Ada is allergic to peanuts' })).status).toBe(200);
     expect((await call('GET', '/recall?query=what+food+should+she+avoid')).body).toMatchObject({ total: 1 });
     expect((await call('GET', '/health')).body).toMatchObject({ embedder: 'ready' });
-    expect(existsSync(placed('data/memoryd/memory.db'))).toBe(true);
+    expect(existsSync(toLocalPath('data/memoryd/memory.db'))).toBe(true);
     expect((await call('GET', '/docs')).status).toBe(200);
     const written = execFileSync('find', [getRoot(last), '-user', String(uid), '-type', 'f'], { encoding: 'utf8' });
-    expect(written.split('\n').filter((path) => path !== '' && !path.startsWith(placed('data/')))).toEqual([]);
+    expect(written.split('\n').filter((path) => path !== '' && !path.startsWith(toLocalPath('data/')))).toEqual([]);
     expect(await running.end()).toBe(0);
   });
 
-  it('leave out what only development needs', () => {
+  it('install no development dependency', () => {
     for (const name of ['typescript', 'vitest', '@biomejs/biome', 'assemblyscript']) {
-      expect(existsSync(placed(`app/node_modules/${name}`)), name).toBe(false);
+      expect(existsSync(toLocalPath(`app/node_modules/${name}`)), name).toBe(false);
     }
   });
 });

@@ -8,13 +8,13 @@ import { send } from '../packages/server/conformance/http.ts';
 import { eventually, freePort, temporaryFolder } from '../packages/server/conformance/process.ts';
 import { type RunningServer, startServer } from '../packages/server/conformance/server.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
-import { isThere } from './tools.ts';
+import { isInstalled } from './tools.ts';
 
 const folder = fileURLToPath(new URL('prometheus/', import.meta.url));
 const promtool = (...args: string[]) =>
   execFileSync('promtool', args, { encoding: 'utf8', timeout: 60_000, stdio: 'pipe' });
-const promtoolIsThere = isThere('promtool');
-const prometheusIsThere = isThere('prometheus');
+const hasPromtool = isInstalled('promtool');
+const hasPrometheus = isInstalled('prometheus');
 
 interface Rule {
   alert: string;
@@ -27,7 +27,7 @@ const rules = groups.flatMap((group) => group.rules);
 const getRule = (alert: string) => rules.find((rule) => rule.alert === alert);
 
 describe('the rules for alerts', () => {
-  it('are the two of the interface, a warning for each row of its table of targets, and outages', () => {
+  it('are the two of the interface, a warning for each of its targets, and outages', () => {
     expect(getRule('HighQueryLatency')).toMatchObject({
       expr: 'service_query_latency_ms{quantile="0.99"} > 500',
       for: '5m',
@@ -58,12 +58,12 @@ describe('the rules for alerts', () => {
     ]);
   });
 
-  it.runIf(promtoolIsThere)('fire when they should and clear after it', () => {
+  it.runIf(hasPromtool)('fire and clear as in the rule tests', () => {
     expect(promtool('check', 'rules', `${folder}rules.yml`)).toContain(`${rules.length} rules found`);
     expect(promtool('test', 'rules', `${folder}rules.test.yml`)).toContain('SUCCESS');
   });
 
-  it('are each explained in the guide', () => {
+  it('are all explained in the monitoring guide', () => {
     const guide = readFileSync(new URL('../docs/guide/monitoring.md', import.meta.url), 'utf8');
     for (const { alert } of rules) expect(guide).toContain(`\`${alert}\``);
   });
@@ -78,13 +78,13 @@ const dashboard = JSON.parse(readFileSync(new URL('grafana/dashboard.json', impo
   annotations: { list: { expr: string }[] };
   templating: { list: { query: { query: string } }[] };
 };
-/** The dashboard's queries, with what Grafana puts in the place of its variables. */
+/** Queries of the dashboard, with Grafana's variables replaced by values. */
 const queries = [
   ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ].map((query) => query.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'));
 
-describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a server in production', () => {
+describe.runIf(hasPrometheus && hasPromtool)('Prometheus with a production server', () => {
   const key = 'k'.repeat(40);
   let server: RunningServer;
   let metricsKey: string;
@@ -93,7 +93,7 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
 
   const call = <T>(method: string, path: string, json?: object) =>
     send<T>(server.port, { method, path, ...(json && { json }), headers: { authorization: `Bearer ${key}` } });
-  const ask = async <T>(path: string) => (await send<{ data: T }>(port, { path: `/api/v1/${path}` })).body.data;
+  const fetchData = async <T>(path: string) => (await send<{ data: T }>(port, { path: `/api/v1/${path}` })).body.data;
 
   beforeAll(async () => {
     server = await startServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production', SERVICE_API_KEY: key } });
@@ -114,7 +114,7 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
       { stdio: 'inherit' },
     );
     await eventually('the first scrapes', 60_000, async () => {
-      const scraped = await ask<{ result: unknown[] }>('query?query=service_build_info').catch(() => undefined);
+      const scraped = await fetchData<{ result: unknown[] }>('query?query=service_build_info').catch(() => undefined);
       return (scraped?.result.length ?? 0) > 0 ? true : undefined;
     });
   });
@@ -123,7 +123,7 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
     await server?.stop();
   });
 
-  /** The configuration as it stands, but for where the server and its key are, and how often it is asked. */
+  /** Writes the repository's configuration with the address and key of the test server and an interval of 1 s. */
   function configure(work: string): string {
     const config = parse(readFileSync(`${folder}prometheus.yml`, 'utf8')) as {
       global: Record<string, string>;
@@ -134,12 +134,12 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
       }[];
     };
     const [scrape] = config.scrape_configs;
-    if (!scrape) throw new Error('nothing is scraped');
+    if (!scrape) throw new Error('prometheus.yml has no scrape_configs');
     config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
     scrape.authorization.credentials_file = join(work, 'metrics-key');
     delete scrape.dns_sd_configs;
     scrape.static_configs = [{ targets: [`127.0.0.1:${server.port}`] }];
-    // As `openssl rand` and editors leave it: with an end of line.
+    // With a line break at the end, as `openssl rand` and editors write it.
     writeFileSync(join(work, 'metrics-key'), `${metricsKey}\n`);
     copyFileSync(`${folder}rules.yml`, join(work, 'rules.yml'));
     writeFileSync(join(work, 'prometheus.yml'), stringify(config));
@@ -147,33 +147,33 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
     return join(work, 'prometheus.yml');
   }
 
-  /** Has everything happen once, as what never happened has no samples where its labels are not known before. */
+  /** Uses each operation once, because metrics with dynamic labels have no samples before the first use. */
   async function fill(): Promise<void> {
     await call('POST', '/store', { content: 'kept' });
     await call('GET', '/recall?query=kept');
     await call('POST', '/consolidate');
   }
 
-  it('reaches it with the key, and finds nothing to complain of', async () => {
-    const { activeTargets } = await ask<{ activeTargets: { health: string; lastError: string }[] }>('targets');
+  it('scrapes the server with the metrics key', async () => {
+    const { activeTargets } = await fetchData<{ activeTargets: { health: string; lastError: string }[] }>('targets');
     expect(activeTargets).toMatchObject([{ health: 'up', lastError: '' }]);
   });
 
-  it('is refused without the key', async () => {
+  it('is refused without a key', async () => {
     expect((await send(server.port, { path: '/metrics' })).status).toBe(401);
   });
 
-  it('evaluates every rule', async () => {
-    const told = await eventually('an evaluation', 60_000, async () => {
-      const { groups: loaded } = await ask<{ groups: { rules: { name: string; health: string }[] }[] }>('rules');
+  it('evaluates every rule without an error', async () => {
+    const evaluated = await eventually('an evaluation', 60_000, async () => {
+      const { groups: loaded } = await fetchData<{ groups: { rules: { name: string; health: string }[] }[] }>('rules');
       const all = loaded.flatMap((group) => group.rules);
       return all.every(({ health }) => health !== 'unknown') ? all : undefined;
     });
-    expect(told.map(({ name, health }) => `${name} ${health}`)).toEqual(rules.map(({ alert }) => `${alert} ok`));
+    expect(evaluated.map(({ name, health }) => `${name} ${health}`)).toEqual(rules.map(({ alert }) => `${alert} ok`));
   });
 
-  it('has every metric that rules, dashboard and reference name', async () => {
-    const scraped = await ask<string[]>('label/__name__/values');
+  it('has every metric of the rules, the dashboard and the reference', async () => {
+    const scraped = await fetchData<string[]>('label/__name__/values');
     const page = readFileSync(new URL('../docs/reference/metrics.md', import.meta.url), 'utf8');
     const described = [...page.matchAll(/^\| `(service_\w+)` +\| (\w+)/gm)];
     expect(described.length).toBeGreaterThan(20);
@@ -186,7 +186,7 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
     expect([...named].filter((name) => !scraped.includes(name))).toEqual([]);
   });
 
-  it('understands every query of the dashboard', async () => {
+  it('accepts every query of the dashboard', async () => {
     const work = temporaryFolder();
     const recorded = queries.map((expr, n) => ({ record: `query_${n}`, expr }));
     writeFileSync(join(work, 'queries.yml'), stringify({ groups: [{ name: 'dashboard', rules: recorded }] }));

@@ -7,52 +7,52 @@ import { temporaryFolder } from '../packages/server/conformance/folders.ts';
 import { startProcessClient } from '../packages/server/conformance/under-test.ts';
 import { canTrace } from '../packages/server/faults/system-calls.ts';
 import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
-import { isThere } from './tools.ts';
+import { isInstalled } from './tools.ts';
 
 const path = fileURLToPath(new URL('systemd/memoryd.service', import.meta.url));
 const unit = readFileSync(path, 'utf8');
 const getValues = (name: string) =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
-const systemdIsThere = isThere('systemd-analyze');
+const hasSystemd = isInstalled('systemd-analyze');
 const analyze = (...args: string[]) => execFileSync('systemd-analyze', args, { encoding: 'utf8', stdio: 'pipe' });
 
-/** How exposed systemd thinks a service is: from 0, not at all, to 100; most are above 90. */
+/** Maximum exposure level of `systemd-analyze security`, from 0 (best) to 100. Most services are above 90. */
 const MAX_EXPOSURE = 15;
 
 /**
- * Calls that the unit refuses and the service works without. V8 asks for protection keys, and uses `pkey_mprotect` only if it
- * gets them; SQLite as root changes the owner of files.
+ * System calls that the unit denies and that the service does not need. V8 tries to allocate protection keys and uses
+ * `pkey_mprotect` only if that succeeds. SQLite changes the owner of files if it runs as root.
  */
-const REFUSED_WITHOUT_HARM = ['pkey_alloc', 'fchown'];
+const DENIED_CALLS = ['pkey_alloc', 'fchown'];
 
-describe('the unit for systemd', () => {
-  it.runIf(systemdIsThere)('is one that systemd takes without a warning', () => {
+describe('the systemd unit', () => {
+  it.runIf(hasSystemd)('passes systemd-analyze verify without a warning', () => {
     expect(analyze('verify', path)).toBe('');
   });
 
-  it.runIf(systemdIsThere)('leaves the service little to do harm with', () => {
+  it.runIf(hasSystemd)('has a low exposure level', () => {
     const args = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE}`, '--no-pager'];
     expect(analyze(...args, path)).toContain('Overall exposure level');
   });
 
-  it('starts production, with the key in a file, and its data where systemd makes room', () => {
+  it('runs in production mode, with the key in a file and the data in the state directory', () => {
     expect(getValues('Environment')).toEqual(['NODE_ENV=production', 'XDG_DATA_HOME=/var/lib']);
     expect(getValues('EnvironmentFile')).toEqual(['/etc/memoryd/environment']);
     expect(getValues('StateDirectory')).toEqual(['memoryd']);
     expect(SETTING_NAMES.find(({ key }) => key === 'apiKey')?.env).toBe('SERVICE_API_KEY');
   });
 
-  it('waits for the network, and starts the service again however often it fails', () => {
+  it('waits for the network, and restarts the service without a limit', () => {
     expect(getValues('Wants')).toEqual(['network-online.target']);
     expect(getValues('After')).toEqual(['network-online.target']);
     expect(getValues('StartLimitIntervalSec')).toEqual(['0']);
     expect(getValues('Restart')).toEqual(['on-failure']);
   });
 
-  it.runIf(systemdIsThere && canTrace())('forbids no call to the system that the service makes', async () => {
+  it.runIf(hasSystemd && canTrace())('allows every system call that the service makes', async () => {
     const counts = join(temporaryFolder(), 'calls');
-    // Refused as by the unit, since what follows depends on it.
-    const refusal = `inject=${REFUSED_WITHOUT_HARM}:error=EPERM`;
+    // Denied as by the unit, because the service makes other calls when these succeed.
+    const refusal = `inject=${DENIED_CALLS}:error=EPERM`;
     const under = ['strace', '-D', '-f', '-qq', '-c', '-e', 'signal=none', '-e', refusal, '-o', counts];
     const client = await startProcessClient({
       under,
@@ -63,16 +63,16 @@ describe('the unit for systemd', () => {
     await client.consolidate();
     await client.get('/export');
     await client.server.stop();
-    const made = [...readFileSync(counts, 'utf8').matchAll(/^ *[\d.]+ .* (\w+)$/gm)].map(([, name]) => name ?? '');
-    expect(made).toContain('fsync');
+    const calls = [...readFileSync(counts, 'utf8').matchAll(/^ *[\d.]+ .* (\w+)$/gm)].map(([, name]) => name ?? '');
+    expect(calls).toContain('fsync');
     const [allowed = '', denied = ''] = getValues('SystemCallFilter');
-    const [may, mayNot] = [getCalls(allowed), getCalls(denied.replace('~', ''))];
-    const needed = made.filter((name) => ![...REFUSED_WITHOUT_HARM, 'total'].includes(name));
-    expect(needed.filter((name) => !may.has(name) || mayNot.has(name))).toEqual([]);
+    const [allowedCalls, deniedCalls] = [getCalls(allowed), getCalls(denied.replace('~', ''))];
+    const needed = calls.filter((name) => ![...DENIED_CALLS, 'total'].includes(name));
+    expect(needed.filter((name) => !allowedCalls.has(name) || deniedCalls.has(name))).toEqual([]);
   });
 });
 
-/** The calls of a set, and of those that it is made of. */
+/** Returns the system calls of a set, including its nested sets. */
 function getCalls(set: string): Set<string> {
   const members = analyze('syscall-filter', set)
     .split('\n')

@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Whether a program is there. Where it is not, and this is no CI, tests that need it are left out, and say so.
+ * Returns whether a program is installed. If not, logs that the tests that need it are skipped.
  *
- * @throws Error in a CI, where nothing is left out
+ * @throws Error if the program is missing in CI, where no test may be skipped
  */
-export function isThere(program: string): boolean {
+export function isInstalled(program: string): boolean {
   const { error } = spawnSync(program, ['--version'], { timeout: 20_000 });
   if (!error) return true;
-  if (process.env.CI) throw new Error(`${program} is missing, and a CI leaves nothing out`, { cause: error });
-  // biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
-  console.log(`left out, since ${program} is not installed`);
+  if (process.env.CI)
+    throw new Error(`${program} is missing; install it, because CI must not skip tests`, { cause: error });
+  // biome-ignore lint/suspicious/noConsole: the test run must show skipped tests
+  console.log(`skipped: ${program} is not installed`);
   return false;
 }

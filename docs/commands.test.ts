@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isThere } from '../deploy/tools.ts';
+import { isInstalled } from '../deploy/tools.ts';
 import { startProcess, temporaryFolder } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -14,13 +14,14 @@ const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--ex
   .split('\n')
   .filter((path) => path.endsWith('.md'));
 
-/** Commands as a reader copies them. */
+/** A block of commands in a document. */
 interface Block {
   commands: string;
-  /** What is said before it: why it is not run, or the program that has to be there for it. */
+  /** The reason in a comment `not run`. */
   notRun: string | undefined;
+  /** The program in a comment `needs`. */
   needs: string | undefined;
-  /** What the page says that comes back. */
+  /** The response shown on the page, if any. */
   answer: unknown;
 }
 
@@ -37,7 +38,7 @@ function getBlocks(path: string): Block[] {
 const pages = documents.map((path) => ({ path, blocks: getBlocks(path) }));
 
 describe('commands in documents', () => {
-  it('stand in blocks of the kind that is run', () => {
+  it('use only fences of the kind that is run', () => {
     for (const { path, blocks } of pages) {
       const text = readFileSync(join(root, path), 'utf8');
       expect(
@@ -48,12 +49,12 @@ describe('commands in documents', () => {
     }
   });
 
-  it('are run, but for few', () => {
+  it('are mostly run', () => {
     const all = pages.flatMap(({ blocks }) => blocks);
     expect(all.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(all.length / 2);
   });
 
-  it('in the middle of a sentence are commands of memoryd that there are', () => {
+  it('in sentences are existing commands of memoryd', () => {
     const known = getCommands();
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/`(?:npx )?memoryd ([a-z]+)/g);
@@ -66,18 +67,18 @@ describe('commands in documents', () => {
 
   const run = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === undefined));
   it.each(run)(
-    'of $path do what the page says',
+    'of $path return the shown responses',
     async ({ blocks }) => {
-      const folder = sandbox();
+      const folder = createSandbox();
       const server = await startProcess({ dbPath: join(folder, 'memory.db') });
-      const taken = blocks.filter(
-        ({ notRun, needs }) => notRun === undefined && (needs === undefined || isThere(needs)),
+      const runnable = blocks.filter(
+        ({ notRun, needs }) => notRun === undefined && (needs === undefined || isInstalled(needs)),
       );
-      const printed = runAll(taken, folder, server.port);
+      const printed = runAll(runnable, folder, server.port);
       await server.stop();
-      for (const [n, { commands, answer }] of taken.entries()) {
+      for (const [n, { commands, answer }] of runnable.entries()) {
         if (answer !== undefined)
-          expect(comparable(JSON.parse(printed[n] ?? '')), commands).toEqual(comparable(answer));
+          expect(toComparable(JSON.parse(printed[n] ?? '')), commands).toEqual(toComparable(answer));
       }
     },
     180_000,
@@ -89,15 +90,15 @@ function getCommands(): string[] {
   return [...stdout.matchAll(/^ {2}([a-z]+)(?:\|([a-z]+))?/gm)].flatMap(([, ...names]) => names.filter((name) => name));
 }
 
-/** An empty folder with what documents take for granted: the files that they name, and the command of the clone. */
-function sandbox(): string {
+/** Creates a folder with everything that documents assume: the files that they name and the command `memoryd`. */
+function createSandbox(): string {
   const folder = temporaryFolder();
   for (const name of ['deploy', 'examples']) symlinkSync(join(root, name), join(folder, name));
   mkdirSync(join(folder, 'bin'));
   const programs = {
     memoryd: `exec node '${join(root, 'packages/server')}' "$@"`,
     npx: '[ "$1" = memoryd ] && exec "$@"; echo "npx $1 is not run here" >&2; exit 1',
-    // An error that is answered fails the command, as a reader would see it.
+    // Makes curl fail on an error response, as a reader would notice it.
     curl: 'exec /usr/bin/curl --fail-with-body "$@"',
   };
   for (const [name, script] of Object.entries(programs)) {
@@ -107,15 +108,15 @@ function sandbox(): string {
   return folder;
 }
 
-/** Runs the blocks of a page, one after the other in one shell, against a server, and answers what each printed. */
+/** Runs the blocks of a page in order in one shell against a server, and returns the output of each. */
 function runAll(blocks: Block[], folder: string, port: number): string[] {
   const script = blocks.map(({ commands }, n) => {
     const here = commands.replaceAll('127.0.0.1:8090', `127.0.0.1:${port}`);
     return `block=${n}\n{\n${here}\n} > block-${n}.out 2> block-${n}.err`;
   });
-  // Whatever a command's output goes to, the page's goes here.
-  const told = `exec 3>&1; trap 'echo "block $block" >&3' EXIT`;
-  const { status, stdout } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', [told, ...script].join('\n')], {
+  // File descriptor 3 is the script's own output, because each block redirects its output to a file.
+  const setup = `exec 3>&1; trap 'echo "block $block" >&3' EXIT`;
+  const { status, stdout } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', [setup, ...script].join('\n')], {
     cwd: folder,
     env: {
       PATH: `${folder}/bin:${process.env.PATH}`,
@@ -133,8 +134,8 @@ function runAll(blocks: Block[], folder: string, port: number): string[] {
   return blocks.map((_, n) => read(n, 'out'));
 }
 
-/** An answer with what differs from run to run replaced by what it is. */
-function comparable(answer: unknown): unknown {
+/** Replaces the values that differ between runs by their types. */
+function toComparable(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (key, value: unknown) =>
     key === 'id' || key === 'created_at' ? typeof value : value,
   );

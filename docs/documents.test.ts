@@ -17,7 +17,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const documents = files.filter((path) => path.endsWith('.md'));
 
 describe('documents', () => {
-  it.each(documents)('%s links only to what exists', (path) => {
+  it.each(documents)('%s links only to existing files', (path) => {
     const targets = [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
     const broken = targets.filter(
       (target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)),
@@ -25,7 +25,7 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
-  it('are all found from the first page of the documentation', () => {
+  it('are all linked from docs/README.md', () => {
     const index = read('docs/README.md');
     const pages = documents
       .filter((path) => /^docs\/(?!decisions\/)/.test(path))
@@ -33,16 +33,16 @@ describe('documents', () => {
     expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
   });
 
-  it('name every decision by its title in the list of decisions', () => {
+  it('list every decision record by its title', () => {
     const records = documents.filter((path) => /^docs\/decisions\/\d/.test(path)).sort();
-    const titled = records.map((path) => {
+    const expected = records.map((path) => {
       const [, number, title] = /^# (\d+)\. (.+)$/m.exec(read(path)) ?? [];
       return `${number}. [${title}](${basename(path)})`;
     });
-    expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(titled);
+    expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(expected);
   });
 
-  it('say that the packages are not on npm wherever they are installed from there, until the first release', () => {
+  it('say that the packages are not on npm yet in every document that installs them', () => {
     const isReleased = read('CHANGELOG.md')
       .match(/^## .+$/gm)
       ?.some((title) => !title.endsWith('(unreleased)'));
@@ -51,7 +51,7 @@ describe('documents', () => {
     expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
 
-  it('name every folder of source in ARCHITECTURE.md, and none that is not there', () => {
+  it('name every source folder in ARCHITECTURE.md, and only existing ones', () => {
     const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
     expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
     const folders = new Set(
@@ -62,7 +62,7 @@ describe('documents', () => {
     expect([...folders].filter((folder) => !isCovered(folder))).toEqual([]);
   });
 
-  it('give every command of package.json that they name', () => {
+  it('name only existing commands of package.json', () => {
     const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
     for (const path of documents) {
       const named = [...read(path).matchAll(/npm run ([\w:-]+)(?![\w:-]| --workspace)/g)].map(
@@ -75,7 +75,7 @@ describe('documents', () => {
     }
   });
 
-  it('list every error code and no other', () => {
+  it('list exactly the error codes of the contract', () => {
     const listed = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.+) \|$/gm)];
     expect(
       Object.fromEntries(listed.map(([, code, status, meaning]) => [code, { status: Number(status), meaning }])),
@@ -97,36 +97,36 @@ function getLocked(folder: string): [path: string, LockedPackage][] {
 }
 
 describe.each(['', 'bench/peers/'])('the lock file %spackage-lock.json', (folder) => {
-  it('has the hash of every package, and names no registry host', () => {
+  it('has the hash of every package and no registry host', () => {
     expect(getLocked(folder).filter(([, { link, integrity }]) => !link && !integrity)).toEqual([]);
     expect(read(`${folder}package-lock.json`)).not.toMatch(/"resolved": "http/);
   });
 });
 
 describe('installing', () => {
-  it('runs no install script, and the two that there are do nothing that is needed', () => {
+  it('runs no install script; the only two packages with one do not need it', () => {
     expect(read('.npmrc')).toMatch(/^ignore-scripts=true$/m);
     const scripted = getLocked('').filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => path)).toEqual(['node_modules/core-js', 'node_modules/onnxruntime-node']);
   });
 
-  it('gives a user of the packages no install script to run', () => {
+  it('depends on no package with an install script', () => {
     const { dependencies } = JSON.parse(read('packages/onnxruntime/package.json')) as Record<string, object>;
     expect(Object.keys(dependencies ?? {})).toEqual(['onnxruntime-common']);
   });
 
-  it('asks for a Node in support in every package, and runs on the Node 24 that it brings', () => {
+  it('requires a supported Node in every package, and uses its own Node 24', () => {
     const manifests = files.filter((path) => /^packages\/[^/]+\/package\.json$/.test(path));
     const engines = manifests.map((path) => (JSON.parse(read(path)) as LockedPackage).engines?.node);
     expect(new Set(engines)).toEqual(new Set(['^22.12.0 || ^24.0.0 || >=26.0.0']));
-    const brought = getLocked('').filter(([path]) => /^node_modules\/node-(linux|darwin|win)-/.test(path));
-    expect(brought.map(([, { version }]) => version)).toEqual(brought.map(() => expect.stringMatching(/^24\./)));
-    // On other kinds of machine, the tests run on the Node that is there.
-    const isBrought = existsSync(join(root, `node_modules/node-${process.platform}-${process.arch}`));
-    if (isBrought) expect(process.versions.node).toMatch(/^24\./);
+    const bundled = getLocked('').filter(([path]) => /^node_modules\/node-(linux|darwin|win)-/.test(path));
+    expect(bundled.map(([, { version }]) => version)).toEqual(bundled.map(() => expect.stringMatching(/^24\./)));
+    // On other platforms, the tests run on the installed Node.
+    const hasBundledNode = existsSync(join(root, `node_modules/node-${process.platform}-${process.arch}`));
+    if (hasBundledNode) expect(process.versions.node).toMatch(/^24\./);
   });
 
-  it('finds the command of the package before anything is built', () => {
+  it('has the command of the package before the build', () => {
     const { bin } = JSON.parse(read('packages/server/package.json')) as { bin: Record<string, string> };
     expect(files).toContain(join('packages/server', bin.memoryd as string));
   });
@@ -134,7 +134,7 @@ describe('installing', () => {
 
 describe('the pictures', () => {
   const pictures = files.filter((path) => /^docs\/pictures\/.*\.svg$/.test(path));
-  it.each(pictures)('%s says what it shows, in light and in dark, and loads nothing', (path) => {
+  it.each(pictures)('%s has a title, a description and a dark mode, and loads nothing', (path) => {
     const picture = read(path);
     expect(picture).toMatch(/<title id="title">[^<]+<\/title>\s+<desc id="desc">[^<]+<\/desc>/);
     expect(picture).toContain('prefers-color-scheme: dark');
@@ -142,29 +142,29 @@ describe('the pictures', () => {
     expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|@import|<script/);
   });
 
-  it('show the weights that scores are made with', () => {
-    const shown = read('docs/pictures/score.svg').matchAll(/>([a-z]+)<\/text>\s+<text[^>]*>(−?[\d.]+)<\/text>/g);
-    expect(Object.fromEntries([...shown].map(([, name, weight]) => [name, Number(weight?.replace('−', '-'))]))).toEqual(
-      WEIGHTS.evidence,
-    );
+  it('show the weights of scores', () => {
+    const weights = read('docs/pictures/score.svg').matchAll(/>([a-z]+)<\/text>\s+<text[^>]*>(−?[\d.]+)<\/text>/g);
+    expect(
+      Object.fromEntries([...weights].map(([, name, weight]) => [name, Number(weight?.replace('−', '-'))])),
+    ).toEqual(WEIGHTS.evidence);
   });
 });
 
 describe('the comparison', () => {
-  it('gives only figures of ours that stand where it is told how they are made', () => {
-    const [, ours = ''] = /## Figures that we measured\n([\s\S]*?)\n## /.exec(read('docs/comparison.md')) ?? [];
-    const figures = ours.replaceAll(/\d+\.\d+\.\d+/g, '').match(/\.\d{2,}|\d[\d.,]* m?s\b/g) ?? [];
+  it('shows only our figures that are in bench/README.md', () => {
+    const [, section = ''] = /## Figures that we measured\n([\s\S]*?)\n## /.exec(read('docs/comparison.md')) ?? [];
+    const figures = section.replaceAll(/\d+\.\d+\.\d+/g, '').match(/\.\d{2,}|\d[\d.,]* m?s\b/g) ?? [];
     expect(figures.length).toBeGreaterThan(10);
     const measured = read('bench/README.md');
-    const isTold = (figure: string) =>
+    const isMeasured = (figure: string) =>
       measured.includes(figure) || measured.includes(`memoryd ${figure.replace(' ms', '')}`);
-    expect(figures.filter((figure) => !isTold(figure))).toEqual([]);
+    expect(figures.filter((figure) => !isMeasured(figure))).toEqual([]);
   });
 
-  it('gives every source that it names, and names every source', () => {
+  it('cites every listed source, and lists every cited one', () => {
     const [body = '', sources = ''] = read('docs/comparison.md').split('## Sources');
-    const given = [...sources.matchAll(/^(\d+)\. /gm)].map(([, number]) => number);
+    const listed = [...sources.matchAll(/^(\d+)\. /gm)].map(([, number]) => number);
     const named = new Set([...body.matchAll(/\[(\d+)\]/g)].map(([, number]) => number));
-    expect([...named].sort()).toEqual(given.sort());
+    expect([...named].sort()).toEqual(listed.sort());
   });
 });

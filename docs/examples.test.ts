@@ -16,7 +16,7 @@ import { useServer, WORDS_ONLY } from '../packages/server/conformance/under-test
 const root = fileURLToPath(new URL('..', import.meta.url));
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-/** Lines of a program that are neither blank nor comment. */
+/** Returns the lines of a program without blank lines and comments. */
 function getLines(path: string): string[] {
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
   return lines.filter((line) => !/^\s*(\/\/.*)?$/.test(line));
@@ -27,33 +27,33 @@ describe('the chat agent', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(root, 'examples/chat/agent.mjs');
 
-  /** Runs one conversation and answers what the agent said. */
-  async function converse(said: string[], env: Record<string, string> = {}): Promise<string> {
-    const { OPENAI_BASE_URL: _none, ...surroundings } = process.env;
+  /** Runs one conversation and returns the agent's output. */
+  async function converse(lines: string[], env: Record<string, string> = {}): Promise<string> {
+    const { OPENAI_BASE_URL: _none, ...inherited } = process.env;
     const file = { MEMORY_FILE: join(folder, 'chat.db') };
-    const running = execFile(process.execPath, [program], { env: { ...surroundings, ...file, ...env } });
-    running.stdin?.end(said.map((line) => `${line}\n`).join(''));
-    let told = '';
-    running.stdout?.on('data', (text) => (told += text));
+    const running = execFile(process.execPath, [program], { env: { ...inherited, ...file, ...env } });
+    running.stdin?.end(lines.map((line) => `${line}\n`).join(''));
+    let output = '';
+    running.stdout?.on('data', (text) => (output += text));
     let failure = '';
     running.stderr?.on('data', (text) => (failure += text));
     const [code] = await once(running, 'close');
     expect([code, failure]).toEqual([0, '']);
-    return told;
+    return output;
   }
 
-  it('has at most thirty lines', () => {
+  it('has at most 30 lines', () => {
     expect(getLines('examples/chat/agent.mjs').length).toBeLessThanOrEqual(30);
   });
 
-  it('remembers in one conversation what was said in another', async () => {
-    expect(await converse(['My kestrel is called Falstaff', ''])).toBe('I shall remember that.\n');
+  it('recalls messages of an earlier conversation', async () => {
+    expect(await converse(['My kestrel is called Falstaff', ''])).toBe('I will remember that.\n');
     expect(await converse(['What is my kestrel called?'])).toMatch(
       /^I remember: \d{4}-\d\d-\d\d user: My kestrel is called Falstaff\n$/,
     );
   });
 
-  it('asks any OpenAI-compatible endpoint, with notes and turns, and keeps what it answers', async () => {
+  it('sends notes and turns to an OpenAI-compatible endpoint, and stores its responses', async () => {
     const requests: { headers: IncomingMessage['headers']; url: string | undefined; body: unknown }[] = [];
     const model = createServer(async (request, response) => {
       requests.push({ url: request.url, headers: request.headers, body: await json(request) });
@@ -88,13 +88,13 @@ describe('the chat agent', () => {
   });
 });
 
-/** Serves the page for all tests of the calling block; answers where it is. */
+/** Serves the page for all tests of the calling block. Returns a function that returns its origin. */
 function usePage(): () => string {
   const serving = spawn(process.execPath, [join(root, 'examples/browser/serve.mjs'), '0'], { stdio: 'pipe' });
-  const saying = once(serving.stdout, 'data');
+  const firstOutput = once(serving.stdout, 'data');
   let origin = '';
   beforeAll(async () => {
-    origin = String(await saying).trim();
+    origin = String(await firstOutput).trim();
   });
   afterAll(() => serving.kill());
   return () => origin;
@@ -103,11 +103,11 @@ function usePage(): () => string {
 describe('the page', () => {
   const origin = usePage();
 
-  it('is served with every module that it imports, and with nothing else', async () => {
+  it('is served with every module that it imports and nothing else', async () => {
     const page = await (await fetch(origin())).text();
-    const waiting = [/"@memoryd\/client": "([^"]+)"/.exec(page)?.[1] as string];
+    const pending = [/"@memoryd\/client": "([^"]+)"/.exec(page)?.[1] as string];
     const seen = new Set<string>();
-    for (let path = waiting.pop(); path; path = waiting.pop()) {
+    for (let path = pending.pop(); path; path = pending.pop()) {
       seen.add(path);
       const response = await fetch(origin() + path);
       expect([path, response.status, response.headers.get('content-type')]).toEqual([
@@ -116,7 +116,7 @@ describe('the page', () => {
       const imports = [...(await response.text()).matchAll(/ from '\.\/([^']+)'/g)].map(
         ([, name]) => `/client/${name}`,
       );
-      waiting.push(...imports.filter((each) => !seen.has(each)));
+      pending.push(...imports.filter((each) => !seen.has(each)));
     }
     expect(seen.size).toBeGreaterThan(5);
     for (const path of [
@@ -132,8 +132,8 @@ describe('the page', () => {
 });
 
 const hasBrowser = existsSync(CHROMIUM);
-// biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
-if (!hasBrowser) console.log(`left out, since there is no ${CHROMIUM}: set CHROMIUM to where a browser is`);
+// biome-ignore lint/suspicious/noConsole: the test run must show skipped tests
+if (!hasBrowser) console.log(`skipped: there is no ${CHROMIUM}; set CHROMIUM to the path of a browser`);
 
 describe.runIf(hasBrowser)('the page in a browser', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
@@ -155,7 +155,7 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     await page.getByRole('button', { name: button }).click();
   }
 
-  it('stores and recalls, and shows what happens', async () => {
+  it('stores, recalls and shows events', async () => {
     const markup = 'The <b>merlin</b> hunts larks';
     const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
     await client.store({ content: 'The merlin of another user', user_id: 'ben' });
@@ -177,7 +177,7 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     expect(problems).toEqual([]);
   });
 
-  it('says what was refused', async () => {
+  it('shows the error of a refused request', async () => {
     await submit('Ask', ' ', 'Recall');
     await expect.poll(() => page.locator('#problem').textContent()).toMatch(/^INVALID_REQUEST: query must/);
   });

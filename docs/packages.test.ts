@@ -33,18 +33,18 @@ interface Manifest {
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const getManifest = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
 
-/** Packages that are published, by their folders. */
+/** Folders of the published packages. */
 const PACKAGES = [
   ...['packages/contract', 'packages/client', 'packages/ai-sdk', 'packages/langchain'],
   ...['packages/onnxruntime', 'packages/minilm', 'packages/engine', 'packages/postgres', 'packages/server'],
 ];
 
-/** Those that are imported. */
+/** Folders of the packages that are imported from code. */
 const LIBRARIES = PACKAGES.filter((folder) => folder !== 'packages/server');
 
 const run = promisify(execFile);
 
-/** The environment without the settings that npm gives to the script that runs the tests. */
+/** The environment without the settings that npm passes to scripts. */
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
 
 async function npm(folder: string, ...args: string[]): Promise<string> {
@@ -59,8 +59,8 @@ const packed = new Map<string, Packed>();
 
 beforeAll(async () => {
   for (const folder of PACKAGES) {
-    const told = await npm(join(root, folder), 'pack', '--json', '--silent', '--pack-destination', work);
-    const [first] = JSON.parse(told) as Packed[];
+    const output = await npm(join(root, folder), 'pack', '--json', '--silent', '--pack-destination', work);
+    const [first] = JSON.parse(output) as Packed[];
     if (first) packed.set(folder, { ...first, filename: join(work, first.filename.replace(/^@(.*)\//, '$1-')) });
   }
 }, 300_000);
@@ -71,7 +71,7 @@ const getTarball = (folder: string) => new Uint8Array(readFileSync(getPacked(fol
 describe.each(PACKAGES)('%s as it is published', (folder) => {
   const manifest = getManifest(folder);
 
-  it('has the version of all packages, and asks for just that of the others', () => {
+  it('has the common version, and requires exactly this version of its siblings', () => {
     const versions = PACKAGES.map((other) => getManifest(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
     const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
@@ -80,18 +80,18 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
     for (const [name, range] of siblings) expect(range, name).toBe(manifest.version);
   });
 
-  it('holds its licence, a page that says what it is, and neither tests nor sources', () => {
+  it('contains its licence and README, but no tests and sources', () => {
     const paths = getPacked(folder).files.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
-    // The code and binaries of onnxruntime-node are Microsoft's, under the same licence.
+    // Microsoft holds the copyright of the code and binaries of onnxruntime-node, under the same licence.
     const holder = folder === 'packages/onnxruntime' ? 'Microsoft Corporation' : '2026 The';
     expect(read(`${folder}/LICENSE`)).toContain(`Copyright (c) ${holder}`);
-    // The types of the contract suites come along, for authors of adapters.
+    // The types of the contract suites are published for authors of adapters.
     const ours = /\.test\.|\.(contract|fixture)\.(?!d\.ts$)|tsbuildinfo|^src\/|(?<!\.d)\.ts$/;
     expect(paths.filter((path) => ours.test(path))).toEqual([]);
   });
 
-  it('has nothing that publint warns of', async () => {
+  it('passes publint without a warning', async () => {
     const pkg = JSON.parse(read(`${folder}/package.json`));
     const { messages } = await publint({
       pack: { tarball: getTarball(folder).buffer },
@@ -103,7 +103,7 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
 });
 
 describe('packages/server as it is published', () => {
-  it('holds the dashboard, whole', () => {
+  it('contains all files of the dashboard', () => {
     const paths = getPacked('packages/server').files.map(({ path }) => path);
     const page = read('packages/server/dist/ui/index.html');
     const named = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => `dist/ui/${match[1]}`);
@@ -111,11 +111,11 @@ describe('packages/server as it is published', () => {
     expect(paths).toEqual(expect.arrayContaining(['dist/ui/index.html', ...named]));
   });
 
-  it('holds with the dashboard the licences of what it is made of', () => {
+  it("contains the licences of the dashboard's dependencies", () => {
     const scripts = getPacked('packages/server').files.filter(({ path }) => /^dist\/ui\/.*\.js$/.test(path));
     const text = scripts.map(({ path }) => read(`packages/server/${path}`)).join('');
     const licences = text.match(/\/\*!\n[\s\S]*?\*\//g) ?? [];
-    for (const name of ['react', 'react-dom', '@tanstack/react-virtual', 'diff']) {
+    for (const name of ['preact', '@tanstack/react-virtual', 'diff']) {
       expect(licences.filter((one) => one.startsWith(`/*!\n${name}\n`) && /copyright/i.test(one))).toHaveLength(1);
     }
   });
@@ -123,11 +123,11 @@ describe('packages/server as it is published', () => {
 
 describe.each(LIBRARIES)('%s as it is imported', (folder) => {
   const untyped = Object.entries(getManifest(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
-  it('has types that resolve wherever ES modules do', async () => {
+  it('has types that resolve in every ES module resolution', async () => {
     const entries = { excludeEntrypoints: untyped.map(([path]) => path) };
     const analysis = await checkPackage(createPackageFromTarballData(getTarball(folder)), entries);
     const { problems } = analysis.types ? analysis : { problems: ['no types'] };
-    // The packages are ES modules alone: what require() makes of them, and resolution from before `exports`, is not theirs.
+    // The packages are ES modules only. They support neither require() nor resolution without `exports`.
     const ours = (problems as { resolutionKind?: string }[]).filter(
       ({ resolutionKind }) => resolutionKind !== 'node10' && resolutionKind !== 'node16-cjs',
     );
@@ -135,18 +135,18 @@ describe.each(LIBRARIES)('%s as it is imported', (folder) => {
   });
 });
 
-/** The examples of a document, as they stand. */
+/** Returns the TypeScript examples of a document. */
 function getExamples(path: string): string[] {
   return [...read(path).matchAll(/```ts\n([\s\S]+?)```/g)].map((match) => match[1] as string);
 }
 
-/** Runs a module in a project and answers what it writes. */
+/** Runs a module in a project and returns its output. */
 async function runModule(folder: string, name: string, source: string): Promise<string> {
   writeFileSync(join(folder, name), source);
   return (await run('node', [name], { cwd: folder })).stdout;
 }
 
-/** What the compiler says of files in a project, where nothing but the language and these libraries is known. */
+/** Compiles files in a project with only the libraries `es2023` and `dom`. Returns the compiler's messages. */
 async function compile(folder: string, sources: string[], resolution: string, ...flags: string[]): Promise<string> {
   const files = sources.map((_source, n) => `check-${n}.ts`);
   for (const [n, file] of files.entries()) writeFileSync(join(folder, file), sources[n] as string);
@@ -165,7 +165,7 @@ async function compile(folder: string, sources: string[], resolution: string, ..
 
 const RESOLUTIONS = ['nodenext/nodenext', 'preserve/bundler'];
 
-/** Runs examples in a project, one after the other, with a service of their own; answers what each writes. */
+/** Runs examples in a project in order, with a new service. Returns the output of each. */
 async function runExamples(folder: string, examples: string[]): Promise<string[]> {
   const server = await startServer();
   const url = `http://127.0.0.1:${server.port}`;
@@ -177,17 +177,17 @@ async function runExamples(folder: string, examples: string[]): Promise<string[]
   return written;
 }
 
-/** The same examples for another person, with the same sessions and questions, and other texts. */
-function forBen(examples: readonly string[]): string[] {
+/** Returns the examples for another person: same sessions and questions, other texts. */
+function toBen(examples: readonly string[]): string[] {
   const words = { "'ada'": "'ben'", Ada: 'Ben', peanuts: 'shellfish', 'cook tonight': 'grill tonight' };
   return examples.map((example) =>
     Object.entries(words).reduce((text, [ada, ben]) => text.replaceAll(ada, ben), example),
   );
 }
 
-/** Runs examples for one person, the other and the first again, and expects neither to get a word of the other. */
+/** Runs examples for one person, another, and the first again. Expects that neither sees the other's texts. */
 async function expectApart(folder: string, examples: string[]): Promise<void> {
-  const written = await runExamples(folder, [...examples, ...forBen(examples), ...examples]);
+  const written = await runExamples(folder, [...examples, ...toBen(examples), ...examples]);
   const [adas, bens, adasAgain] = [0, 1, 2].map((person) =>
     written.slice(person * examples.length, (person + 1) * examples.length).join('\n'),
   );
@@ -207,7 +207,7 @@ describe('in an empty project', () => {
     await npm(project, 'install', '--prefer-offline', ...tarballs);
   }, 300_000);
 
-  it('the client brings no other package', () => {
+  it('the client has no dependencies', () => {
     const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, Manifest>;
     };
@@ -236,7 +236,7 @@ describe('in an empty project', () => {
       type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
       export const same = [
         ${names.map((name) => `true satisfies Same<Client.${name}, Contract.${name}>`).join(',\n')},
-        // @ts-expect-error: so that it would be seen if they were not
+        // @ts-expect-error: proves that Same detects different types
         true satisfies Same<Client.StoreRequest, Contract.UpdateRequest>,
       ];`;
     expect(await compile(project, [source], resolution, '--skipLibCheck')).toBe('');
@@ -249,11 +249,11 @@ describe('in an empty project', () => {
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
   });
 
-  it.each(['client', 'langchain'])('the examples of %s give two people no word of each other', (name) =>
+  it.each(['client', 'langchain'])('the examples of %s keep two people apart', (name) =>
     expectApart(project, getExamples(`packages/${name}/README.md`)),
   );
 
-  it.each(['packages/ai-sdk', 'packages/langchain'])('%s leaves its framework to who uses it', (folder) => {
+  it.each(['packages/ai-sdk', 'packages/langchain'])('%s has its framework as a peer dependency', (folder) => {
     const { dependencies = {}, peerDependencies = {} } = getManifest(folder);
     expect(Object.keys(dependencies).sort()).toEqual(['@memoryd/client', '@memoryd/contract']);
     for (const framework of Object.keys(peerDependencies)) {
@@ -266,17 +266,17 @@ describe('in an empty project', () => {
     expect(await compile(project, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('what forgets to name a user does not compile', async () => {
+  it('code without a user does not compile', async () => {
     const source = `
       import { MemoryClient } from '@memoryd/client';
-      import { recalled, session } from '@memoryd/client/session';
+      import { recallForPrompt, session } from '@memoryd/client/session';
       import { MemoryChatHistory, MemoryRetriever, memoryTools } from '@memoryd/langchain';
       const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' });
       // @ts-expect-error: userId
       session(memory, 'monday', {});
       session(memory, 'monday', { userId: null });
       // @ts-expect-error: userId
-      recalled(memory, 'monday', {});
+      recallForPrompt(memory, 'monday', {});
       // @ts-expect-error: userId
       new MemoryRetriever({ memory });
       // @ts-expect-error: userId
@@ -294,7 +294,7 @@ describe('in an empty project', () => {
     ]);
   });
 
-  it('the examples of users and agents run, and find of each user what is theirs', async () => {
+  it('the examples of users and agents return only the memories of each user', async () => {
     const examples = getExamples('docs/guide/users.md');
     expect(await compile(project, examples, 'preserve/bundler', '--skipLibCheck')).toBe('');
     expect(await runExamples(project, examples)).toEqual([
@@ -314,13 +314,13 @@ describe('in an empty project', () => {
   it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
     const example = getExamples(document).find((text) => text.includes('openMemory'));
     rmSync(join(project, 'memory.db'), { force: true });
-    // A start waits 3 s for the model, which a machine that does much else may need longer to open.
+    // The engine waits 3 s for the model. A busy machine may need longer to open it.
     const printed = () => runModule(project, 'engine.mjs', example ?? '');
     await expect.poll(printed, { timeout: 50_000 }).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
   });
 
-  it('the service starts from its command, and has its pages', async () => {
+  it('the service starts from its command and serves its pages', async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: project };
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(project, 'service.db')];
@@ -340,7 +340,7 @@ describe('in an empty project', () => {
     expect(await once(service, 'exit')).toEqual([0, null]);
   });
 
-  it('the service serves agents of two people over standard input and output, and none a word of the other', async () => {
+  it('the service keeps MCP agents of two people apart over standard input and output', async () => {
     const command = join(project, 'node_modules/.bin/memoryd');
     const allergies = { ada: 'peanuts', ben: 'shellfish' };
     const agentFor = (user: string) =>
@@ -358,7 +358,7 @@ describe('in an empty project', () => {
     }
   });
 
-  it('the engine names the package that an address of a PostgreSQL server needs, where it is absent', async () => {
+  it('the engine names the missing package if it is given a PostgreSQL URL', async () => {
     const postgres = join(project, 'node_modules/@memoryd/postgres');
     renameSync(postgres, `${postgres}-away`);
     try {
@@ -411,7 +411,7 @@ describe.each([
   { major: 7, MockLanguageModel: 'MockLanguageModelV4', isStepCount: 'isStepCount' },
 ])('packages/ai-sdk in a project with AI SDK $major', ({ major, MockLanguageModel, isStepCount }) => {
   const folder = join(work, `ai-sdk-${major}`);
-  // The document says what differs in 6.
+  // AI SDK 6 has other names, as the document explains.
   const examples = getExamples('packages/ai-sdk/README.md').map((text) => text.replaceAll('isStepCount', isStepCount));
   let warnings: string[] = [];
 
@@ -424,19 +424,19 @@ describe.each([
     warnings = stderr.match(/^npm warn .*/gm) ?? [];
   }, 300_000);
 
-  it('installs without a warning, such as one of a peer', () => {
+  it('installs without a warning about peer dependencies', () => {
     expect(warnings).toEqual([]);
     const installed = JSON.parse(readFileSync(join(folder, 'node_modules/ai/package.json'), 'utf8')) as Manifest;
     expect(installed.version.split('.')[0]).toBe(String(major));
   });
 
-  it.each(RESOLUTIONS)('has types with which its example compiles (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('compiles its examples (%s)', async (resolution) => {
     const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
     writeFileSync(join(folder, 'model.d.mts'), `export declare const model: ${type};`);
     expect(await compile(folder, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('does not compile where a user is forgotten', async () => {
+  it('does not compile without a user', async () => {
     const source = `
       import { memoryMiddleware, memoryTools } from '@memoryd/ai-sdk';
       import { MemoryClient } from '@memoryd/client';
@@ -449,7 +449,7 @@ describe.each([
     expect(await compile(folder, [source], RESOLUTIONS[0] as string, '--skipLibCheck')).toBe('');
   });
 
-  it('tells a model what memory says, and lets it recall by itself', async () => {
+  it('gives recalled memories and the memory tools to a model', async () => {
     writeFileSync(
       join(folder, 'model.mjs'),
       `import { ${MockLanguageModel} } from 'ai/test';
@@ -475,7 +475,7 @@ describe.each([
     ]);
   });
 
-  it('gives two people, whose sessions have one name, no word of each other', async () => {
+  it('keeps two people apart whose sessions have the same name', async () => {
     writeFileSync(
       join(folder, 'model.mjs'),
       `import { ${MockLanguageModel} } from 'ai/test';

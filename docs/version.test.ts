@@ -43,7 +43,7 @@ beforeAll(() => {
   run('npm', 'version', '98.7.6', '--ignore-scripts=false');
 });
 
-it('npm version moves every package, and what they ask for of each other', () => {
+it('npm version updates every package and its dependencies on siblings', () => {
   expect(before).not.toBe('98.7.6');
   const manifests = [getManifest('package.json'), ...workspaces.map((folder) => getManifest(`${folder}/package.json`))];
   expect(new Set(manifests.map(({ version }) => version))).toEqual(new Set(['98.7.6']));
@@ -55,11 +55,11 @@ it('npm version moves every package, and what they ask for of each other', () =>
   for (const [name, range] of siblings) expect(range, name).toBe('98.7.6');
 });
 
-it('npm version moves what the client says of itself', () => {
+it('npm version updates VERSION of the client', () => {
   expect(read(clientVersion)).toContain("VERSION = '98.7.6'");
 });
 
-it('npm version leaves a lock file that installs, and changes nothing else in it', () => {
+it('npm version changes only versions in the lock file', () => {
   const after = JSON.parse(read('package-lock.json')) as Lock;
   expect([after.version, after.packages['']?.version]).toEqual(['98.7.6', '98.7.6']);
   for (const folder of workspaces) {
@@ -73,12 +73,12 @@ it('npm version leaves a lock file that installs, and changes nothing else in it
   expect(changed.filter((line) => !line.includes(`"${line.startsWith('+') ? '98.7.6' : before}"`))).toEqual([]);
 });
 
-it('npm version commits all of it under one tag', () => {
+it('npm version commits all changes under one tag', () => {
   expect(run('git', 'status', '--porcelain')).toBe('');
   expect(run('git', 'tag', '--points-at', 'HEAD').trim()).toBe('v98.7.6');
 });
 
-it('the changelog begins with this version', () => {
+it('the changelog starts with the current version', () => {
   const [, first] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? [];
   expect(first).toBe(before);
 });

@@ -1,4 +1,4 @@
-// Bundles the package of the working directory by its rolldown.config.js, and says nothing where nothing is wrong.
+// Bundles the package in the working directory by its rolldown.config.js. Prints nothing on success.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';

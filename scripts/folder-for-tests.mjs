@@ -7,19 +7,19 @@ const PREFIX = 'memoryd-tests-';
 const COMPILED_CODE = fileURLToPath(new URL('../node_modules/.cache/compiled-code', import.meta.url));
 
 /**
- * Gives all tests of a run one folder for temporary files, and takes it away in the end: whatever they, or the programs that
- * they start, leave there. Some make folders as they are read, and are then left out.
+ * Gives all tests of a run one temporary folder and removes it at the end with everything that tests and their child
+ * processes left there. Some test files create folders when they are loaded, even if their tests are skipped.
  */
 export default function folderForTests() {
-  // Every process and thread that tests start compiles the same code. Processes write it as they end, which may be after
-  // the folder was taken away.
+  // All processes and threads of the tests compile the same code. The cache is outside the folder, since processes
+  // write it on exit, possibly after the folder was removed.
   process.env.NODE_COMPILE_CACHE = COMPILED_CODE;
-  // Every project of a run calls this; a folder in a folder would make paths of sockets too long.
+  // Called once per project of a run. A nested folder would make socket paths too long.
   if (basename(tmpdir()).startsWith(PREFIX)) return undefined;
   const folder = mkdtempSync(join(tmpdir(), PREFIX));
-  // For programs that tests run as another user.
+  // For child processes that run as another user.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
-  // Processes that end meanwhile may still take files away themselves.
+  // Processes that are exiting may still remove files themselves.
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,5 +1,5 @@
-// Makes `node_modules/.bin/node` the Node that npm installed for this clone. npm 10 removes that link again when it leaves
-// out the Node of another platform, whose command has the same name.
+// Links `node_modules/.bin/node` to the Node that npm installed in this clone. npm 10 removes the link when it skips
+// the Node package of another platform, which has the same command name.
 import { existsSync, symlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-// Gives every workspace the version that the root has, wherever a file says one: part of `npm version`.
+// Sets the version of every workspace to that of the root: part of `npm version`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -14,7 +14,7 @@ function rewrite(path, change) {
   writeFileSync(root + path, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** Sets the version of a manifest, or of what the lock file says of it, and of the siblings that it asks for. */
+/** Sets the version of a manifest or lock file entry, and of its dependencies on other workspaces. */
 function setVersions(manifest) {
   manifest.version = version;
   for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']) {
@@ -29,9 +29,9 @@ rewrite('package-lock.json', ({ packages }) => {
   for (const folder of workspaces) setVersions(packages[folder]);
 });
 
-// The client runs where no file can be read.
+// The client cannot read files in a browser, so its version is in its source.
 const clientVersion = `${root}packages/client/src/version.ts`;
 const line = /^export const VERSION = '.*';$/m;
 const source = readFileSync(clientVersion, 'utf8');
-if (!line.test(source)) throw new Error(`${clientVersion} says no version`);
+if (!line.test(source)) throw new Error(`${clientVersion} must have a line "export const VERSION = '…';"`);
 writeFileSync(clientVersion, source.replace(line, `export const VERSION = '${version}';`));

@@ -9,7 +9,10 @@ describe('the check of words', () => {
     ['const LONGEST_MS = 1;', 'the name LONGEST_MS must begin with MAX_'],
     ['const LEAST_BYTES = 1;', 'the name LEAST_BYTES must begin with MIN_'],
     ['// What is asked for.', 'a comment must not begin a sentence with "What": What is asked for.'],
-    ['/** Rows. Who has gone says no more. */', 'a comment must not begin a sentence with "Who": Who has gone says no more.'],
+    [
+      '/** Rows. Who has gone says no more. */',
+      'a comment must not begin a sentence with "Who": Who has gone says no more.',
+    ],
     ['/**\n * Those that are there.\n */', 'a comment must not begin a sentence with "Those": Those that are there.'],
     [
       '// Rows go:\n// That which is old goes.',

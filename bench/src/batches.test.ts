@@ -5,16 +5,16 @@ describe('splitIntoBatches', () => {
   const requests = (count: number, chars: number) =>
     Array.from({ length: count }, (_, index) => ({ content: String(index).padEnd(chars, '.') }));
 
-  it('keeps every request, in order', () => {
+  it('returns every request in the original order', () => {
     const all = requests(1201, 10);
     expect(splitIntoBatches(all).flat()).toEqual(all);
   });
 
-  it('puts at most 500 into a batch', () => {
+  it('puts at most 500 requests into a batch', () => {
     expect(splitIntoBatches(requests(1201, 10)).map(({ length }) => length)).toEqual([500, 500, 201]);
   });
 
-  it('puts fewer long texts into a batch, and a text that is longer than a batch into one of its own', () => {
+  it('limits a batch by its characters, and puts a text longer than the limit into its own batch', () => {
     expect(splitIntoBatches(requests(3, 300_000)).map(({ length }) => length)).toEqual([1, 1, 1]);
     expect(splitIntoBatches(requests(3, 200_000)).map(({ length }) => length)).toEqual([2, 1]);
     expect(splitIntoBatches(requests(2, 600_000)).map(({ length }) => length)).toEqual([1, 1]);

@@ -1,10 +1,10 @@
 import type { StoreRequest } from '@memoryd/contract';
 
 const MAX_ITEMS = 500;
-// Half the server's default limit of a request's body: escapes and brackets need room, too.
+// Half the server's default body limit, which leaves room for JSON escapes and brackets.
 const MAX_CHARS = 512 * 1024;
 
-/** Store requests in order, cut into batches that one request can carry. */
+/** Splits store requests, in order, into batches that fit into one HTTP request. */
 export function splitIntoBatches(requests: readonly StoreRequest[]): StoreRequest[][] {
   const batches: StoreRequest[][] = [];
   let chars = 0;

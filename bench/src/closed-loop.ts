@@ -1,8 +1,8 @@
 /**
- * Runs `task(0)` to `task(count - 1)` from so many clients, each of which takes the next index as soon as its last
- * task is done: a closed loop. The first failure ends all clients and is thrown.
+ * Runs `task(0)` to `task(count - 1)` as a closed loop: each of `clients` workers takes the next index when its
+ * previous task has finished. The first failure stops all workers and is thrown.
  *
- * @param isOver asked before each task; true ends the loop early
+ * @param isOver called before each task; the loop ends early when it returns true
  */
 export async function closedLoop(
   count: number,

@@ -1,39 +1,39 @@
 import { basename, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 
-/** Reads a whole number within limits; for commander, which shows the error beside the option. */
-export function wholeNumber(least: number, most: number): (text: string) => number {
+/** Returns a commander parser for integers from `min` to `max`. */
+export function parseInteger(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`Use an integer from ${min} to ${max}.`);
   };
 }
 
-/** Gathers an option that may be given several times. */
-export function gather(text: string, before: string[] = []): string[] {
+/** Commander parser that collects the values of a repeatable option. */
+export function collectValue(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
-/** Gathers `KEY=VALUE` pairs. */
-export function gatherPair(text: string, before: Record<string, string>): Record<string, string> {
+/** Commander parser that collects `KEY=VALUE` pairs of a repeatable option. */
+export function collectPair(text: string, before: Record<string, string>): Record<string, string> {
   const [key = '', ...value] = text.split('=');
-  if (key === '' || value.length === 0) throw new InvalidArgumentError('It must look like KEY=VALUE.');
+  if (key === '' || value.length === 0) throw new InvalidArgumentError('Use the form KEY=VALUE.');
   return { ...before, [key]: value.join('=') };
 }
 
 /**
- * The command that makes a figure again. Folders are named without the path to them, which another machine does not
- * share.
+ * Formats the command that reproduces a figure. Callers pass folder names without their paths, which differ between
+ * machines.
  */
-export function commandLine(
+export function formatCommand(
   script: string,
   options: readonly (readonly [flag: string, value?: string | number])[],
 ): string {
   return [`npm run ${script} --`, ...options.map((option) => option.join(' '))].join(' ');
 }
 
-/** The last part of a folder's path. */
-export function folderName(path: string): string {
+/** Returns the last part of a folder's path. */
+export function getFolderName(path: string): string {
   return basename(resolve(path));
 }

@@ -1,26 +1,26 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** One thing that was said, in the order of `corpus.jsonl`. */
+/** One message of a conversation. Turns are in the order of `corpus.jsonl`. */
 export interface Turn {
   id: string;
   text: string;
   session: string | null;
-  /** ISO 8601; null where nobody knows when it was said. */
+  /** ISO 8601; null if unknown. */
   timestamp: string | null;
   speaker: string | null;
 }
 
-/** A question, and the turns that answer it. */
+/** A question and the turns that answer it. */
 export interface Question {
   id: string;
   text: string;
   category: string;
-  /** Ids of turns. */
+  /** Ids of the turns that answer the question. */
   relevant: string[];
 }
 
-/** One separate memory with the questions put to it. */
+/** One independent corpus with its questions. */
 export interface Store {
   name: string;
   turns: Turn[];
@@ -32,33 +32,33 @@ export interface Dataset {
   stores: Store[];
 }
 
-const DEEPEST_STORE = 3;
+const MAX_STORE_DEPTH = 3;
 
-/** What is stored of a turn: who said it and what. */
+/** Returns the text that is stored for a turn, prefixed with the speaker if known. */
 export function getContent(turn: Turn): string {
   return turn.speaker ? `${turn.speaker}: ${turn.text}` : turn.text;
 }
 
-/** Tells the contents that answer a question; none where the corpus lacks them all. */
-export function relevantContents(store: Store): (question: Question) => Set<string> {
+/** Returns a function from a question to the contents that answer it: an empty set if the corpus has none of them. */
+export function createRelevanceLookup(store: Store): (question: Question) => Set<string> {
   const contentByTurn = new Map(store.turns.map((turn) => [turn.id, getContent(turn)]));
   return ({ relevant }) => new Set(relevant.flatMap((id) => contentByTurn.get(id) ?? []));
 }
 
 /**
- * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store, and the folder
- * around it is its set.
+ * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store; its parent folder
+ * is the set.
  *
- * @param storesPerSet how many stores to read of each set, in the order of their names
- * @throws when a folder holds no store, or a line is not what the format says
+ * @param storesPerSet maximum number of stores to read from each set, in the order of their names
+ * @throws if the folder contains no store or a line is invalid
  */
 export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFINITY): Dataset[] {
   const storesBySet = new Map<string, string[]>();
-  for (const store of findStores(resolve(folder), DEEPEST_STORE)) {
+  for (const store of findStores(resolve(folder), MAX_STORE_DEPTH)) {
     const set = dirname(store);
     storesBySet.set(set, [...(storesBySet.get(set) ?? []), store]);
   }
-  if (storesBySet.size === 0) throw new Error(`${folder} holds no folder with a corpus.jsonl and a queries.jsonl`);
+  if (storesBySet.size === 0) throw new Error(`${folder} contains no folder with a corpus.jsonl and a queries.jsonl`);
   return [...storesBySet].map(([set, stores]) => ({
     name: basename(set),
     stores: stores.slice(0, storesPerSet).map(readStore),
@@ -94,7 +94,7 @@ function readStore(folder: string): Store {
 
 interface Line {
   string(field: string): string;
-  /** Null where the field is null or missing. */
+  /** Returns null if the field is null or missing. */
   optionalString(field: string): string | null;
   strings(field: string): string[];
 }
@@ -104,10 +104,10 @@ function readLines<T>(path: string, parse: (line: Line) => T): T[] {
   return lines.flatMap((text, index) => (text.trim() === '' ? [] : [parse(getLine(text, `${path}:${index + 1}`))]));
 }
 
-function getLine(text: string, place: string): Line {
-  const fields = parseObject(text, place);
-  const fail = (field: string, must: string): never => {
-    throw new Error(`${place}: ${field} must be ${must}`);
+function getLine(text: string, location: string): Line {
+  const fields = parseObject(text, location);
+  const fail = (field: string, rule: string): never => {
+    throw new Error(`${location}: ${field} must be ${rule}`);
   };
   const isString = (value: unknown): value is string => typeof value === 'string';
   return {
@@ -126,12 +126,12 @@ function getLine(text: string, place: string): Line {
   };
 }
 
-function parseObject(text: string, place: string): Record<string, unknown> {
+function parseObject(text: string, location: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`${place} is not JSON`, { cause: error });
+    throw new Error(`${location} is not JSON`, { cause: error });
   }
-  throw new Error(`${place} is not a JSON object`);
+  throw new Error(`${location} is not a JSON object`);
 }

@@ -4,33 +4,35 @@ import type { HttpClient } from './http-client.ts';
 
 const MIN_POLL_MS = 50;
 const MAX_POLL_MS = 1000;
-const STANDSTILL_TIMEOUT_MS = 120_000;
+const STALL_TIMEOUT_MS = 120_000;
 
 /**
- * Resolves when no memory waits for its vector any more; rejects when their number stops falling.
+ * Resolves when no embedding is pending.
  *
- * @param onFewer told how many memories got their vectors since it was last told
+ * @param onEmbedded called with the number of memories embedded since the previous call
+ * @throws if the number of pending embeddings does not fall for 120 s
  */
 export async function waitForEmbeddings(
   client: HttpClient,
   signal: AbortSignal,
-  onFewer: (embedded: number) => void = () => {},
+  onEmbedded: (embedded: number) => void = () => {},
 ): Promise<void> {
-  let least = Number.POSITIVE_INFINITY;
-  let fellAtMs = performance.now();
+  let minPending = Number.POSITIVE_INFINITY;
+  let lastProgressMs = performance.now();
   while (true) {
     const { pending_embeddings: pending } = await client.stats();
-    if (pending < least) {
-      if (Number.isFinite(least)) onFewer(least - pending);
-      least = pending;
-      fellAtMs = performance.now();
+    if (pending < minPending) {
+      if (Number.isFinite(minPending)) onEmbedded(minPending - pending);
+      minPending = pending;
+      lastProgressMs = performance.now();
     }
     if (pending === 0) return;
-    if (performance.now() - fellAtMs > STANDSTILL_TIMEOUT_MS) {
+    if (performance.now() - lastProgressMs > STALL_TIMEOUT_MS) {
       const { embedder } = await client.health();
-      throw new Error(`${pending} memories wait for their vectors and none gets one; the embedder is ${embedder}`);
+      const stalled = `${pending} embeddings are pending, none finished in ${STALL_TIMEOUT_MS / 1000} s`;
+      throw new Error(`${stalled}; the embedder is ${embedder}`);
     }
-    // About a hundred looks over the whole wait, so that looking takes no time from embedding.
+    // Polls about a hundred times in all, so that polling does not slow embedding down.
     await sleep(Math.min(MAX_POLL_MS, MIN_POLL_MS + pending / 10), undefined, { signal });
   }
 }

@@ -9,31 +9,31 @@ import type {
 } from '@memoryd/contract';
 import { type Dispatcher, Pool } from 'undici';
 
-// A consolidation of a million memories is one request.
+// One request may consolidate a million memories.
 const REQUEST_TIMEOUT_MS = 600_000;
-const SHOWN_CHARS = 500;
+const MAX_ERROR_BODY_CHARS = 500;
 
-/** The REST requests that are measured. Each rejects unless the answer is 200. */
+/** The REST requests used by benchmarks. Each rejects unless the status is 200. */
 export interface HttpClient {
   store(request: StoreRequest): Promise<StoreResponse>;
-  /** Stores all in order, with one request; false from a server without that route. Rejects when one is refused. */
+  /** Stores all memories in one request. Returns false if the server lacks the route; rejects if a memory is refused. */
   storeBatch(requests: readonly StoreRequest[]): Promise<boolean>;
-  recall(query: string, topK: number, more?: Record<string, string>): Promise<RecallResponse>;
+  recall(query: string, topK: number, parameters?: Record<string, string>): Promise<RecallResponse>;
   consolidate(): Promise<ConsolidateResponse>;
   root(): Promise<RootResponse>;
   stats(): Promise<StatsResponse>;
   health(): Promise<HealthResponse>;
-  /** The value of a metric without labels, from the OpenMetrics answer; undefined where there is none. */
+  /** Returns the value of a sample from the OpenMetrics response; undefined if missing. */
   metric(name: string): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * A client with connections that are kept alive, so that the price of connecting is not measured. A request that is
- * answered before the next is made always finds the same connection.
+ * Returns a client with keep-alive connections, so that measurements exclude connecting. Sequential requests reuse one
+ * connection.
  *
- * @param connections most connections, each with one request under way
- * @param signal ends every request when it aborts
+ * @param connections maximum number of connections, each with one request in flight
+ * @param signal aborts every request
  */
 export function connect(origin: string, connections: number, signal: AbortSignal): HttpClient {
   const pool = new Pool(origin, {
@@ -45,21 +45,21 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   const abort = (): void => void pool.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
 
-  function exchange(request: Dispatcher.DispatchOptions): Promise<Answer> {
+  function send(request: Dispatcher.DispatchOptions): Promise<HttpResponse> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
-      pool.dispatch(request, new AnswerReader(resolve, reject));
+      pool.dispatch(request, new ResponseReader(resolve, reject));
     });
   }
 
   async function get(path: string, headers: Record<string, string> = {}): Promise<string> {
-    return getText(`GET ${path.split('?')[0]}`, await exchange({ method: 'GET', path, headers }));
+    return getText(`GET ${path.split('?')[0]}`, await send({ method: 'GET', path, headers }));
   }
 
-  function post(path: string, body?: unknown): Promise<Answer> {
-    if (body === undefined) return exchange({ method: 'POST', path });
+  function post(path: string, body?: unknown): Promise<HttpResponse> {
+    if (body === undefined) return send({ method: 'POST', path });
     const headers = { 'content-type': 'application/json' };
-    return exchange({ method: 'POST', path, headers, body: JSON.stringify(body) });
+    return send({ method: 'POST', path, headers, body: JSON.stringify(body) });
   }
 
   const getJson = async <T>(path: string): Promise<T> => JSON.parse(await get(path)) as T;
@@ -69,14 +69,17 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   return {
     store: (request) => postJson('/store', request),
     async storeBatch(requests) {
-      const answer = await post('/store/batch', requests);
-      if (answer.status === 404) return false;
-      const { failed } = JSON.parse(getText('POST /store/batch', answer)) as { failed: number };
+      const response = await post('/store/batch', requests);
+      if (response.status === 404) return false;
+      const { failed } = JSON.parse(getText('POST /store/batch', response)) as { failed: number };
       if (failed > 0)
-        throw new Error(`POST /store/batch refused ${failed} memories: ${answer.text.slice(0, SHOWN_CHARS)}`);
+        throw new Error(
+          `POST /store/batch refused ${failed} memories: ${response.text.slice(0, MAX_ERROR_BODY_CHARS)}`,
+        );
       return true;
     },
-    recall: (query, topK, more) => getJson(`/recall?${new URLSearchParams({ query, top_k: String(topK), ...more })}`),
+    recall: (query, topK, parameters) =>
+      getJson(`/recall?${new URLSearchParams({ query, top_k: String(topK), ...parameters })}`),
     consolidate: () => postJson('/consolidate'),
     root: () => getJson('/'),
     stats: () => getJson('/stats'),
@@ -93,24 +96,24 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   };
 }
 
-function getText(request: string, { status, text }: Answer): string {
-  if (status !== 200) throw new Error(`${request} answered ${status}: ${text.slice(0, SHOWN_CHARS)}`);
+function getText(request: string, { status, text }: HttpResponse): string {
+  if (status !== 200) throw new Error(`${request} returned ${status}: ${text.slice(0, MAX_ERROR_BODY_CHARS)}`);
   return text;
 }
 
-interface Answer {
+interface HttpResponse {
   status: number;
   text: string;
 }
 
-/** Gathers an answer without a stream, which would take a fifth more of the client's time. */
-class AnswerReader implements Dispatcher.DispatchHandler {
+/** Collects a response without a stream, which would add 20 % to the client's time. */
+class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
-  readonly #resolve: (answer: Answer) => void;
+  readonly #resolve: (response: HttpResponse) => void;
   readonly #reject: (error: Error) => void;
   #status = 0;
 
-  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void) {
+  constructor(resolve: (response: HttpResponse) => void, reject: (error: Error) => void) {
     this.#resolve = resolve;
     this.#reject = reject;
   }

@@ -1,6 +1,6 @@
-/** Thrown into a run that Ctrl-C or SIGTERM ends. */
-class Interrupted extends Error {
-  override readonly name = 'Interrupted';
+/** Abort reason of a run that SIGINT or SIGTERM ends. */
+class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
 
   constructor() {
     super('interrupted');
@@ -8,15 +8,15 @@ class Interrupted extends Error {
 }
 
 /**
- * Runs a command to its end. The first SIGINT or SIGTERM aborts the signal, so that the command can stop its server
- * and remove its files; a second one leaves at once, when only what hangs on `exit` is still tidied.
+ * Runs a command and sets the exit code. The first SIGINT or SIGTERM aborts the signal, so that the command can stop
+ * its server and remove its files. A second one exits at once; only `exit` handlers still run.
  */
 export async function runInterruptibly(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const interrupt = (): void => {
     if (controller.signal.aborted) process.exit(130);
     process.stderr.write('\nstopping …\n');
-    controller.abort(new Interrupted());
+    controller.abort(new InterruptedError());
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import cliProgress, { type Options, type Params } from 'cli-progress';
 
-/** How far a step of known length has come, with its rate and the time left. */
+/** Progress display of a step of known length. */
 export interface Progress {
   advance(by?: number): void;
-  /** Says what is done at the moment. */
+  /** Replaces the displayed label. */
   label(text: string): void;
   end(): void;
 }
@@ -12,7 +12,7 @@ export interface Progress {
 const REDRAW_INTERVAL_MS = 100;
 const PLAIN_LINE_INTERVAL_MS = 10_000;
 
-/** Shows progress on standard error: a bar on a terminal, elsewhere a line now and then. */
+/** Shows progress, rate and remaining time on standard error: a bar on a terminal, otherwise a line every 10 s. */
 export function showProgress(text: string, total: number): Progress {
   const bar = new cliProgress.SingleBar({
     format: formatLine,
@@ -20,7 +20,7 @@ export function showProgress(text: string, total: number): Progress {
     noTTYOutput: true,
     notTTYSchedule: PLAIN_LINE_INTERVAL_MS,
     barsize: 24,
-    // Elsewhere than on a terminal this only keeps the last line from being followed by an empty one.
+    // Without a terminal, this only prevents an empty line after the last one.
     clearOnComplete: !process.stderr.isTTY,
   });
   let value = 0;

@@ -1,5 +1,5 @@
-/** Rows as lines of text with aligned columns: the first columns to the left, numbers to the right. */
-export function alignedTable(header: readonly string[], rows: readonly (readonly string[])[], leftColumns = 1): string {
+/** Formats rows as text. The first `leftColumns` columns are aligned left, the others right. */
+export function alignTable(header: readonly string[], rows: readonly (readonly string[])[], leftColumns = 1): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   const cell = (text: string, column: number): string => {

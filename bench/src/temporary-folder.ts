@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Gives `use` the path of an empty folder and removes it afterwards, also when `use` fails or the process exits. It
- * is made in the system's folder for temporary files, which the environment variable TMPDIR names.
+ * Calls `use` with the path of a new empty folder, and removes the folder afterwards, even if `use` fails or the
+ * process exits. The folder is created in the system's temporary folder (`TMPDIR`).
  */
 export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>): Promise<T> {
   const path = mkdtempSync(join(tmpdir(), 'memoryd-bench-'));

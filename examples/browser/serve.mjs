@@ -1,11 +1,11 @@
-// Serves the page and the client, as any web server would: node examples/browser/serve.mjs [port]
+// Serves the page and the client, as any web server can: node examples/browser/serve.mjs [port]
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 
 const page = new URL('index.html', import.meta.url);
 const client = new URL('.', import.meta.resolve('@memoryd/client'));
 
-/** The file behind a path, and its type; undefined for every other path. */
+/** Returns the file and content type of a path; undefined for unknown paths. */
 function getFile(path) {
   if (path === '/') return { file: page, type: 'text/html; charset=utf-8' };
   const [, name] = /^\/client\/([\w-]+\.js)$/.exec(path) ?? [];

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { unrelatedFacts } from './unrelated-facts.ts';
+import { createUnrelatedFacts } from './unrelated-facts.ts';
 
-it('makes 300 different facts, each with a question of its own', () => {
-  const { turns, questions } = unrelatedFacts();
+it('creates 300 different facts, each with its own question', () => {
+  const { turns, questions } = createUnrelatedFacts();
   expect(new Set(turns.map(({ text }) => text)).size).toBe(300);
   expect(new Set(questions.map(({ text }) => text)).size).toBe(300);
   for (const { text } of [...turns, ...questions]) expect(text).not.toMatch(/NAME|VALUE/);

@@ -1,6 +1,6 @@
 import type { Question, Store, Turn } from '../dataset.ts';
 
-/** A fact about somebody as a text with `NAME` and `VALUE`, its question, and its values. */
+/** A fact with the placeholders `NAME` and `VALUE`, its question with `NAME`, and the values. */
 type Template = readonly [fact: string, question: string, values: readonly string[]];
 
 const NAMES = ['Aurelio', 'Birgit', 'Chidi', 'Dagny', 'Emre', 'Fumiko', 'Goran', 'Halina', 'Ibrahim', 'Jolanda'];
@@ -58,8 +58,8 @@ const TEMPLATES: readonly Template[] = [
   ['NAME inherited a VALUE from an aunt.', 'What was NAME left in a will?', ['grand piano', 'vineyard', 'stamp album']],
 ];
 
-/** Three hundred facts that have nothing to do with each other, though many are worded alike, and a question to each. */
-export function unrelatedFacts(): Store {
+/** Creates 300 unrelated facts, many with similar wording, each with a question. */
+export function createUnrelatedFacts(): Store {
   const turns: Turn[] = [];
   const questions: Question[] = [];
   TEMPLATES.forEach(([fact, question, values], row) => {

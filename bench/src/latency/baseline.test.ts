@@ -12,7 +12,7 @@ function lineWith(steps: Record<string, Figures>): SizeLine {
 }
 
 describe('compareLines', () => {
-  it('takes a slower machine out of times and rates', () => {
+  it('corrects times and rates for the speed of the machine', () => {
     const before = lineWith({ recall: { p50_ms: 10, recalls_per_s: 100, unit_ms: 1 } });
     const now = lineWith({ recall: { p50_ms: 20, recalls_per_s: 50, unit_ms: 2 } });
     expect(compareLines(before, now)).toEqual([
@@ -21,13 +21,13 @@ describe('compareLines', () => {
     ]);
   });
 
-  it('leaves sizes as they are', () => {
+  it('does not correct sizes', () => {
     const before = lineWith({ memory: { resident_mb: 100, unit_ms: 1 } });
     const now = lineWith({ memory: { resident_mb: 150, unit_ms: 2 } });
     expect(compareLines(before, now)[0]).toMatchObject({ ratio: 1.5, ratioInUnits: undefined });
   });
 
-  it('compares only figures that both lines have, and neither counts nor what was not measured', () => {
+  it('compares only figures that both lines have, without counts and null values', () => {
     const before = lineWith({ recall: { p50_ms: null, queries: 10 }, store: { p50_ms: 1 } });
     const now = lineWith({ recall: { p50_ms: 1, queries: 20 }, disk: { p50_ms: 1 } });
     expect(compareLines(before, now)).toEqual([]);
@@ -35,7 +35,7 @@ describe('compareLines', () => {
 });
 
 describe('a baseline', () => {
-  it('is read as the bench prints it, and shown beside the run', () =>
+  it('is read from printed lines and compared with a run', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
       const line = lineWith({ recall: { p50_ms: 10, unit_ms: 1 } });
@@ -45,13 +45,13 @@ describe('a baseline', () => {
       expect(formatComparison(line, line)).toMatch(/recall +p50_ms +10 +10 +1\.00 +1\.00/);
     }));
 
-  it('comes with memoryd, with the command that makes each of its lines', () => {
+  it('of this repository names the command of each line', () => {
     const lines = readBaseline(fileURLToPath(new URL('../../baselines/latency.jsonl', import.meta.url)));
     expect(lines.length).toBeGreaterThan(0);
     for (const { count, command } of lines) expect(command).toContain(`npm run bench:latency -- --count ${count} `);
   });
 
-  it('is refused where a line is of another kind', () =>
+  it('is rejected if a line has another format', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
       writeFileSync(path, '{"set":"locomo"}\n');

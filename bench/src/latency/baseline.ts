@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { alignedTable } from '../table.ts';
+import { alignTable } from '../table.ts';
 import type { Figures } from './figures.ts';
 import type { Machine } from './machine.ts';
 
-/** All that is measured at one size: one line of standard output, and of a baseline. */
+/** All measurements at one size: one line of standard output and of a baseline file. */
 export interface SizeLine {
   count: number;
   version: string;
@@ -12,30 +12,30 @@ export interface SizeLine {
   machine: Machine;
 }
 
-/** One figure, in a baseline and now. */
+/** One figure in a baseline and in the current run. */
 interface Comparison {
   step: string;
   figure: string;
   before: number;
   now: number;
-  /** Now over before; less is better for times, more for rates. */
+  /** `now / before`. Lower is better for times, higher for rates. */
   ratio: number;
-  /** The ratio as it would be, had the machine been as fast both times; undefined where no unit was measured. */
+  /** The ratio corrected for the machine's speed; undefined for sizes and if a line has no `unit_ms`. */
   ratioInUnits: number | undefined;
 }
 
-/** @throws when a line is not one that this bench prints */
+/** @throws if a line was not printed by this benchmark */
 export function readBaseline(path: string): SizeLine[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.flatMap((text, index) => {
     if (text === '') return [];
     const line = JSON.parse(text) as SizeLine;
     if (typeof line.count === 'number' && typeof line.steps === 'object') return [line];
-    throw new Error(`${path}:${index + 1} is not a line of this bench`);
+    throw new Error(`${path}:${index + 1} is not a line of bench:latency`);
   });
 }
 
-/** The times, rates and sizes that both lines have. */
+/** Compares the times, rates and sizes that both lines have. */
 export function compareLines(before: SizeLine, now: SizeLine): Comparison[] {
   return Object.entries(now.steps).flatMap(([step, figures]) => {
     const earlier = before.steps[step];
@@ -56,18 +56,18 @@ function compareStep(step: string, before: Figures, now: Figures): Comparison[] 
     )
       return [];
     const ratio = value / earlier;
-    return [{ step, figure, before: earlier, now: value, ratio, ratioInUnits: inUnits(kind, ratio, before, now) }];
+    return [{ step, figure, before: earlier, now: value, ratio, ratioInUnits: toUnitRatio(kind, ratio, before, now) }];
   });
 }
 
-/** A slow machine makes times long and rates low; how slow it was shows in the unit. */
-function inUnits(kind: string, ratio: number, before: Figures, now: Figures): number | undefined {
+/** Divides times, and multiplies rates, by the slowdown of the machine, which is the ratio of the units. */
+function toUnitRatio(kind: string, ratio: number, before: Figures, now: Figures): number | undefined {
   if (typeof before.unit_ms !== 'number' || typeof now.unit_ms !== 'number' || kind === 'mb') return undefined;
   const slowdown = now.unit_ms / before.unit_ms;
   return kind === 'ms' ? ratio / slowdown : ratio * slowdown;
 }
 
-/** A comparison for people. */
+/** Formats a comparison as a table. */
 export function formatComparison(before: SizeLine, now: SizeLine): string {
   const rows = compareLines(before, now).map(({ step, figure, ratioInUnits, ...numbers }) => [
     step,
@@ -77,6 +77,6 @@ export function formatComparison(before: SizeLine, now: SizeLine): string {
     numbers.ratio.toFixed(2),
     ratioInUnits?.toFixed(2) ?? '–',
   ]);
-  const table = alignedTable(['step', 'figure', 'baseline', 'now', 'ratio', 'in units'], rows, 2);
+  const table = alignTable(['step', 'figure', 'baseline', 'now', 'ratio', 'in units'], rows, 2);
   return `${now.count} memories against ${before.version} (${before.command}, ${before.machine.cpu})\n${table}\n`;
 }

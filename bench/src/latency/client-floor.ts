@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { connect, type HttpClient } from '../http-client.ts';
-import { type Figures, percentilesMs, rounded } from './figures.ts';
+import { type Figures, percentilesMs, roundFigure } from './figures.ts';
 import { TOP_K } from './recall-load.ts';
 
 const floorServer = fileURLToPath(new URL('floor-server.js', import.meta.url));
@@ -12,12 +12,12 @@ const WARM_UP_REQUESTS = 500;
 const REQUESTS = 2000;
 
 /**
- * What the client itself and the way to a server and back take of every request: recalls from a server of a few lines
- * that answers ten made-up results at once.
+ * Measures the overhead of the client and the network: recalls from a minimal server that returns ten fixed results at
+ * once.
  */
 export async function measureClientFloor(signal: AbortSignal): Promise<Figures> {
   const server = fork(floorServer, { signal });
-  // An interrupted run ends by the client's error.
+  // If the run is interrupted, the client's request rejects.
   server.on('error', () => {});
   const [{ port }] = (await once(server, 'message', { signal })) as [AddressInfo];
   const client = connect(`http://127.0.0.1:${port}`, 1, signal);
@@ -27,7 +27,7 @@ export async function measureClientFloor(signal: AbortSignal): Promise<Figures> 
     const durationsMs = await timeRecalls(client, REQUESTS);
     const { user, system } = process.cpuUsage(before);
     const { p50_ms: floor = null, p99_ms: floorP99 = null } = percentilesMs(durationsMs, [50, 99]);
-    const cpuMs = rounded((user + system) / 1000 / REQUESTS);
+    const cpuMs = roundFigure((user + system) / 1000 / REQUESTS);
     return { client_floor_ms: floor, client_floor_p99_ms: floorP99, client_cpu_ms: cpuMs };
   } finally {
     await client.close();

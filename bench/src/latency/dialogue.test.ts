@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../dataset.ts';
 import type { Dialogue } from './dialogue.ts';
-import { generatedDialogue } from './generated-dialogue.ts';
-import { newQuestions } from './new-questions.ts';
-import { recombinedDialogue } from './recombined-dialogue.ts';
-import { inventedName } from './vocabulary.ts';
+import { createGeneratedDialogue } from './generated-dialogue.ts';
+import { createQuestionSource } from './question-source.ts';
+import { createRecombinedDialogue } from './recombined-dialogue.ts';
+import { getInventedName } from './vocabulary.ts';
 
 const indexes = Array.from({ length: 2000 }, (_, index) => index);
 
@@ -12,18 +12,18 @@ function getWords(dialogue: Dialogue, index: number): string[] {
   return dialogue.turn(index).content.split(': ').slice(1).join(': ').split(' ');
 }
 
-describe('generatedDialogue', () => {
-  const dialogue = generatedDialogue(1);
+describe('createGeneratedDialogue', () => {
+  const dialogue = createGeneratedDialogue(1);
 
-  it('says 12 to 40 words a turn', () => {
+  it('has turns of 12 to 40 words', () => {
     const lengths = indexes.map((index) => getWords(dialogue, index).length);
     expect(Math.min(...lengths)).toBe(12);
     expect(Math.max(...lengths)).toBe(40);
   });
 
-  it('is the same again with the same seed, in any order, and another with another seed', () => {
-    expect(generatedDialogue(1).turn(1234)).toEqual(dialogue.turn(1234));
-    expect(generatedDialogue(2).turn(1234)).not.toEqual(dialogue.turn(1234));
+  it('returns the same turn for the same seed, and another for a different seed', () => {
+    expect(createGeneratedDialogue(1).turn(1234)).toEqual(dialogue.turn(1234));
+    expect(createGeneratedDialogue(2).turn(1234)).not.toEqual(dialogue.turn(1234));
   });
 
   it('has sessions of 20 turns between two speakers', () => {
@@ -33,7 +33,7 @@ describe('generatedDialogue', () => {
     expect(dialogue.turn(40).sessionId).toBe('session-2');
   });
 
-  it('says nothing twice and uses common words far more often than rare ones', () => {
+  it('repeats no turn, and uses common words far more often than rare ones', () => {
     expect(new Set(indexes.map((index) => dialogue.turn(index).content)).size).toBe(indexes.length);
     const counts = new Map<string, number>();
     for (const word of indexes.flatMap((index) => getWords(dialogue, index))) {
@@ -45,14 +45,14 @@ describe('generatedDialogue', () => {
   });
 });
 
-describe('inventedName', () => {
-  it('gives each rank a name of its own', () => {
+describe('getInventedName', () => {
+  it('returns a different name for each rank', () => {
     const ranks = Array.from({ length: 50_000 }, (_, rank) => rank);
-    expect(new Set(ranks.map(inventedName)).size).toBe(ranks.length);
+    expect(new Set(ranks.map(getInventedName)).size).toBe(ranks.length);
   });
 });
 
-describe('recombinedDialogue', () => {
+describe('createRecombinedDialogue', () => {
   const turn = { id: '1', session: null, timestamp: null };
   const sets: Dataset[] = [
     {
@@ -70,9 +70,9 @@ describe('recombinedDialogue', () => {
     },
   ];
 
-  it('joins whole sentences of the data until a turn has at least 12 words', () => {
+  it('joins whole sentences until a turn has at least 12 words', () => {
     const sentences = ['The boat is red.', 'Where is the boat?', 'Nobody knows!', 'It left in the night.'];
-    const dialogue = recombinedDialogue(sets, 1);
+    const dialogue = createRecombinedDialogue(sets, 1);
     for (const index of indexes.slice(0, 50)) {
       expect(getWords(dialogue, index).length).toBeGreaterThanOrEqual(12);
       const rest = sentences.reduce(
@@ -84,15 +84,15 @@ describe('recombinedDialogue', () => {
   });
 });
 
-describe('newQuestions', () => {
-  it('never asks the same question twice', () => {
-    const ask = newQuestions(generatedDialogue(1), 500, 1);
+describe('createQuestionSource', () => {
+  it('never returns the same question twice', () => {
+    const ask = createQuestionSource(createGeneratedDialogue(1), 500, 1);
     const questions = indexes.map(() => ask());
     expect(new Set(questions).size).toBe(questions.length);
   });
 
-  it('says so when the texts are too few for another question', () => {
-    const ask = newQuestions({ turn: () => ({ content: 'Ann: yes', sessionId: 's' }) }, 1, 1);
+  it('throws if the texts are too few for another question', () => {
+    const ask = createQuestionSource({ turn: () => ({ content: 'Ann: yes', sessionId: 's' }) }, 1, 1);
     expect(() => indexes.forEach(ask)).toThrow('too few');
   });
 });

@@ -1,11 +1,11 @@
-/** One turn as it is stored. */
+/** One turn to store. */
 interface DialogueTurn {
   /** `speaker: text`, as in `getContent` of a data set. */
   content: string;
   sessionId: string;
 }
 
-/** An endless dialogue: any turn can be asked for in any order, and is always the same. */
+/** An endless dialogue. The same index always returns the same turn, in any order of calls. */
 export interface Dialogue {
   turn(index: number): DialogueTurn;
 }
@@ -14,7 +14,7 @@ const TURNS_PER_SESSION = 20;
 export const MIN_WORDS = 12;
 export const MAX_WORDS = 40;
 
-/** Which session a turn is in. */
+/** Returns the number of the session that contains a turn. */
 export function getSession(index: number): number {
   return Math.floor(index / TURNS_PER_SESSION);
 }

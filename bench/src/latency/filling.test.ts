@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { getStretches } from './filling.ts';
+import { splitTurns } from './filling.ts';
 
-describe('getStretches', () => {
-  it.each([1, 3, 4, 2000, 10_000, 1_000_000])('stores each of %i turns once, in order', (count) => {
-    const { awaited, filler, queued, rest } = getStretches(count);
+describe('splitTurns', () => {
+  it.each([1, 3, 4, 2000, 10_000, 1_000_000])('covers each of %i turns once, in order', (count) => {
+    const { awaited, filler, queued, rest } = splitTurns(count);
     let next = 0;
-    for (const stretch of [awaited, filler, queued, rest]) {
-      expect(stretch.from).toBe(next);
-      next += stretch.count;
+    for (const range of [awaited, filler, queued, rest]) {
+      expect(range.from).toBe(next);
+      next += range.count;
     }
     expect(next).toBe(count);
   });
 
-  it('leaves nearly all of a large filling to batches', () => {
-    expect(getStretches(1_000_000).rest.count).toBeGreaterThan(970_000);
+  it('leaves nearly all turns of a large database to batches', () => {
+    expect(splitTurns(1_000_000).rest.count).toBeGreaterThan(970_000);
   });
 });

@@ -2,20 +2,23 @@ import { performance } from 'node:perf_hooks';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Dialogue } from './dialogue.ts';
-import { type Figures, rounded } from './figures.ts';
-import { measured, type TellStep } from './step.ts';
-import { measureBatches, measureStore, type Stretch } from './store-load.ts';
+import { type Figures, roundFigure } from './figures.ts';
+import { measureStep, type OnStep } from './step.ts';
+import { measureBatches, measureStore, type TurnRange } from './store-load.ts';
 
-/** Clients that make the embedding queue long, and that fill a server which takes no batches. */
+/** Concurrent clients for filling the embedding queue, and for servers without batches. */
 export const FILLING_CLIENTS = 256;
 
 const MAX_PENDING = 5000;
-// So many that the queue stays long until the next step, although it is embedded meanwhile.
+// Enough to keep the queue long until the next step, although embedding goes on.
 const MAX_FILLERS = 1024;
 const MAX_QUEUED = 20_000;
 
-/** The parts of a filling: stores that wait for their vectors, those that make the queue long, those that wait no more. */
-export function getStretches(count: number): Record<'awaited' | 'filler' | 'queued' | 'rest', Stretch> {
+/**
+ * Splits the turns into consecutive ranges: `awaited` are stored while responses wait for vectors, `filler` lengthens
+ * the embedding queue, `queued` are stored without waiting for vectors, and `rest` goes into batches.
+ */
+export function splitTurns(count: number): Record<'awaited' | 'filler' | 'queued' | 'rest', TurnRange> {
   const awaited = Math.min(MAX_PENDING, Math.floor(count / 4));
   const filler = Math.min(MAX_FILLERS, Math.floor(count / 4));
   const queued = Math.min(MAX_QUEUED, Math.floor(count / 4));
@@ -30,62 +33,62 @@ export function getStretches(count: number): Record<'awaited' | 'filler' | 'queu
 export interface FillingPlan {
   dialogue: Dialogue;
   count: number;
-  /** Clients that store at the same time. */
+  /** Concurrent clients. */
   clients: number;
   signal: AbortSignal;
 }
 
-/** Fills an empty server and measures how fast it takes memories and gives them their vectors. */
-export async function measureFilling(client: HttpClient, plan: FillingPlan, tell: TellStep): Promise<void> {
-  const stretches = getStretches(plan.count);
+/** Fills an empty server, and measures how fast it stores and embeds memories. */
+export async function measureFilling(client: HttpClient, plan: FillingPlan, onStep: OnStep): Promise<void> {
+  const ranges = splitTurns(plan.count);
   const startMs = performance.now();
-  const store = (label: string, stretch: Stretch, clients: number): Promise<Figures> =>
-    measured(client, label, stretch.count, (progress) =>
-      measureStore(client, plan.dialogue, { ...stretch, clients, progress }),
+  const store = (label: string, range: TurnRange, clients: number): Promise<Figures> =>
+    measureStep(client, label, range.count, (progress) =>
+      measureStore(client, plan.dialogue, { ...range, clients, progress }),
     );
-  tell('store', await store('storing', stretches.awaited, plan.clients));
-  await store('filling the embedding queue', stretches.filler, FILLING_CLIENTS);
-  const queued = await store('storing without waiting for vectors', stretches.queued, plan.clients);
-  tell('store_queued', { ...queued, ...(await pendingAfter(client)) });
-  await measureRest(client, plan, stretches.rest, tell);
-  await measureEmbedding(client, plan, startMs, tell);
+  onStep('store', await store('storing', ranges.awaited, plan.clients));
+  await store('filling the embedding queue', ranges.filler, FILLING_CLIENTS);
+  const queued = await store('storing without waiting for vectors', ranges.queued, plan.clients);
+  onStep('store_queued', { ...queued, ...(await getPendingAfter(client)) });
+  await measureRest(client, plan, ranges.rest, onStep);
+  await measureEmbedding(client, plan, startMs, onStep);
 }
 
-async function measureRest(client: HttpClient, plan: FillingPlan, rest: Stretch, tell: TellStep): Promise<void> {
+async function measureRest(client: HttpClient, plan: FillingPlan, rest: TurnRange, onStep: OnStep): Promise<void> {
   let taken: Figures | undefined;
-  const batches = await measured(client, 'storing in batches', rest.count, async (progress) => {
+  const batches = await measureStep(client, 'storing in batches', rest.count, async (progress) => {
     taken = await measureBatches(client, plan.dialogue, { ...rest, progress });
     return taken ?? {};
   });
-  if (taken) return tell('store_batch', batches);
-  const many = await measured(client, 'storing from many clients', rest.count, (progress) =>
+  if (taken) return onStep('store_batch', batches);
+  const many = await measureStep(client, 'storing from many clients', rest.count, (progress) =>
     measureStore(client, plan.dialogue, { ...rest, clients: FILLING_CLIENTS, progress }),
   );
-  tell('store_many_clients', many);
+  onStep('store_many_clients', many);
 }
 
 async function measureEmbedding(
   client: HttpClient,
   { count, signal }: FillingPlan,
   startMs: number,
-  tell: TellStep,
+  onStep: OnStep,
 ): Promise<void> {
-  const { pending_after: pending } = await pendingAfter(client);
-  const figures = await measured(client, 'embedding', pending, async (progress) => {
+  const { pending_after: pending } = await getPendingAfter(client);
+  const figures = await measureStep(client, 'embedding', pending, async (progress) => {
     const fromMs = performance.now();
     await waitForEmbeddings(client, signal, (embedded) => progress.advance(embedded));
     const waitS = (performance.now() - fromMs) / 1000;
     return {
       pending_after_store: pending,
-      wait_s: rounded(waitS),
-      embedded_per_s: pending > 0 ? rounded(pending / waitS) : null,
-      memories_from_first_store_per_s: rounded((count * 1000) / (performance.now() - startMs)),
+      wait_s: roundFigure(waitS),
+      embedded_per_s: pending > 0 ? roundFigure(pending / waitS) : null,
+      memories_from_first_store_per_s: roundFigure((count * 1000) / (performance.now() - startMs)),
     };
   });
   const { embedder } = await client.health();
-  tell('embed', { embedder, ...figures });
+  onStep('embed', { embedder, ...figures });
 }
 
-async function pendingAfter(client: HttpClient): Promise<{ pending_after: number }> {
+async function getPendingAfter(client: HttpClient): Promise<{ pending_after: number }> {
   return { pending_after: (await client.stats()).pending_embeddings };
 }

@@ -1,18 +1,28 @@
-import { type Random, randomItem, seededRandom } from '../random.ts';
+import { createRandom, drawItem, type Random } from '../random.ts';
 import { type Dialogue, getSession, MAX_WORDS, MIN_WORDS } from './dialogue.ts';
-import { between, DEEDS, inventedName, PEOPLE, QUALITIES, THINGS, TIMES, zipfRanks, zipfWords } from './vocabulary.ts';
+import {
+  ADJECTIVES,
+  between,
+  getInventedName,
+  PEOPLE,
+  THINGS,
+  TIMES,
+  VERBS,
+  zipfRanks,
+  zipfWords,
+} from './vocabulary.ts';
 
-/** About as many as a hundred thousand turns of real dialogue have words that no dictionary of ours would list. */
+/** About the number of out-of-vocabulary words in 100,000 turns of real dialogue. */
 const INVENTED_NAMES = 40_000;
 
 const nameRank = zipfRanks(INVENTED_NAMES);
 const draws: Record<string, (random: Random) => string> = {
   person: zipfWords(PEOPLE),
   thing: zipfWords(THINGS),
-  did: zipfWords(DEEDS),
-  quality: zipfWords(QUALITIES),
+  did: zipfWords(VERBS),
+  quality: zipfWords(ADJECTIVES),
   time: zipfWords(TIMES),
-  name: (random) => inventedName(nameRank(random)),
+  name: (random) => getInventedName(nameRank(random)),
   number: (random) => String(between(random, 2, 90)),
 };
 
@@ -45,13 +55,13 @@ const CLAUSES = [
   'we should see the {thing} together, maybe {time}',
 ];
 
-/** A dialogue made of a list of words and sentences; the seed decides every word of it. */
-export function generatedDialogue(seed: number): Dialogue {
+/** Creates a dialogue from word lists and sentence templates. The seed determines every word. */
+export function createGeneratedDialogue(seed: number): Dialogue {
   return {
     turn(index) {
       const session = getSession(index);
-      const speakers = getSpeakers(seededRandom(seed, 1, session));
-      const text = generateText(seededRandom(seed, 2, index));
+      const speakers = getSpeakers(createRandom(seed, 1, session));
+      const text = generateText(createRandom(seed, 2, index));
       return { content: `${speakers[index % 2]}: ${text}`, sessionId: `session-${session}` };
     },
   };
@@ -64,13 +74,13 @@ function getSpeakers(random: Random): [string, string] {
 }
 
 function generateText(random: Random): string {
-  const wanted = between(random, MIN_WORDS, MAX_WORDS);
-  const words = random() < 0.4 ? randomItem(random, OPENERS).split(' ') : [];
-  while (words.length < wanted) {
+  const wordCount = between(random, MIN_WORDS, MAX_WORDS);
+  const words = random() < 0.4 ? drawItem(random, OPENERS).split(' ') : [];
+  while (words.length < wordCount) {
     if (words.length > 0 && !/[!?,]$/.test(words.at(-1) ?? '')) words.push(random() < 0.5 ? 'and' : 'but');
-    words.push(...fillClause(randomItem(random, CLAUSES), random).split(' '));
+    words.push(...fillClause(drawItem(random, CLAUSES), random).split(' '));
   }
-  return words.slice(0, wanted).join(' ');
+  return words.slice(0, wordCount).join(' ');
 }
 
 function fillClause(clause: string, random: Random): string {

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 
-/** What a figure depends on, without anything that tells one machine from another of its kind. */
+/** Hardware and platform of a measurement, without anything that identifies the individual machine. */
 export interface Machine {
   cpus: number;
   cpu: string;

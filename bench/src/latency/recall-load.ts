@@ -2,25 +2,25 @@ import { performance } from 'node:perf_hooks';
 import { closedLoop } from '../closed-loop.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
-import { type Figures, percentilesMs, rounded } from './figures.ts';
-import type { NewQuestions } from './new-questions.ts';
+import { type Figures, percentilesMs, roundFigure } from './figures.ts';
+import type { QuestionSource } from './question-source.ts';
 
-/** Results that each recall asks for. */
+/** `top_k` of each recall. */
 export const TOP_K = 10;
 
 export interface RecallLoad {
-  /** Most questions. */
+  /** Maximum number of questions. */
   queries: number;
   clients: number;
   progress: Progress;
-  /** Ends the questions before they are all asked. */
+  /** Returns true to end the load early. */
   isOver?: () => boolean;
 }
 
-/** Asks questions that were never asked before, from so many clients, each of which waits for its answer. */
+/** Measures recalls of new questions from concurrent clients, each with one request in flight. */
 export async function measureRecall(
   client: HttpClient,
-  ask: NewQuestions,
+  ask: QuestionSource,
   { queries, clients, progress, isOver }: RecallLoad,
 ): Promise<Figures> {
   const questions = Array.from({ length: queries }, ask);
@@ -39,9 +39,9 @@ export async function measureRecall(
   return {
     clients,
     queries: durationsMs.length,
-    recalls_per_s: rounded(durationsMs.length / seconds),
+    recalls_per_s: roundFigure(durationsMs.length / seconds),
     ...percentilesMs(durationsMs, [50, 95, 99]),
-    // An answer that is fast because it is empty would show here.
-    mean_results: rounded(results / durationsMs.length),
+    // Shows responses that are fast only because they are empty.
+    mean_results: roundFigure(results / durationsMs.length),
   };
 }

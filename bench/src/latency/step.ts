@@ -4,11 +4,11 @@ import { withUnit } from './calibration.ts';
 import { withLoopDelay } from './event-loop.ts';
 import type { Figures } from './figures.ts';
 
-/** Told of each step as soon as it is measured. */
-export type TellStep = (step: string, figures: Figures) => void;
+/** Called with the figures of each step when it has been measured. */
+export type OnStep = (step: string, figures: Figures) => void;
 
-/** Measures a step under load: shows its progress, and adds the machine's unit and the hold of the server's loop. */
-export async function measured(
+/** Measures a step: shows its progress, and adds `unit_ms` and `loop_p99_ms` to its figures. */
+export async function measureStep(
   client: HttpClient,
   label: string,
   total: number,

@@ -5,20 +5,20 @@ import { closedLoop } from '../closed-loop.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
 import type { Dialogue } from './dialogue.ts';
-import { type Figures, percentilesMs, rounded } from './figures.ts';
+import { type Figures, percentilesMs, roundFigure } from './figures.ts';
 
-/** A stretch of a dialogue. */
-export interface Stretch {
+/** A range of turns of a dialogue. */
+export interface TurnRange {
   /** Index of the first turn. */
   from: number;
   count: number;
 }
 
-/** Stores turns from so many clients, each of which waits for its answer. */
+/** Measures stores from concurrent clients, each with one request in flight. */
 export async function measureStore(
   client: HttpClient,
   dialogue: Dialogue,
-  { from, count, clients, progress }: Stretch & { clients: number; progress: Progress },
+  { from, count, clients, progress }: TurnRange & { clients: number; progress: Progress },
 ): Promise<Figures> {
   const durationsMs = new Float64Array(count);
   const startMs = performance.now();
@@ -29,17 +29,22 @@ export async function measureStore(
     progress.advance();
   });
   const seconds = (performance.now() - startMs) / 1000;
-  return { clients, stores: count, stores_per_s: rounded(count / seconds), ...percentilesMs(durationsMs, [50, 99]) };
+  return {
+    clients,
+    stores: count,
+    stores_per_s: roundFigure(count / seconds),
+    ...percentilesMs(durationsMs, [50, 99]),
+  };
 }
 
 const BATCH_CLIENTS = 2;
 const TURNS_PER_ROUND = 50_000;
 
-/** Stores turns in batches of up to 500, from two clients; undefined, storing nothing, where the server takes none. */
+/** Measures stores in batches of up to 500 from two clients. Returns undefined if the server has no batch route. */
 export async function measureBatches(
   client: HttpClient,
   dialogue: Dialogue,
-  { from, count, progress }: Stretch & { progress: Progress },
+  { from, count, progress }: TurnRange & { progress: Progress },
 ): Promise<Figures | undefined> {
   const durationsMs: number[] = [];
   let seconds = 0;
@@ -64,7 +69,7 @@ export async function measureBatches(
     clients: BATCH_CLIENTS,
     batches: durationsMs.length,
     stores: count,
-    stores_per_s: rounded(count / seconds),
+    stores_per_s: roundFigure(count / seconds),
     ...percentilesMs(durationsMs, [50, 99]),
   };
 }

@@ -1,6 +1,6 @@
-import { type Random, randomIndex } from '../random.ts';
+import { drawIndex, type Random } from '../random.ts';
 
-/** Words of one kind, the commonest first. */
+/** Words of one kind, most frequent first. */
 export type Words = readonly string[];
 
 const words = (text: string): Words => text.trim().split(/\s+/);
@@ -23,7 +23,7 @@ export const THINGS = words(`
   thermostat glacier lighthouse archery falcon locket kiln metronome accordion weathervane
 `);
 
-export const DEEDS = words(`
+export const VERBS = words(`
   got made found bought saw finished started lost sold fixed missed moved changed loved forgot cleaned needed brought
   tried left painted borrowed planned showed cooked promised cancelled broke visited opened chose built ordered
   returned joined wrote carried described photographed repaired discussed enjoyed praised rented packed recorded
@@ -31,7 +31,7 @@ export const DEEDS = words(`
   dismantled catalogued
 `);
 
-export const QUALITIES = words(`
+export const ADJECTIVES = words(`
   new old good little big nice small long whole red early cheap strange blue quiet late warm lovely green broken free
   heavy huge favourite empty cold yellow expensive famous second-hand wooden bright tiny loud sweet clean borrowed
   forgotten wonderful handmade noisy purple dusty gentle secret rusty elegant fragile spicy crooked antique foggy
@@ -47,17 +47,18 @@ export const TIMES = words(`
 const onsets = words('b d f g k l m n p r s t v z h');
 const vowels = words('a e i o u');
 const syllables = onsets.flatMap((onset) => vowels.map((vowel) => onset + vowel));
-const mostNames = syllables.length ** 3;
-// Shares no factor with the number of names, so that close ranks get names that look nothing alike.
+const NAME_COUNT = syllables.length ** 3;
+// Coprime to the number of names, so that adjacent ranks get very different names.
 const NAME_STEP = 48_271;
 
 /**
- * An invented name of three syllables: places, firms and surnames, the rare words that tell real dialogues apart.
+ * Returns an invented name of three syllables. Such names stand for the rare words of real dialogues: places, companies
+ * and surnames.
  *
- * @param rank 0 to 421,874; each has a name of its own
+ * @param rank 0 to 421,874; each rank has a different name
  */
-export function inventedName(rank: number): string {
-  const number = (rank * NAME_STEP) % mostNames;
+export function getInventedName(rank: number): string {
+  const number = (rank * NAME_STEP) % NAME_COUNT;
   const { length } = syllables;
   const name = [number % length, Math.floor(number / length) % length, Math.floor(number / length ** 2)]
     .map((index) => syllables[index])
@@ -65,37 +66,37 @@ export function inventedName(rank: number): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** Draws ranks from 0, the commoner the lower. */
+/** Draws a rank, from 0 for the most frequent item. */
 export type RankDraw = (random: Random) => number;
 
 /**
- * Ranks with the frequencies of words in natural text: proportional to 1 / (rank + 2.7) with ranks from 1, the law of
- * Zipf as Mandelbrot (1953) corrected it.
+ * Creates a source of ranks with the frequencies of words in natural text: proportional to 1 / (rank + 2.7) for ranks
+ * from 1, Zipf's law in the form of Mandelbrot (1953).
  */
 export function zipfRanks(count: number): RankDraw {
   const cumulative = new Float64Array(count);
   let total = 0;
   for (let rank = 0; rank < count; rank++) cumulative[rank] = total += 1 / (rank + 1 + 2.7);
   return (random) => {
-    const wanted = random() * total;
+    const target = random() * total;
     let low = 0;
     let high = count - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((cumulative[middle] ?? 0) > wanted) high = middle;
+      if ((cumulative[middle] ?? 0) > target) high = middle;
       else low = middle + 1;
     }
     return low;
   };
 }
 
-/** Draws words of one kind, those at the front of the list more often. */
+/** Creates a source of words from a list in order of frequency. */
 export function zipfWords(list: Words): (random: Random) => string {
   const draw = zipfRanks(list.length);
   return (random) => list[draw(random)] ?? '';
 }
 
-/** Draws a number from `least` to `most`, both included. */
-export function between(random: Random, least: number, most: number): number {
-  return least + randomIndex(random, most - least + 1);
+/** Draws an integer from `min` to `max`, inclusive. */
+export function between(random: Random, min: number, max: number): number {
+  return min + drawIndex(random, max - min + 1);
 }

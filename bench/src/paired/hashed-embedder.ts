@@ -5,13 +5,13 @@ import { json } from 'node:stream/consumers';
 
 const DIMENSIONS = 384;
 
-/** A model that costs next to nothing, so that what is measured is the engine. */
+/** A model with negligible cost, so that measurements show the engine and not the model. */
 export interface HashedEmbedder {
   settings: { embedder: string; embeddingUrl: string };
   close(): Promise<void>;
 }
 
-/** Starts a server of the OpenAI embeddings protocol whose vectors are the hashed words of a text. */
+/** Starts a server with the OpenAI embeddings protocol that hashes the words of a text into a vector. */
 export async function startHashedEmbedder(): Promise<HashedEmbedder> {
   const server = createServer(async (request, response) => {
     const { input } = (await json(request)) as { input: string | string[] };
@@ -30,7 +30,7 @@ export async function startHashedEmbedder(): Promise<HashedEmbedder> {
   };
 }
 
-/** Each word adds one to eight numbers that its hash names, or takes one off. */
+/** Feature hashing: each word adds +1 or -1 at eight positions determined by its hash. */
 function hashWords(text: string): number[] {
   const vector: number[] = new Array(DIMENSIONS).fill(0);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ['']) {

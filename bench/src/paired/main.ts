@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
-import { wholeNumber } from '../command-line.ts';
+import { parseInteger } from '../command-line.ts';
 import { runInterruptibly } from '../interruption.ts';
-import { generatedDialogue } from '../latency/generated-dialogue.ts';
-import { alignedTable } from '../table.ts';
+import { createGeneratedDialogue } from '../latency/generated-dialogue.ts';
+import { alignTable } from '../table.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { startHashedEmbedder } from './hashed-embedder.ts';
 import { type Comparison, compare, compareTails } from './ratios.ts';
@@ -27,14 +27,14 @@ const MAX_SEED = 2 ** 31 - 1;
 const OWN_CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 
 const options = new Command('npm run bench:paired --')
-  .description('Compares the engine of another checkout with this one, in turn in one process.')
-  .requiredOption('--old <folder>', 'the checkout to compare with, installed and built')
-  .option('--count <number>', 'memories that both hold before the first round', wholeNumber(1, MAX_COUNT), 10_000)
-  .option('--rounds <number>', 'how often both do the same work in turn', wholeNumber(2, MAX_ROUNDS), 30)
-  .option('--starts <number>', 'how often each is started in a process of its own', wholeNumber(2, MAX_ROUNDS), 7)
-  .option('--seed <number>', 'decides the texts', wholeNumber(0, MAX_SEED), 1)
+  .description('Compares the engine of another checkout with this one, alternating in one process.')
+  .requiredOption('--old <folder>', 'checkout to compare with, installed and built')
+  .option('--count <number>', 'memories in each database before the first round', parseInteger(1, MAX_COUNT), 10_000)
+  .option('--rounds <number>', 'rounds of the same work on both engines', parseInteger(2, MAX_ROUNDS), 30)
+  .option('--starts <number>', 'measured process starts of each engine', parseInteger(2, MAX_ROUNDS), 7)
+  .option('--seed <number>', 'seed of the texts', parseInteger(0, MAX_SEED), 1)
   .addOption(
-    new Option('--embedder <kind>', 'what makes vectors; hashed: of words, by a server in this process')
+    new Option('--embedder <kind>', 'source of vectors; hashed: hashed words from a server in this process')
       .choices(['hashed', 'minilm', 'none'])
       .default('hashed'),
   )
@@ -53,7 +53,7 @@ await runInterruptibly((signal) =>
 );
 
 async function comparePair(folder: string, settings: object, signal: AbortSignal): Promise<void> {
-  const dialogue = generatedDialogue(options.seed);
+  const dialogue = createGeneratedDialogue(options.seed);
   const sides = [
     await openSide('old', options.old, join(folder, 'old.db'), settings),
     await openSide('new', OWN_CHECKOUT, join(folder, 'new.db'), settings),
@@ -76,5 +76,5 @@ function report(sides: readonly Side[], comparisons: readonly Comparison[]): voi
     ...[what, old.toFixed(2), now.toFixed(2), ratio.toFixed(3)],
     low === undefined || high === undefined ? '' : `${low.toFixed(3)} to ${high.toFixed(3)}`,
   ]);
-  process.stderr.write(`${alignedTable(header, rows)}\n`);
+  process.stderr.write(`${alignTable(header, rows)}\n`);
 }

@@ -1,7 +1,7 @@
-import { percentile } from '../percentile.ts';
+import { getPercentile } from '../percentile.ts';
 import { pairedBootstrap } from '../quality/bootstrap.ts';
 
-/** What both sides took, one value a round. */
+/** Measured values of both sides, in order of measurement. */
 export interface Pair {
   old: number[];
   new: number[];
@@ -9,24 +9,24 @@ export interface Pair {
 
 export interface Comparison {
   what: string;
-  /** The medians of both sides, in milliseconds or bytes. */
+  /** Median, or 99th percentile, of each side. */
   old: number;
   new: number;
-  /** New over old: the geometric mean over rounds, with its 95 % interval, or the ratio of one percentile of each. */
+  /** `new / old`: the geometric mean over pairs with its 95 % interval, or the ratio of the percentiles. */
   ratio: number;
   low?: number;
   high?: number;
 }
 
-/** Compares round by round, so that what slows the machine for a while slows both sides. */
+/** Compares paired values, so that a temporary slowdown of the machine affects both sides. */
 export function compare(what: string, { old, new: now }: Pair): Comparison {
   const { mean, low, high } = pairedBootstrap(now.map((value, round) => Math.log(value / (old[round] ?? Number.NaN))));
-  const medians = { old: percentile(old, 50), new: percentile(now, 50) };
+  const medians = { old: getPercentile(old, 50), new: getPercentile(now, 50) };
   return { what, ...medians, ratio: Math.exp(mean), low: Math.exp(low), high: Math.exp(high) };
 }
 
-/** Compares the slowest of all rounds: of a hundredth of the values there are too few in each. */
+/** Compares the 99th percentiles over all rounds, because one round has too few values for its own. */
 export function compareTails(what: string, { old, new: now }: Pair): Comparison {
-  const tails = { old: percentile(old, 99), new: percentile(now, 99) };
+  const tails = { old: getPercentile(old, 99), new: getPercentile(now, 99) };
   return { what, ...tails, ratio: tails.new / tails.old };
 }

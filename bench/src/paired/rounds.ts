@@ -9,18 +9,18 @@ interface Plan {
   rounds: number;
 }
 
-const FILLED_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
-/** Questions lie far behind what is stored, so that none is the text of a memory. */
+/** Index of the first question, far beyond the stored turns, so that no question equals a stored text. */
 const FIRST_QUESTION = 50_000_000;
 
 interface Step {
   calls: number;
   clients: number;
-  /** The turns of the dialogue that it takes: those to store, or those to ask about. */
-  takes: 'stored' | 'asked';
-  /** Turns that one call takes; one where absent. */
-  each?: number;
+  /** Which turns the step uses: the next ones to store or the next ones to ask about. */
+  turnKind: 'stored' | 'asked';
+  /** Turns per call; 1 if omitted. */
+  turnsPerCall?: number;
   call(memory: OpenMemory, dialogue: Dialogue, index: number): Promise<unknown>;
 }
 
@@ -29,26 +29,26 @@ const recall: Step['call'] = (memory, dialogue, index) =>
   memory.recall({ query: dialogue.turn(index).content.split(': ').slice(1).join(': ') });
 const storeBatch: Step['call'] = async (memory, dialogue, index) => {
   const { results } = await memory.storeBatch(
-    Array.from({ length: FILLED_AT_ONCE }, (_, i) => storeRequest(dialogue, index + i)),
+    Array.from({ length: BATCH_SIZE }, (_, i) => storeRequest(dialogue, index + i)),
   );
-  if (results.some((result) => 'error' in result)) throw new Error('a memory of a batch was refused');
+  if (results.some((result) => 'error' in result)) throw new Error('the engine rejected a memory of a batch');
 };
 
-/** What one round does. */
+/** Steps of one round, by name. */
 const STEPS: Record<string, Step> & { recall: Step } = {
-  recall: { calls: 40, clients: 1, takes: 'asked', call: recall },
-  'recall of 16 clients': { calls: 160, clients: 16, takes: 'asked', call: recall },
-  store: { calls: 20, clients: 1, takes: 'stored', call: store },
-  'store of 32 clients': { calls: 320, clients: 32, takes: 'stored', call: store },
-  batch: { calls: 2, clients: 1, takes: 'stored', each: FILLED_AT_ONCE, call: storeBatch },
+  recall: { calls: 40, clients: 1, turnKind: 'asked', call: recall },
+  'recall of 16 clients': { calls: 160, clients: 16, turnKind: 'asked', call: recall },
+  store: { calls: 20, clients: 1, turnKind: 'stored', call: store },
+  'store of 32 clients': { calls: 320, clients: 32, turnKind: 'stored', call: store },
+  batch: { calls: 2, clients: 1, turnKind: 'stored', turnsPerCall: BATCH_SIZE, call: storeBatch },
 };
 
-/** Recalls of each side before the first round: V8 is slower until it has optimised what runs often. */
-const WARM_UP = 500;
+/** Recalls of each side before the first round. V8 is slower until it has optimised frequently run code. */
+const WARM_UP_RECALLS = 500;
 
 /**
- * Fills both sides alike, then lets them do the same work in turn, the one that begins by turns too. Returns milliseconds:
- * of each recall of a single client; of other steps, the mean of a call in each round.
+ * Fills both sides with the same memories, then runs the same work on both in each round. The sides alternate in going
+ * first. Returns times in ms by step: of each recall by a single client; for other steps, the mean per call of a round.
  */
 export async function measureRounds(
   sides: readonly [Side, Side],
@@ -57,37 +57,38 @@ export async function measureRounds(
 ): Promise<Record<string, Pair>> {
   const { dialogue, rounds } = plan;
   const next = { stored: await fill(sides, plan, signal), asked: FIRST_QUESTION };
-  for (const { memory } of sides) await runStep({ ...STEPS.recall, calls: WARM_UP }, memory, dialogue, next.asked);
-  next.asked += WARM_UP;
+  for (const { memory } of sides)
+    await runStep({ ...STEPS.recall, calls: WARM_UP_RECALLS }, memory, dialogue, next.asked);
+  next.asked += WARM_UP_RECALLS;
   const measured = new Map<string, Pair>(Object.keys(STEPS).map((name) => [name, { old: [], new: [] }]));
   for (let round = 0; round < rounds; round++) {
-    const inTurn = round % 2 === 0 ? sides : [...sides].reverse();
+    const order = round % 2 === 0 ? sides : [...sides].reverse();
     for (const [name, step] of Object.entries(STEPS)) {
       signal.throwIfAborted();
-      const first = next[step.takes];
-      for (const side of inTurn) {
+      const first = next[step.turnKind];
+      for (const side of order) {
         const times = await runStep(step, side.memory, dialogue, first);
         measured.get(name)?.[side.name].push(...times);
       }
-      next[step.takes] += step.calls * (step.each ?? 1);
+      next[step.turnKind] += step.calls * (step.turnsPerCall ?? 1);
     }
-    // Background embedding would otherwise fall into the next round.
-    for (const { memory } of sides) await untilEmbedded(memory, signal);
+    // Otherwise background embedding would slow the next round.
+    for (const { memory } of sides) await waitForEmbeddings(memory, signal);
   }
   return Object.fromEntries(measured);
 }
 
 async function fill(sides: readonly Side[], { dialogue, count }: Plan, signal: AbortSignal): Promise<number> {
   let stored = 0;
-  for (; stored < count; stored += FILLED_AT_ONCE) {
+  for (; stored < count; stored += BATCH_SIZE) {
     signal.throwIfAborted();
     for (const { memory } of sides) await storeBatch(memory, dialogue, stored);
   }
-  for (const { memory } of sides) await untilEmbedded(memory, signal);
+  for (const { memory } of sides) await waitForEmbeddings(memory, signal);
   return stored;
 }
 
-async function untilEmbedded(memory: OpenMemory, signal: AbortSignal): Promise<void> {
+async function waitForEmbeddings(memory: OpenMemory, signal: AbortSignal): Promise<void> {
   for (;;) {
     const { embedding } = await memory.stats();
     if (!embedding || embedding.embedded === embedding.total) return;
@@ -99,17 +100,17 @@ async function untilEmbedded(memory: OpenMemory, signal: AbortSignal): Promise<v
 async function runStep(step: Step, memory: OpenMemory, dialogue: Dialogue, first: number): Promise<number[]> {
   const times: number[] = [];
   let next = first;
-  const began = performance.now();
+  const startMs = performance.now();
   const client = async () => {
-    for (let index = next; index < first + step.calls * (step.each ?? 1); index = next) {
-      next += step.each ?? 1;
+    for (let index = next; index < first + step.calls * (step.turnsPerCall ?? 1); index = next) {
+      next += step.turnsPerCall ?? 1;
       const at = performance.now();
       await step.call(memory, dialogue, index);
       times.push(performance.now() - at);
     }
   };
   await Promise.all(Array.from({ length: step.clients }, client));
-  return step.clients === 1 && step.takes === 'asked' ? times : [(performance.now() - began) / step.calls];
+  return step.clients === 1 && step.turnKind === 'asked' ? times : [(performance.now() - startMs) / step.calls];
 }
 
 function storeRequest(dialogue: Dialogue, index: number) {

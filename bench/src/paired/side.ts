@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OpenMemory, openMemory } from '@memoryd/engine';
 
-/** One of the two engines that are compared, with a database of its own. */
+/** One of the two engines, with its own database. */
 export interface Side {
   name: 'old' | 'new';
-  /** The address of the engine's module. */
+  /** URL of the engine's module. */
   module: string;
   database: string;
   memory: OpenMemory;
 }
 
-/** Opens the engine of a checkout that has been built. */
+/** Opens a database with the engine of a built checkout. */
 export async function openSide(
   name: Side['name'],
   checkout: string,
@@ -22,7 +22,7 @@ export async function openSide(
   return { name, module, database, memory: await openEngineAt(module, database, settings) };
 }
 
-/** Opens the memories of a file by the engine at an address; nothing consolidates meanwhile. */
+/** Opens a database with the engine at a module URL, without scheduled consolidation. */
 export async function openEngineAt(module: string, database: string, settings: object): Promise<OpenMemory> {
   const engine = (await import(module)) as { openMemory: typeof openMemory };
   return engine.openMemory(database, { ...settings, consolidationIntervalSeconds: 0, workingMax: 100_000_000 });

@@ -7,15 +7,15 @@ import type { Side } from './side.ts';
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL('start.js', import.meta.url));
 
-/** What `start.ts` writes. */
-export interface Started {
-  /** From the start of the process to its first answered recall. */
-  firstAnswerMs: number;
-  /** Resident memory after more recalls. */
+/** Output of `start.ts`. */
+export interface StartResult {
+  /** Time from process start to the first recall. */
+  firstResponseMs: number;
+  /** Resident memory after 300 recalls. */
   residentBytes: number;
 }
 
-/** Opens the databases in processes of their own, in turn. */
+/** Measures process starts on both databases, alternating. */
 export async function measureStarts(
   sides: readonly Side[],
   settings: object,
@@ -27,8 +27,8 @@ export async function measureStarts(
     for (const { name, module, database } of time % 2 === 0 ? sides : [...sides].reverse()) {
       const args = [PROGRAM, module, database, JSON.stringify(settings)];
       const { stdout } = await run(process.execPath, args, { signal });
-      const { firstAnswerMs, residentBytes } = JSON.parse(stdout) as Started;
-      measured['first answer']?.[name].push(firstAnswerMs);
+      const { firstResponseMs, residentBytes } = JSON.parse(stdout) as StartResult;
+      measured['first answer']?.[name].push(firstResponseMs);
       measured['resident MB']?.[name].push(residentBytes / 1e6);
     }
   }

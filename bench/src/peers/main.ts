@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
-import { commandLine, folderName, gather, wholeNumber } from '../command-line.ts';
+import { collectValue, formatCommand, getFolderName, parseInteger } from '../command-line.ts';
 import { type Dataset, readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { describeMachine } from '../latency/machine.ts';
-import { recombinedDialogue } from '../latency/recombined-dialogue.ts';
-import { alignedTable } from '../table.ts';
+import { createRecombinedDialogue } from '../latency/recombined-dialogue.ts';
+import { alignTable } from '../table.ts';
 import { mem0 } from './mem0.ts';
 import { memoryd } from './memoryd.ts';
 import { installPackages } from './packages.ts';
@@ -46,15 +46,15 @@ const TIMES_COLUMNS = [
 ];
 
 const options = new Command('npm run bench:peers --')
-  .description('Measures memoryd beside what one could take instead from npm: same work, same machine, same vectors.')
-  .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'quality: only the first stores of each set', wholeNumber(1, MAX_STORES))
-  .option('--count <number>', 'times: memories to store', wholeNumber(1, MAX_MEMORIES), 100_000)
-  .option('--queries <number>', 'times: questions to each', wholeNumber(1, MAX_QUERIES), 200)
-  .option('--limit <seconds>', 'most time to fill one, and again to ask it', wholeNumber(1, MAX_LIMIT_S), 600)
-  .option('--seed <number>', 'times: decides the texts', wholeNumber(0, MAX_SEED), 1)
-  .addOption(new Option('--only <part>', 'only one part').choices(['quality', 'times']))
-  .option('--peer <name>', 'only this one beside memoryd; may be given several times', gather)
+  .description('Compares memoryd with alternatives from npm: same work, same machine, same vectors.')
+  .requiredOption('--data <folder>', 'a set, a store or a folder of sets; repeatable', collectValue)
+  .option('--stores <number>', 'quality: only the first stores of each set', parseInteger(1, MAX_STORES))
+  .option('--count <number>', 'times: memories to store', parseInteger(1, MAX_MEMORIES), 100_000)
+  .option('--queries <number>', 'times: questions to each peer', parseInteger(1, MAX_QUERIES), 200)
+  .option('--limit <seconds>', 'maximum time to fill a peer, and again to query it', parseInteger(1, MAX_LIMIT_S), 600)
+  .option('--seed <number>', 'times: seed of the texts', parseInteger(0, MAX_SEED), 1)
+  .addOption(new Option('--only <part>', 'run only one part').choices(['quality', 'times']))
+  .option('--peer <name>', 'compare only with this peer; repeatable', collectValue)
   .parse()
   .opts<Options>();
 
@@ -65,17 +65,17 @@ await runInterruptibly(async (signal) => {
   installPackages();
   const embedder = await openSharedEmbedder();
   try {
-    await measure(sets, { kinds: chosenKinds(options), embedder, limitS: options.limit, signal });
+    await measure(sets, { kinds: selectKinds(options), embedder, limitS: options.limit, signal });
   } finally {
     await embedder.close();
   }
 });
 
-function chosenKinds({ peer: names }: Options): PeerKind[] {
+function selectKinds({ peer: names }: Options): PeerKind[] {
   const others = [mem0(), ...serverMemory(), sqliteHybrid()];
   const unknown = names?.find((name) => others.every((kind) => kind.name !== name));
   if (unknown !== undefined) {
-    throw new Error(`there is no ${unknown}, only ${others.map(({ name }) => name).join(', ')}`);
+    throw new Error(`unknown peer ${unknown}; use one of ${others.map(({ name }) => name).join(', ')}`);
   }
   return [memoryd(), ...others.filter(({ name }) => names?.includes(name) ?? true)];
 }
@@ -83,21 +83,21 @@ function chosenKinds({ peer: names }: Options): PeerKind[] {
 async function measure(sets: Dataset[], context: PeersContext): Promise<void> {
   const facts = { command: getCommand(options), machine: describeMachine() };
   const lines: Line[] = [];
-  const tell = (line: Line): void => {
+  const onLine = (line: Line): void => {
     lines.push(line);
     process.stdout.write(`${JSON.stringify({ ...line, ...facts })}\n`);
   };
   if (options.only !== 'times') {
-    for (const set of sets) for (const line of await measureQuality(set, context)) tell(line);
+    for (const set of sets) for (const line of await measureQuality(set, context)) onLine(line);
   }
   if (options.only !== 'quality') {
     const { count, queries, seed, data } = options;
-    // All stores, whatever --stores says, so that the text does not depend on it.
-    const dialogue = recombinedDialogue(
+    // Uses all stores, so that the texts do not depend on --stores.
+    const dialogue = createRecombinedDialogue(
       data.flatMap((folder) => readDatasets(folder)),
       seed,
     );
-    await measureTimes({ dialogue, count, queries, seed }, context, tell);
+    await measureTimes({ dialogue, count, queries, seed }, context, onLine);
   }
   showTables(lines);
 }
@@ -117,12 +117,12 @@ function showTables(lines: Line[]): void {
 
 function showTable(columns: string[], lines: Line[], leftColumns: number): void {
   const rows = lines.map((line) => columns.map((column) => String(line[column] ?? '–')));
-  if (rows.length > 0) process.stderr.write(`\n${alignedTable(columns, rows, leftColumns)}\n`);
+  if (rows.length > 0) process.stderr.write(`\n${alignTable(columns, rows, leftColumns)}\n`);
 }
 
 function getCommand({ data, stores, count, queries, limit, seed, only, peer = [] }: Options): string {
-  return commandLine('bench:peers', [
-    ...data.map((folder) => ['--data', folderName(folder)] as const),
+  return formatCommand('bench:peers', [
+    ...data.map((folder) => ['--data', getFolderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
     ...(only === 'quality'
       ? []

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadPackage, packageVersion } from './packages.ts';
+import { getPackageVersion, loadPackage } from './packages.ts';
 import type { Peer, PeerKind } from './peer.ts';
 import type { SharedEmbedder } from './shared-embedder.ts';
 
@@ -16,16 +16,16 @@ interface Mem0 {
 
 const USER = 'bench';
 
-/** mem0's own store in this process, keeping texts as they are: its language model takes no part. */
+/** mem0 in this process, storing texts verbatim: `infer: false` turns its language model off. */
 export function mem0(): PeerKind {
   return {
     name: 'mem0',
-    version: `mem0ai ${packageVersion('mem0ai')}`,
-    use: "in this process; Memory of mem0ai/oss with its in-process vector store and history in files, infer: false, threshold 0, memoryd's model as its LangChain embedder; 100 messages a call of add",
+    version: `mem0ai ${getPackageVersion('mem0ai')}`,
+    use: "in this process; Memory of mem0ai/oss with its in-process vector store and history in files, infer: false, threshold 0, memoryd's model as its LangChain embedder; 100 messages per call of add",
     batchSize: 100,
-    isGivenVectors: true,
+    usesSharedVectors: true,
     async open({ folder, embedder }): Promise<Peer> {
-      // Read when the package is loaded: it neither reports its use nor writes into the home folder.
+      // Turns telemetry off and moves files out of the home folder. mem0 reads these variables when it is loaded.
       Object.assign(process.env, { MEM0_TELEMETRY: 'false', MEM0_DIR: folder });
       const { Memory } = loadPackage<{ Memory: new (config: object) => Mem0 }>('mem0ai/oss');
       const memory = new Memory(getConfig(folder, embedder));
@@ -33,13 +33,14 @@ export function mem0(): PeerKind {
         async store(memories) {
           const messages = memories.map(({ content }) => ({ role: 'user', content }));
           const { results } = await memory.add(messages, { userId: USER, infer: false });
-          if (results.length !== messages.length) throw new Error(`mem0 kept ${results.length} of ${messages.length}`);
+          if (results.length !== messages.length)
+            throw new Error(`mem0 stored ${results.length} of ${messages.length} memories`);
         },
         async recall(query, k) {
           const { results } = await memory.search(query, { filters: { user_id: USER }, topK: k, threshold: 0 });
           return results.map((result) => result.memory);
         },
-        // It has nothing to close.
+        // mem0 has no close method.
         close: async () => {},
       };
     },
@@ -54,14 +55,14 @@ function getConfig(folder: string, embedder: SharedEmbedder): object {
       config: { collectionName: 'bench', dimension: embedder.dimensions, dbPath: join(folder, 'vectors.db') },
     },
     historyDbPath: join(folder, 'history.db'),
-    // It wants a model to be named, which nothing here asks anything.
+    // mem0 requires a model name. The model is never called.
     llm: { provider: 'openai', config: { apiKey: 'none', model: 'none' } },
   };
 }
 
 /**
- * The embedder in the shape of LangChain's `Embeddings`. mem0 embeds memories and questions by the same method: a text
- * that was prepared is a memory.
+ * Adapts the embedder to LangChain's `Embeddings`. mem0 embeds memories and questions with the same method; a prepared
+ * text is a memory.
  */
 function langchainEmbeddings(embedder: SharedEmbedder): object {
   const embed = async (text: string): Promise<number[]> =>

@@ -3,20 +3,20 @@ import type { StoreRequest } from '@memoryd/contract';
 import { splitIntoBatches } from '../batches.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
-import { healthy, startServer } from '../server-process.ts';
+import { assertHealthy, startServer } from '../server-process.ts';
 import type { Peer, PeerKind, PeerMemory } from './peer.ts';
 
-/** memoryd as its users have it: a process of its own, over HTTP. */
+/** memoryd as a separate server process over HTTP. */
 export function memoryd(): PeerKind {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return {
     name: 'memoryd',
     version,
-    use: 'a server process over HTTP with its defaults; stores in batches where it takes them; embeds by itself',
+    use: 'a server process over HTTP with default settings; stores in batches if it has a batch route; computes its own vectors',
     batchSize: 1000,
-    isGivenVectors: false,
+    usesSharedVectors: false,
     async open({ folder, signal }): Promise<Peer> {
-      const server = await startServer({ folder, environment: {}, connections: 1, signal, firstAnswer: healthy });
+      const server = await startServer({ folder, environment: {}, connections: 1, signal, probe: assertHealthy });
       const { client } = server;
       return {
         async store(memories) {

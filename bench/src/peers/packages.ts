@@ -8,49 +8,52 @@ const folder = fileURLToPath(new URL('../../peers/', import.meta.url));
 const requireFrom = createRequire(join(folder, 'package.json'));
 
 /**
- * Installs the peers' packages, in a folder of their own, unless they are there as the lock file wants them.
+ * Installs the peers' packages into their own folder, unless the versions of the lock file are already installed.
  *
- * @throws when npm fails
+ * @throws if npm fails
  */
 export function installPackages(): void {
   if (isInstalled()) return;
-  process.stderr.write(`installing what memoryd is measured beside, in ${folder}\n`);
+  process.stderr.write(`installing the peer packages in ${folder}\n`);
   const { status, error } = spawnSync('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'], {
-    // Standard output is for figures.
+    // Standard output is reserved for JSON lines.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   });
   if (status !== 0) throw new Error('npm ci failed', { cause: error });
 }
 
-/** npm notes what it installed in a lock file of the same shape, without the entry of the root. */
+/** Compares with npm's record of installed packages, which has the format of a lock file without the root entry. */
 function isInstalled(): boolean {
   const notePath = join(folder, 'node_modules/.package-lock.json');
   if (!existsSync(notePath)) return false;
-  const installed = packagesIn(notePath);
-  const wanted = Object.entries(packagesIn(join(folder, 'package-lock.json')));
-  return wanted.every(
+  const installed = readPackages(notePath);
+  const expected = Object.entries(readPackages(join(folder, 'package-lock.json')));
+  return expected.every(
     ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version,
   );
 }
 
-function packagesIn(path: string): Record<string, { version?: string; optional?: true }> {
-  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: ReturnType<typeof packagesIn> };
+function readPackages(path: string): Record<string, { version?: string; optional?: true }> {
+  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: ReturnType<typeof readPackages> };
   return packages;
 }
 
-/** What a package exports to `require`. Its shape is the caller's promise: the packages may not be installed. */
+/**
+ * Loads a package with `require`. The caller asserts its type, because the compiler cannot see packages that may not be
+ * installed.
+ */
 export function loadPackage<T>(name: string): T {
   return requireFrom(name) as T;
 }
 
-/** The version of an installed package. */
-export function packageVersion(name: string): string {
-  const { version } = JSON.parse(readFileSync(packagePath(name, 'package.json'), 'utf8')) as { version: string };
+/** Returns the version of an installed package. */
+export function getPackageVersion(name: string): string {
+  const { version } = JSON.parse(readFileSync(getPackagePath(name, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
 
-/** The path of a file in an installed package. */
-export function packagePath(name: string, file: string): string {
+/** Returns the path of a file in an installed package. */
+export function getPackagePath(name: string, file: string): string {
   return join(folder, 'node_modules', name, file);
 }

@@ -1,41 +1,41 @@
 import type { SharedEmbedder } from './shared-embedder.ts';
 
-/** One memory as every peer is given it. */
+/** One memory to store in a peer. */
 export interface PeerMemory {
   /** `speaker: text`. */
   content: string;
-  /** Null where unknown. */
+  /** Null if unknown. */
   session: string | null;
-  /** ISO 8601; null where unknown. */
+  /** ISO 8601; null if unknown. */
   timestamp: string | null;
 }
 
-/** A store of memories that is filled and asked. */
+/** An open memory store of a peer. */
 export interface Peer {
-  /** Adds memories in order; resolved when all of them can be found. */
+  /** Stores memories in order. Resolves when all of them can be recalled. */
   store(memories: readonly PeerMemory[]): Promise<void>;
-  /** The contents of the best k memories, best first; the question is embedded within, where it is. */
+  /** Returns the contents of the best `k` memories, best first. Embeds the question if the peer uses vectors. */
   recall(query: string, k: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
 export interface PeerContext {
-  /** An empty folder for its files. */
+  /** An empty folder for the peer's files. */
   folder: string;
   embedder: SharedEmbedder;
   signal: AbortSignal;
 }
 
-/** Something that keeps memories, and how it is used here. */
+/** A memory product and the way that the benchmark uses it. */
 export interface PeerKind {
   name: string;
-  /** Version of its package. */
+  /** Version of the package. */
   version: string;
-  /** In a sentence, what makes the comparison fair: which of its ways to store and to search are taken. */
+  /** Description of the storage and search methods used, for a fair comparison. */
   use: string;
-  /** Memories that one call of `store` takes. */
+  /** Memories per call of `store`. */
   batchSize: number;
-  /** Whether its vectors come from the shared embedder; otherwise it has none, or makes its own. */
-  isGivenVectors: boolean;
+  /** Whether the vectors come from the shared embedder. Otherwise the peer uses none or makes its own. */
+  usesSharedVectors: boolean;
   open(context: PeerContext): Promise<Peer>;
 }

@@ -1,4 +1,4 @@
-import { type Dataset, getContent, type Question, relevantContents, type Store } from '../dataset.ts';
+import { createRelevanceLookup, type Dataset, getContent, type Question, type Store } from '../dataset.ts';
 import { showProgress } from '../progress.ts';
 import { pairedBootstrap } from '../quality/bootstrap.ts';
 import { meanScores, RESULTS, type Scores, scoreRanking } from '../quality/metrics.ts';
@@ -10,17 +10,17 @@ export interface PeersContext {
   /** memoryd first. */
   kinds: readonly PeerKind[];
   embedder: SharedEmbedder;
-  /** Most seconds for filling a peer, and as many for asking it. */
+  /** Maximum time for filling a peer, and again for querying it, in seconds. */
   limitS: number;
   signal: AbortSignal;
 }
 
 const SHOWN_SCORES = ['nDCG@10', 'r@10', 'any@5'] as const;
 
-/** What one peer found in one set: one line of output. */
+/** Scores of one peer on one set: one line of output. */
 export type QualityLine = Record<string, unknown>;
 
-/** Fills every peer with each store of a set and scores what it finds. */
+/** Fills every peer with each store of a set and scores its results. */
 export async function measureQuality(set: Dataset, context: PeersContext): Promise<QualityLine[]> {
   const byKind = context.kinds.map((): (Scores | null)[] => []);
   for (const store of set.stores) {
@@ -34,14 +34,14 @@ export async function measureQuality(set: Dataset, context: PeersContext): Promi
   return context.kinds.map((kind, index) => qualityLine(set, kind, byKind[index] ?? [], index > 0 ? first : undefined));
 }
 
-/** The scores of the questions that have an answer in the store; null where the time was up. */
+/** Returns the scores of the questions that have an answer in the store; null for questions after the time limit. */
 async function askStore(
   label: string,
   store: Store,
   kind: PeerKind,
   { embedder, limitS, signal }: PeersContext,
 ): Promise<(Scores | null)[]> {
-  const relevantTo = relevantContents(store);
+  const relevantTo = createRelevanceLookup(store);
   const questions = store.questions.filter((question) => relevantTo(question).size > 0);
   const memories = store.turns.map((turn) => ({ ...turn, content: getContent(turn) }));
   const progress = showProgress(`${kind.name} ${label}`, memories.length + questions.length);
@@ -87,7 +87,7 @@ function qualityLine(
   };
 }
 
-/** What the first peer's nDCG@10 is more than another's, over the questions that both answered. */
+/** Returns how far the first peer's nDCG@10 is above the other's, over the questions that both answered. */
 function differenceFrom(first: (Scores | null)[], all: (Scores | null)[]): QualityLine {
   const differences = all.flatMap((scores, index) => {
     const other = first[index];

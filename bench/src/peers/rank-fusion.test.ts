@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { byScore, fuseRanks } from './rank-fusion.ts';
+import { fuseRanks, sortByScore } from './rank-fusion.ts';
 
 describe('fuseRanks', () => {
-  it('puts first what several rankings hold', () => {
+  it('puts ids that several rankings contain first', () => {
     expect(
       fuseRanks([
         [1, 2, 3],
@@ -11,23 +11,23 @@ describe('fuseRanks', () => {
     ).toEqual([2, 1, 4, 3, 5]);
   });
 
-  it('weighs a rank by 1 / (60 + rank)', () => {
-    // 1/61 = .016393 of the first against 1/122 + 1/123 = .016327 and 1/121 + 1/122 = .016461.
+  it('weights a rank by 1 / (60 + rank)', () => {
+    // 1/61 = .016393 for id 1; for id 2, 1/122 + 1/123 = .016327 and 1/121 + 1/122 = .016461.
     const ranking = (place: number, id: number): number[] =>
       Array.from({ length: place }, (_, i) => 100 * place + i).with(-1, id);
     expect(fuseRanks([[1], ranking(62, 2), ranking(63, 2)]).indexOf(2)).toBeGreaterThan(0);
     expect(fuseRanks([[1], ranking(61, 2), ranking(62, 2)]).indexOf(2)).toBe(0);
   });
 
-  it('is empty where no ranking holds anything', () => {
+  it('returns nothing for empty rankings', () => {
     expect(fuseRanks([[], []])).toEqual([]);
   });
 });
 
-describe('byScore', () => {
+describe('sortByScore', () => {
   it('keeps the order of equal scores', () => {
     expect(
-      byScore(
+      sortByScore(
         new Map([
           ['a', 1],
           ['b', 2],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { loadPackage, packagePath, packageVersion } from './packages.ts';
+import { getPackagePath, getPackageVersion, loadPackage } from './packages.ts';
 import type { Peer, PeerKind, PeerMemory } from './peer.ts';
-import { byScore } from './rank-fusion.ts';
+import { sortByScore } from './rank-fusion.ts';
 import { getWords } from './words.ts';
 
 const REQUEST_TIMEOUT_MS = 600_000;
@@ -43,15 +43,15 @@ const searches: Search[] = [
   },
 ];
 
-/** The reference memory server of the Model Context Protocol: a knowledge graph, asked in two ways. */
+/** The reference memory server of the Model Context Protocol, a knowledge graph, with two search methods. */
 export function serverMemory(): PeerKind[] {
-  const version = `@modelcontextprotocol/server-memory ${packageVersion('@modelcontextprotocol/server-memory')}`;
+  const version = `@modelcontextprotocol/server-memory ${getPackageVersion('@modelcontextprotocol/server-memory')}`;
   return searches.map(({ name, use, search }) => ({
     name,
     version,
-    use: `a server process over stdio; one entity a memory with the text as its observation, 1,000 entities a call of create_entities; ${use}`,
+    use: `a server process over stdio; one entity per memory with the text as its observation, 1,000 entities per call of create_entities; ${use}`,
     batchSize: 1000,
-    isGivenVectors: false,
+    usesSharedVectors: false,
     open: ({ folder }) => openGraph(folder, search),
   }));
 }
@@ -64,7 +64,8 @@ async function openGraph(folder: string, search: Search['search']): Promise<Peer
     async store(memories) {
       const entities = memories.map((memory, index) => getEntity(memory, stored + index));
       const created = await call('create_entities', { entities });
-      if (created.length !== memories.length) throw new Error(`kept ${created.length} of ${memories.length} entities`);
+      if (created.length !== memories.length)
+        throw new Error(`server-memory stored ${created.length} of ${memories.length} entities`);
       stored += memories.length;
     },
     async recall(query, k) {
@@ -81,7 +82,7 @@ async function connect(filePath: string): Promise<McpClient> {
     '@modelcontextprotocol/sdk/client/stdio.js',
   );
   const client = new Client({ name: 'memoryd-bench', version: '0.1.0' });
-  const script = packagePath('@modelcontextprotocol/server-memory', 'dist/index.js');
+  const script = getPackagePath('@modelcontextprotocol/server-memory', 'dist/index.js');
   const env = { MEMORY_FILE_PATH: filePath };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [script], env, stderr: 'ignore' }));
   return client;
@@ -100,7 +101,7 @@ function getEntity({ content }: PeerMemory, index: number): Entity & { entityTyp
   return { name: `m${index}`, entityType: 'turn', observations: [content] };
 }
 
-/** A word that few memories hold says more than one that many hold, as with inverse document frequencies. */
+/** Searches each word and weights rare words higher, as with inverse document frequency. */
 async function searchWords(call: CallTool, query: string, stored: number): Promise<Entity[]> {
   const entities = new Map<string, Entity>();
   const scores = new Map<string, number>();
@@ -111,5 +112,5 @@ async function searchWords(call: CallTool, query: string, stored: number): Promi
       scores.set(entity.name, (scores.get(entity.name) ?? 0) + Math.log(1 + stored / found.length));
     }
   }
-  return byScore(scores).flatMap((name) => entities.get(name) ?? []);
+  return sortByScore(scores).flatMap((name) => entities.get(name) ?? []);
 }

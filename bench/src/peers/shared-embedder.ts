@@ -1,34 +1,35 @@
-// The engine's entry has no embedder to lend. The peers must have memoryd's own, or models would be compared.
+// Imported from a build file because the engine does not export its embedder. With other models, the benchmark would
+// compare models.
 import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm.js';
 
-/** memoryd's model for those who bring none: one unit vector a text. */
+/** memoryd's model for peers without their own: one unit vector per text. */
 export interface SharedEmbedder {
   readonly dimensions: number;
-  /** Embeds texts and keeps their vectors. */
+  /** Embeds texts and caches their vectors. */
   prepare(contents: readonly string[], onEmbedded?: (count: number) => void): Promise<void>;
-  /** The vector of a text that was prepared; undefined of any other. */
+  /** Returns the cached vector of a prepared text; otherwise undefined. */
   prepared(content: string): Float32Array | undefined;
-  /** Embeds a question; nothing is kept. */
+  /** Embeds a question without caching its vector. */
   queryVector(query: string): Promise<Float32Array>;
-  /** Drops the prepared vectors. */
+  /** Clears the cached vectors. */
   forget(): void;
   close(): Promise<void>;
 }
 
 /**
- * Opens the model. Of a text that is longer than its window the vector of the first part is taken, as most programs
- * do, which let the tokenizer cut; a text that it knows nothing of gets a vector that is close to no other.
+ * Opens the model. A text longer than the model's window gets the vector of its first part, as in most programs, where
+ * the tokenizer truncates. A text without known tokens gets a vector that is close to no other.
  */
 export async function openSharedEmbedder(): Promise<SharedEmbedder> {
   const embedder = await openMiniLm();
-  const { dimensions, largestBatch } = embedder;
+  const { dimensions, maxBatchSize } = embedder;
   const unknown = new Float32Array(dimensions).fill(1 / Math.sqrt(dimensions));
   const prepared = new Map<string, Float32Array>();
   return {
     dimensions,
     async prepare(contents, onEmbedded = () => {}) {
-      for (let from = 0; from < contents.length; from += largestBatch) {
-        const batch = contents.slice(from, from + largestBatch);
+      for (let from = 0; from < contents.length; from += maxBatchSize) {
+        const batch = contents.slice(from, from + maxBatchSize);
         const embeddings = await embedder.embed(batch, 'memory');
         for (const [index, content] of batch.entries()) prepared.set(content, embeddings[index]?.vectors[0] ?? unknown);
         onEmbedded(batch.length);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadPackage, packageVersion } from './packages.ts';
+import { getPackageVersion, loadPackage } from './packages.ts';
 import type { Peer, PeerKind } from './peer.ts';
 import { fuseRanks } from './rank-fusion.ts';
 import { getWords } from './words.ts';
@@ -20,14 +20,14 @@ interface Database {
 
 const CANDIDATES = 50;
 
-/** What most people write: SQLite's own full-text index and sqlite-vec in one file, fused by ranks. */
+/** A typical hand-written solution: SQLite's full-text index and sqlite-vec in one file, with rank fusion. */
 export function sqliteHybrid(): PeerKind {
   return {
     name: 'sqlite-hybrid',
-    version: `better-sqlite3 ${packageVersion('better-sqlite3')}, sqlite-vec ${packageVersion('sqlite-vec')}`,
-    use: `in this process; stores 1,000 memories a transaction (WAL); FTS5 with the Porter stemmer, any of the question's words, bm25(); vec0 float[384]; the best ${CANDIDATES} of each, reciprocal rank fusion with k = 60`,
+    version: `better-sqlite3 ${getPackageVersion('better-sqlite3')}, sqlite-vec ${getPackageVersion('sqlite-vec')}`,
+    use: `in this process; stores 1,000 memories per transaction (WAL); FTS5 with the Porter stemmer, any of the question's words, bm25(); vec0 float[384]; the best ${CANDIDATES} of each, reciprocal rank fusion with k = 60`,
     batchSize: 1000,
-    isGivenVectors: true,
+    usesSharedVectors: true,
     async open({ folder, embedder }): Promise<Peer> {
       const database = openDatabase(join(folder, 'memories.db'), embedder.dimensions);
       const statements = prepare(database);

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { withUnit } from '../latency/calibration.ts';
 import type { Dialogue } from '../latency/dialogue.ts';
-import { type Figures, percentilesMs, rounded } from '../latency/figures.ts';
-import { newQuestions } from '../latency/new-questions.ts';
+import { type Figures, percentilesMs, roundFigure } from '../latency/figures.ts';
+import { createQuestionSource } from '../latency/question-source.ts';
 import { TOP_K } from '../latency/recall-load.ts';
 import { showProgress } from '../progress.ts';
 import type { PeerKind, PeerMemory } from './peer.ts';
@@ -17,8 +17,8 @@ export interface TimesPlan {
   seed: number;
 }
 
-/** Told of each line as soon as it is measured. */
-export type TellLine = (line: Figures) => void;
+/** Called with each line when it has been measured. */
+export type OnLine = (line: Figures) => void;
 
 const WARM_UP_QUERIES = 5;
 
@@ -28,16 +28,16 @@ interface Work {
   embeddingsPerS: number;
 }
 
-/** Fills every peer with the same memories and measures how fast it answers the same questions. */
-export async function measureTimes(plan: TimesPlan, context: PeersContext, tell: TellLine): Promise<void> {
+/** Measures how fast every peer stores the same memories and answers the same questions. */
+export async function measureTimes(plan: TimesPlan, context: PeersContext, onLine: OnLine): Promise<void> {
   const memories = Array.from({ length: plan.count }, (_, index) => getMemory(plan.dialogue, index));
-  const ask = newQuestions(plan.dialogue, plan.count, plan.seed);
+  const ask = createQuestionSource(plan.dialogue, plan.count, plan.seed);
   const questions = Array.from({ length: WARM_UP_QUERIES + plan.queries }, ask);
-  const embeddingsPerS = await measureEmbedding(memories, questions, context, tell);
+  const embeddingsPerS = await measureEmbedding(memories, questions, context, onLine);
   let first: Figures | undefined;
   for (const kind of context.kinds) {
     const figures = await withUnit(() => measureOrFail({ memories, questions, embeddingsPerS }, kind, context));
-    tell({
+    onLine({
       part: 'times',
       peer: kind.name,
       version: kind.version,
@@ -55,14 +55,14 @@ function getMemory(dialogue: Dialogue, index: number): PeerMemory {
   return { content, session: sessionId, timestamp: null };
 }
 
-/** What the shared embedder takes, which is the same for all who are given its vectors. */
+/** Measures the shared embedder, whose time is the same for all peers that use its vectors. */
 async function measureEmbedding(
   memories: PeerMemory[],
   questions: string[],
   { embedder, signal }: PeersContext,
-  tell: TellLine,
+  onLine: OnLine,
 ): Promise<number> {
-  const progress = showProgress('embedding for all', memories.length);
+  const progress = showProgress('embedding for all peers', memories.length);
   const startMs = performance.now();
   await embedder.prepare(
     memories.map(({ content }) => content),
@@ -79,16 +79,16 @@ async function measureEmbedding(
     await embedder.queryVector(question);
     durationsMs.push(performance.now() - sentAtMs);
   }
-  tell({
+  onLine({
     part: 'embedding',
     texts: memories.length,
-    texts_per_s: rounded(perS),
+    texts_per_s: roundFigure(perS),
     ...percentilesMs(durationsMs, [50, 99]),
   });
   return perS;
 }
 
-// A peer that cannot take so many memories, or answer from them, keeps none of the others from being measured.
+// A failing peer, such as one that cannot store so many memories, must not stop the measurement of the others.
 async function measureOrFail(work: Work, kind: PeerKind, context: PeersContext): Promise<Figures> {
   try {
     return await measurePeer(work, kind, context);
@@ -112,17 +112,17 @@ async function measurePeer(
       const toAsk = questions.slice(WARM_UP_QUERIES);
       const { answers, durationsMs } = await askPeer(peer, toAsk, TOP_K, bounds);
       const results = answers.reduce((sum, answer) => sum + answer.length, 0);
-      const secondsInAll = seconds + (kind.isGivenVectors ? stored / embeddingsPerS : 0);
+      const secondsInAll = seconds + (kind.usesSharedVectors ? stored / embeddingsPerS : 0);
       return {
         count: stored,
         count_to_store: memories.length,
         queries: answers.length,
         queries_to_ask: toAsk.length,
         limited: stored < memories.length || answers.length < toAsk.length,
-        stores_per_s: rounded(stored / secondsInAll),
-        stores_without_embedding_per_s: kind.isGivenVectors ? rounded(stored / seconds) : null,
+        stores_per_s: roundFigure(stored / secondsInAll),
+        stores_without_embedding_per_s: kind.usesSharedVectors ? roundFigure(stored / seconds) : null,
         ...percentilesMs(durationsMs, [50, 99]),
-        mean_results: answers.length > 0 ? rounded(results / answers.length) : null,
+        mean_results: answers.length > 0 ? roundFigure(results / answers.length) : null,
       };
     });
   } finally {
@@ -130,11 +130,11 @@ async function measurePeer(
   }
 }
 
-/** How many times as long as the first peer this one takes to answer, and how many times as fast it stores. */
+/** Returns the ratios of this peer's latency and store rate to the first peer's. */
 function ratios(first: Figures | undefined, figures: Figures): Figures {
   const over = (name: string): number | null => {
     const [one, other] = [first?.[name], figures[name]];
-    return typeof one === 'number' && typeof other === 'number' ? rounded(other / one) : null;
+    return typeof one === 'number' && typeof other === 'number' ? roundFigure(other / one) : null;
   };
   return first === undefined
     ? {}

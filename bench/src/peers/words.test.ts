@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { getWords } from './words.ts';
 
 describe('getWords', () => {
-  it('gives each word once, without signs that a search would take for its own', () => {
+  it('returns each word once, without characters that are search operators', () => {
     expect(getWords('Did "Ann" — or ann-marie* — move in 2024?')).toEqual([
       'did',
       'ann',
@@ -14,11 +14,11 @@ describe('getWords', () => {
     ]);
   });
 
-  it('knows words of any script', () => {
+  it('returns words of any script', () => {
     expect(getWords('Где живёт 安?')).toEqual(['где', 'живёт', '安']);
   });
 
-  it('gives nothing of signs alone', () => {
+  it('returns nothing for punctuation and symbols', () => {
     expect(getWords('?! 🙂')).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { showProgress } from '../progress.ts';
 import type { Peer, PeerMemory } from './peer.ts';
 import { askPeer, fillPeer } from './work.ts';
 
-/** The simplest peer: what was stored last comes first. */
+/** A minimal peer that returns the newest memories first. */
 function newestFirst(onStore: (memories: readonly PeerMemory[]) => void = () => {}): Peer {
   const contents: string[] = [];
   return {
@@ -21,7 +21,7 @@ const kind = {
   version: '1',
   use: '',
   batchSize: 4,
-  isGivenVectors: false,
+  usesSharedVectors: false,
   open: async () => newestFirst(),
 };
 const memories = Array.from({ length: 10 }, (_, index) => ({ content: `m${index}`, session: null, timestamp: null }));
@@ -32,7 +32,7 @@ const within = (limitS: number) => ({
 });
 
 describe('fillPeer', () => {
-  it('stores everything in order, in batches of the size that the peer takes', async () => {
+  it('stores all memories in order, in batches of the size of the peer', async () => {
     const batches: string[][] = [];
     const peer = newestFirst((batch) => batches.push(batch.map(({ content }) => content)));
     const { stored } = await fillPeer(peer, kind, memories, within(60));
@@ -44,13 +44,13 @@ describe('fillPeer', () => {
     ]);
   });
 
-  it('says how many it stored when the time is up', async () => {
+  it('returns the number of stored memories at the time limit', async () => {
     expect(await fillPeer(newestFirst(), kind, memories, within(0))).toMatchObject({ stored: 0 });
   });
 });
 
 describe('askPeer', () => {
-  it('asks in order and notes what was found and how long it took', async () => {
+  it('asks in order and returns results and durations', async () => {
     const peer = newestFirst();
     await fillPeer(peer, kind, memories, within(60));
     const { answers, durationsMs } = await askPeer(peer, ['a', 'b'], 2, within(60));
@@ -61,11 +61,11 @@ describe('askPeer', () => {
     expect(durationsMs).toHaveLength(2);
   });
 
-  it('asks no more when the time is up', async () => {
+  it('stops asking at the time limit', async () => {
     expect(await askPeer(newestFirst(), ['a'], 2, within(0))).toEqual({ answers: [], durationsMs: [] });
   });
 
-  it('ends when the run is interrupted', async () => {
+  it('rejects if the run is interrupted', async () => {
     const bounds = { ...within(60), signal: AbortSignal.abort(new Error('interrupted')) };
     await expect(askPeer(newestFirst(), ['a'], 2, bounds)).rejects.toThrow('interrupted');
   });

@@ -3,7 +3,7 @@ import type { Progress } from '../progress.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import type { Peer, PeerContext, PeerKind, PeerMemory } from './peer.ts';
 
-/** Opens a peer with an empty folder, and closes it afterwards. */
+/** Runs `use` with a peer in an empty folder, and closes the peer afterwards. */
 export function withPeer<T>(
   kind: PeerKind,
   context: Omit<PeerContext, 'folder'>,
@@ -19,27 +19,27 @@ export function withPeer<T>(
   });
 }
 
-/** What bounds a piece of work with a peer. */
+/** Time limit, abort signal and progress display for work with a peer. */
 export interface Bounds {
-  /** No batch and no question is begun later than this. */
+  /** No batch and no question starts later than this, in seconds. */
   limitS: number;
   signal: AbortSignal;
   progress: Progress;
 }
 
-export interface Filled {
-  /** Fewer than were given when the time was up. */
+export interface FillResult {
+  /** Number of stored memories, lower than given if the time limit was reached. */
   stored: number;
   seconds: number;
 }
 
-/** Stores memories batch by batch, within the limit. */
+/** Stores memories in batches until the time limit. */
 export async function fillPeer(
   peer: Peer,
   { batchSize }: PeerKind,
   memories: readonly PeerMemory[],
   bounds: Bounds,
-): Promise<Filled> {
+): Promise<FillResult> {
   const elapsed = stopwatch();
   let stored = 0;
   while (stored < memories.length && elapsed() < bounds.limitS) {
@@ -52,25 +52,25 @@ export async function fillPeer(
   return { stored, seconds: elapsed() };
 }
 
-export interface Asked {
-  /** What was found, by question; fewer than were given when the time was up. */
+export interface AskResult {
+  /** Results by question; fewer than the questions if the time limit was reached. */
   answers: string[][];
   durationsMs: number[];
 }
 
-/** Asks one question after the other, within the limit. */
-export async function askPeer(peer: Peer, questions: readonly string[], k: number, bounds: Bounds): Promise<Asked> {
+/** Asks questions one by one until the time limit. */
+export async function askPeer(peer: Peer, questions: readonly string[], k: number, bounds: Bounds): Promise<AskResult> {
   const elapsed = stopwatch();
-  const asked: Asked = { answers: [], durationsMs: [] };
+  const result: AskResult = { answers: [], durationsMs: [] };
   for (const question of questions) {
     if (elapsed() >= bounds.limitS) break;
     bounds.signal.throwIfAborted();
     const sentAtMs = performance.now();
-    asked.answers.push(await peer.recall(question, k));
-    asked.durationsMs.push(performance.now() - sentAtMs);
+    result.answers.push(await peer.recall(question, k));
+    result.durationsMs.push(performance.now() - sentAtMs);
     bounds.progress.advance();
   }
-  return asked;
+  return result;
 }
 
 function stopwatch(): () => number {

@@ -1,14 +1,14 @@
 import type { RecallResult } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { formatScores, getAreaUnderCurve, readScores, reportScores } from './answerable.ts';
+import { formatScores, getAnswerScores, getAreaUnderCurve, reportScores } from './answerable.ts';
 
 const results = (...scores: [id: string, score: number][]) =>
   scores.map(([id, score]) => ({ id, score }) as RecallResult);
 const isRight = (id: string) => id === 'right';
 
 describe('the scores of a question', () => {
-  it('are those of the first result, with and without the right ones', () => {
-    const asked = readScores(
+  it('come from the first result, with and without relevant memories', () => {
+    const asked = getAnswerScores(
       results(['right', 0.8], ['other', 0.3]),
       { only_relevant: results(['right', 0.8]), 'min_score=.2': [] },
       isRight,
@@ -25,8 +25,8 @@ describe('the scores of a question', () => {
     });
   });
 
-  it('are 0 where nothing is found', () => {
-    expect(readScores([], {}, isRight)).toMatchObject({
+  it('are 0 without results', () => {
+    expect(getAnswerScores([], {}, isRight)).toMatchObject({
       first: 0,
       isFirstRight: false,
       isFound: false,
@@ -34,15 +34,15 @@ describe('the scores of a question', () => {
     });
   });
 
-  it('count a right one as found among the first five alone', () => {
+  it('count a relevant memory as found only among the first five results', () => {
     const five = results(['a', 0.9], ['b', 0.8], ['c', 0.7], ['d', 0.6], ['e', 0.5], ['right', 0.4]);
-    expect(readScores(five, {}, isRight).isFound).toBe(false);
-    expect(readScores(five.slice(1), {}, isRight).isFound).toBe(true);
+    expect(getAnswerScores(five, {}, isRight).isFound).toBe(false);
+    expect(getAnswerScores(five.slice(1), {}, isRight).isFound).toBe(true);
   });
 });
 
 describe('the area under the ROC curve', () => {
-  it('is 1 where all are higher, .5 where all are equal, and counts pairs between', () => {
+  it('is 1 if all scores are higher, 0.5 if all are equal, and otherwise the fraction of pairs', () => {
     expect(getAreaUnderCurve([0.5, 0.6], [0.1, 0.4])).toBe(1);
     expect(getAreaUnderCurve([0.5], [0.5])).toBe(0.5);
     expect(getAreaUnderCurve([0.2, 0.6], [0.4, 0.1])).toBe(0.75);
@@ -64,12 +64,12 @@ describe('the report of scores', () => {
     ],
   });
 
-  it('has the first scores by tenths, with the part that is right', () => {
+  it('counts first scores by tenths, with the fraction of relevant first results', () => {
     expect(report.calibration.at(-1)).toEqual({ questions: 2, right: 0.5 });
     expect(report.calibration[0]?.questions).toBe(0);
   });
 
-  it('has precision over all that is answered, and recall over the own questions', () => {
+  it('computes precision over all answered questions, and recall over own questions', () => {
     expect(report.filters).toEqual({
       'min_score=.2': { precision: 1 / 3, recall: 0.5 },
       only_relevant: { precision: 0.5, recall: 0.5 },
@@ -77,7 +77,7 @@ describe('the report of scores', () => {
     expect([report.withoutRight, report.ofAnother]).toEqual([1, 1]);
   });
 
-  it('is printed with a dash where there is nothing to tell', () => {
+  it('is printed with a dash for empty ranges', () => {
     const text = formatScores('notes', report);
     expect(text).toMatch(/0\.900 to 1\.000\s+2\s+0\.500/);
     expect(text).toMatch(/0\.000 to 0\.100\s+0\s+–/);

@@ -1,49 +1,49 @@
 import type { RecallResult } from '@memoryd/contract';
-import { alignedTable } from '../table.ts';
+import { alignTable } from '../table.ts';
 
-/** How many results of a recall are looked through for one that is not right. */
-export const LOOKED_THROUGH = 50;
+/** Number of results in which to find the first irrelevant one. */
+export const MAX_ANSWER_RESULTS = 50;
 
-/** Among so many first results a right one counts as found. */
-const FOUND_WITHIN = 5;
+/** A relevant memory counts as found among this number of first results. */
+const MAX_FOUND_RANK = 5;
 
-/** The ways to leave out what is unlikely, as parameters of a recall. */
+/** Recall parameters that filter out unlikely results, by name. */
 export const FILTERS: Readonly<Record<string, Record<string, string>>> = {
   'min_score=.2': { min_score: '0.2' },
   only_relevant: { only_relevant: 'true' },
 };
 
-/** What a recall with a filter returned: anything at all, and a right memory among the first five. */
-interface Filtered {
+/** Whether a recall with a filter returned any result, and a relevant memory among the first five. */
+interface FilterOutcome {
   isAnswered: boolean;
   isRight: boolean;
 }
 
-/** The scores of a question; `first` is that of the first result, 0 where there is none. */
-export interface AskedScores {
+/** Scores of one question. `first` is the score of the first result, or 0 without results. */
+export interface AnswerScores {
   first: number;
   isFirstRight: boolean;
   isFound: boolean;
-  /** The first score once right memories are taken out of the results. */
+  /** The score of the first irrelevant result, or 0. */
   withoutRight: number;
   /** By the names of `FILTERS`. */
-  filtered: Record<string, Filtered>;
+  filtered: Record<string, FilterOutcome>;
 }
 
 /**
- * Returns what the scores of a question say.
+ * Reads the scores of one question from its results.
  *
- * @param isRight tells which memories answer the question; none does in another person's store
+ * @param isRight returns whether a memory answers the question; always false for questions of another store
  */
-export function readScores(
+export function getAnswerScores(
   results: readonly RecallResult[],
   filtered: Readonly<Record<string, readonly RecallResult[]>>,
   isRight: (id: string) => boolean,
-): AskedScores {
+): AnswerScores {
   const [first] = results;
-  const isFoundIn = (some: readonly RecallResult[]) => some.slice(0, FOUND_WITHIN).some(({ id }) => isRight(id));
+  const isFoundIn = (some: readonly RecallResult[]) => some.slice(0, MAX_FOUND_RANK).some(({ id }) => isRight(id));
   const names = Object.keys(filtered);
-  const toFiltered = (some: readonly RecallResult[] = []) => ({
+  const toOutcome = (some: readonly RecallResult[] = []) => ({
     isAnswered: some.length > 0,
     isRight: isFoundIn(some),
   });
@@ -52,27 +52,27 @@ export function readScores(
     isFirstRight: first !== undefined && isRight(first.id),
     isFound: isFoundIn(results),
     withoutRight: results.find(({ id }) => !isRight(id))?.score ?? 0,
-    filtered: Object.fromEntries(names.map((name) => [name, toFiltered(filtered[name])])),
+    filtered: Object.fromEntries(names.map((name) => [name, toOutcome(filtered[name])])),
   };
 }
 
-/** The scores of the questions of a set: asked of their own stores, and each of the next store. */
+/** Scores of a set's questions, each asked in its own store and in another store. */
 export interface SetScores {
-  own: AskedScores[];
-  ofAnother: AskedScores[];
+  own: AnswerScores[];
+  ofAnother: AnswerScores[];
 }
 
-/** How well scores tell what is answered; figures are from 0 to 1, and NaN where there is nothing to tell apart. */
+/** How well scores separate answered from unanswered questions. Figures are from 0 to 1, or NaN without questions. */
 export interface ScoreReport {
-  /** Of ten equal ranges of the first score: how many questions are there, and of which part the first result is right. */
+  /** For ten equal ranges of the first score: the number of questions and the fraction with a relevant first result. */
   calibration: { questions: number; right: number }[];
-  /** Area under the ROC curve of the first score of found answers, against the same questions without right memories. */
+  /** Area under the ROC curve of first scores: questions with a found answer against all without relevant memories. */
   withoutRight: number;
-  /** The same against the questions of another store. */
+  /** The same, against the questions of another store. */
   ofAnother: number;
   /**
-   * With each filter: which part of the questions of both kinds that are answered is answered right, and which part of its
-   * own questions is.
+   * By filter. `precision`: the fraction of answered questions, own and of another store, with a relevant result.
+   * `recall`: the fraction of own questions with a relevant result.
    */
   filters: Record<string, { precision: number; recall: number }>;
 }
@@ -87,7 +87,7 @@ export function reportScores({ own, ofAnother }: SetScores): ScoreReport {
     return { questions: inRange.length, right: right / inRange.length };
   });
   const filters = Object.keys(FILTERS).map((name) => {
-    const all = [...own, ...ofAnother].map(({ filtered }) => filtered[name] as Filtered);
+    const all = [...own, ...ofAnother].map(({ filtered }) => filtered[name] as FilterOutcome);
     const answered = all.filter(({ isAnswered }) => isAnswered).length;
     const right = all.filter(({ isRight }) => isRight).length;
     return [name, { precision: right / answered, recall: right / own.length }];
@@ -107,8 +107,8 @@ export function reportScores({ own, ofAnother }: SetScores): ScoreReport {
 }
 
 /**
- * Returns the area under the ROC curve: how likely one of the scores that should be higher is higher than one of the others,
- * where equal ones count half (Hanley and McNeil 1982).
+ * Returns the area under the ROC curve: the probability that a score of `higher` exceeds a score of `lower`, where ties
+ * count half (Hanley and McNeil 1982).
  */
 export function getAreaUnderCurve(higher: readonly number[], lower: readonly number[]): number {
   let wins = 0;
@@ -116,7 +116,7 @@ export function getAreaUnderCurve(higher: readonly number[], lower: readonly num
   return wins / (higher.length * lower.length);
 }
 
-/** Returns the report as tables for people. */
+/** Formats the report as tables. */
 export function formatScores(set: string, { calibration, withoutRight, ofAnother, filters }: ScoreReport): string {
   const ranges = calibration.map(({ questions, right }, range) => [
     `${format(range / RANGES)} to ${format((range + 1) / RANGES)}`,
@@ -129,15 +129,15 @@ export function formatScores(set: string, { calibration, withoutRight, ofAnother
     format(recall),
   ]);
   return [
-    alignedTable([`${set}, first score`, 'questions', 'first is right'], ranges),
-    alignedTable(
-      ['answered or not, by the first score', 'area under the ROC curve'],
+    alignTable([`${set}, first score`, 'questions', 'first is relevant'], ranges),
+    alignTable(
+      ['answered against not answered, by the first score', 'area under the ROC curve'],
       [
-        ['the same questions without their right memories', format(withoutRight)],
+        ['the same questions without their relevant memories', format(withoutRight)],
         ['questions of another store', format(ofAnother)],
       ],
     ),
-    alignedTable(['answers with', 'precision', 'recall'], kept),
+    alignTable(['answers with', 'precision', 'recall'], kept),
   ].join('\n\n');
 }
 

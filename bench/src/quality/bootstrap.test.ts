@@ -4,11 +4,11 @@ import { pairedBootstrap } from './bootstrap.ts';
 describe('pairedBootstrap', () => {
   const differences = Array.from({ length: 200 }, (_, index) => Math.sin(index) + 0.5);
 
-  it('gives the same interval each time', () => {
+  it('returns the same interval each time', () => {
     expect(pairedBootstrap(differences)).toEqual(pairedBootstrap(differences));
   });
 
-  it('gives an interval as wide as the normal approximation where that holds', () => {
+  it('returns an interval as wide as the normal approximation for many values', () => {
     const { mean, low, high } = pairedBootstrap(differences);
     const variance = differences.reduce((sum, value) => sum + (value - mean) ** 2, 0) / differences.length;
     const halfWidth = 1.96 * Math.sqrt(variance / differences.length);
@@ -17,7 +17,7 @@ describe('pairedBootstrap', () => {
     expect(Math.abs((high - low) / 2 / halfWidth - 1)).toBeLessThan(0.05);
   });
 
-  it('has no doubt where every question moved alike', () => {
+  it('returns an interval of width 0 if all differences are equal', () => {
     expect(pairedBootstrap([0.25, 0.25, 0.25])).toEqual({ mean: 0.25, low: 0.25, high: 0.25 });
   });
 });

@@ -1,11 +1,11 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { Command } from 'commander';
-import { commandLine, folderName, gather, gatherPair, wholeNumber } from '../command-line.ts';
+import { collectPair, collectValue, formatCommand, getFolderName, parseInteger } from '../command-line.ts';
 import { type Dataset, readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { showProgress } from '../progress.ts';
 import { formatScores, reportScores, type SetScores } from './answerable.ts';
-import { type AskOptions, askStore } from './ask-store.ts';
+import { type AskOptions, measureStore } from './measure-store.ts';
 import { formatTable, reportLines, type SetRun, toJson } from './report.ts';
 import { type QuestionScores, readSavedRun, saveRun } from './saved-run.ts';
 
@@ -32,16 +32,16 @@ interface MeasuredSet extends SetRun {
 }
 
 const options = new Command('npm run bench:quality --')
-  .description('Measures recall on conversations and the questions about them.')
-  .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MAX_STORES))
-  .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
-  .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
+  .description('Measures recall quality on conversations with questions.')
+  .requiredOption('--data <folder>', 'a set, a store or a folder of sets; repeatable', collectValue)
+  .option('--stores <number>', 'only the first stores of each set', parseInteger(1, MAX_STORES))
+  .option('--env <KEY=VALUE>', 'a setting of the server; repeatable', collectPair, {})
+  .option('--database-url <address>', 'store the memories on this PostgreSQL server instead of in files')
   .option('--orders', 'score simple orders of the same results too')
-  .option('--answerable', 'measure how well scores tell what is answered')
+  .option('--answerable', 'measure how well scores separate answered from unanswered questions')
   .option('--json', 'print JSON lines instead of tables')
   .option('--save <file>', 'write the scores of each question')
-  .option('--against <file>', 'compare nDCG@10 with scores that --save wrote')
+  .option('--against <file>', 'compare nDCG@10 with scores written by --save')
   .parse()
   .opts<Options>();
 
@@ -53,7 +53,7 @@ async function measure(
 ): Promise<void> {
   const saved = against === undefined ? undefined : readSavedRun(against);
   const sets = data.flatMap((folder) => readDatasets(folder, stores));
-  assertNamesDiffer(sets);
+  assertUniqueNames(sets);
   const measured = await measureSets(sets, {
     environment: env,
     databaseUrl,
@@ -71,11 +71,11 @@ async function measure(
   }
 }
 
-/** Scores are kept by the name of the set, so that two of one name would be mixed up. */
-function assertNamesDiffer(sets: Dataset[]): void {
+/** Rejects duplicate set names, because saved scores are identified by the name of their set. */
+function assertUniqueNames(sets: Dataset[]): void {
   const names = sets.map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) throw new Error(`two sets are called ${repeated}`);
+  if (repeated !== undefined) throw new Error(`two sets are named ${repeated}; rename one folder`);
 }
 
 async function measureSets(sets: Dataset[], options: Omit<AskOptions, 'progress'>): Promise<MeasuredSet[]> {
@@ -99,20 +99,20 @@ async function measureSet(set: Dataset, options: AskOptions): Promise<MeasuredSe
     embedder: 'off',
     scored: [],
     skipped: [],
-    reordered: [],
+    getOrders: [],
     answerable: { own: [], ofAnother: [] },
   };
   for (const [place, store] of set.stores.entries()) {
     options.progress.label(`${set.name}/${store.name}`);
     const another = set.stores.length > 1 ? set.stores[(place + 1) % set.stores.length] : undefined;
-    const { asked, ofAnother, version, embedder } = await askStore(store, options, another);
+    const { asked, ofAnother, version, embedder } = await measureStore(store, options, another);
     run.answerable.ofAnother.push(...ofAnother);
     for (const { question, scores, orders, answerable } of asked) {
       if (answerable) run.answerable.own.push(answerable);
       const { id, category } = question;
       if (scores === null) run.skipped.push({ category });
       else run.scored.push({ set: set.name, store: store.name, id, category, ...scores });
-      if (scores !== null && orders) run.reordered.push(orders);
+      if (scores !== null && orders) run.getOrders.push(orders);
     }
     Object.assign(run, { version, embedder, stores: run.stores + 1 });
   }
@@ -134,8 +134,8 @@ function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
 }
 
 function getCommand({ data, stores, env, databaseUrl, orders, answerable }: Options): string {
-  return commandLine('bench:quality', [
-    ...data.map((folder) => ['--data', folderName(folder)] as const),
+  return formatCommand('bench:quality', [
+    ...data.map((folder) => ['--data', getFolderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
     ...(orders ? [['--orders'] as const] : []),
     ...(answerable ? [['--answerable'] as const] : []),

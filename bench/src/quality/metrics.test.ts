@@ -14,29 +14,29 @@ describe('scoreRanking', () => {
     expect(scores.MRR).toBe(0.5);
   });
 
-  it('gives every score in full to the best order', () => {
+  it('returns the highest scores for the best order', () => {
     const scores = scoreRanking(['a', 'b', 'x', 'y'], new Set(['b', 'a']));
     expect(scores).toEqual({ 'r@1': 0.5, 'r@5': 1, 'r@10': 1, 'any@5': 1, 'all@5': 1, 'nDCG@10': 1, MRR: 1 });
   });
 
-  it('gives nothing where nothing relevant was found', () => {
+  it('returns 0 without a relevant result', () => {
     const scores = scoreRanking([], new Set(['a']));
     expect(scores).toEqual({ 'r@1': 0, 'r@5': 0, 'r@10': 0, 'any@5': 0, 'all@5': 0, 'nDCG@10': 0, MRR: 0 });
   });
 
-  it('reaches an nDCG@10 of 1 when more than ten memories are relevant and ten of them come first', () => {
+  it('returns an nDCG@10 of 1 if more than ten memories are relevant and ten of them come first', () => {
     const contents = Array.from({ length: 12 }, (_, index) => `m${index}`);
     const scores = scoreRanking(contents.slice(0, 10), new Set(contents));
     expect(scores['nDCG@10']).toBeCloseTo(1, 12);
     expect(scores['r@10']).toBeCloseTo(10 / 12, 12);
   });
 
-  it('does not look past the tenth result', () => {
+  it('ignores results after the tenth', () => {
     const ranked = [...Array.from({ length: 10 }, (_, index) => `x${index}`), 'a'];
     expect(scoreRanking(ranked, new Set(['a'])).MRR).toBe(0);
   });
 
-  it('lets a memory of equal content stand for the relevant one', () => {
+  it('counts a memory with the content of a relevant one as relevant', () => {
     expect(scoreRanking(['Ann: yes'], new Set(['Ann: yes']))['r@1']).toBe(1);
   });
 
@@ -47,13 +47,13 @@ describe('scoreRanking', () => {
     expect(scores['nDCG@10']).toBeCloseTo(0.919721, 6);
   });
 
-  it('refuses a question without a relevant memory', () => {
+  it('throws for a question without a relevant memory', () => {
     expect(() => scoreRanking(['a'], new Set())).toThrow('no score');
   });
 });
 
 describe('meanScores', () => {
-  it('is the mean over questions', () => {
+  it('returns the mean over questions', () => {
     const one = scoreRanking(['a'], new Set(['a']));
     const none = scoreRanking(['x'], new Set(['a']));
     const half = { 'r@1': 0.5, 'r@5': 0.5, 'r@10': 0.5, 'any@5': 0.5, 'all@5': 0.5, 'nDCG@10': 0.5, MRR: 0.5 };

@@ -1,4 +1,4 @@
-/** How many results of a recall are looked at. */
+/** Number of results that are scored. */
 export const RESULTS = 10;
 
 /**
@@ -16,11 +16,12 @@ type Metric = (typeof METRICS)[number];
 export type Scores = Record<Metric, number>;
 
 /**
- * Scores one ranking. Memories are told apart by their content alone: one that equals a relevant memory is as good
- * as that, and the same content counts once, at its best rank, however often it is found or wanted.
+ * Scores one ranking. Memories are compared by content: a result with the content of a relevant memory is relevant, and
+ * equal contents count once, at the best rank.
  *
- * @param ranked contents of the results, best first; those after the tenth are not looked at
- * @param relevant contents of the relevant memories, at least one
+ * @param ranked contents of the results, best first; results after the tenth are ignored
+ * @param relevant contents of the relevant memories
+ * @throws RangeError if `relevant` is empty
  */
 export function scoreRanking(ranked: readonly string[], relevant: ReadonlySet<string>): Scores {
   if (relevant.size === 0) throw new RangeError('a question without a relevant memory has no score');
@@ -40,7 +41,7 @@ export function scoreRanking(ranked: readonly string[], relevant: ReadonlySet<st
   };
 }
 
-/** The mean of each score; NaN of no scores. */
+/** Returns the mean of each score; NaN without scores. */
 export function meanScores(all: readonly Scores[]): Scores {
   const mean = (metric: Metric): number => all.reduce((sum, scores) => sum + scores[metric], 0) / all.length;
   return Object.fromEntries(METRICS.map((metric) => [metric, mean(metric)])) as Scores;

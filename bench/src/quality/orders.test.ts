@@ -1,6 +1,6 @@
 import type { Explanation, RecallResult } from '@memoryd/contract';
 import { expect, it } from 'vitest';
-import { reordered } from './orders.ts';
+import { getOrders } from './orders.ts';
 
 function newResult(content: string, evidence: Partial<Explanation['evidence']>): RecallResult {
   const weights = { words: 1, meaning: 0.5, brevity: -0.1 };
@@ -13,7 +13,7 @@ it('orders results by each piece of evidence alone, in the direction of its weig
     newResult('b', { words: 0.2, meaning: 0.6, brevity: 0 }),
     newResult('c', { words: 0.5, meaning: 0.5, brevity: 0 }),
   ];
-  const orders = Object.entries(reordered(results)).map(([name, order]) => [
+  const orders = Object.entries(getOrders(results)).map(([name, order]) => [
     name,
     order.map(({ content }) => content).join(''),
   ]);
@@ -26,6 +26,6 @@ it('orders results by each piece of evidence alone, in the direction of its weig
   });
 });
 
-it('has no orders of no results', () => {
-  expect(reordered([])).toEqual({});
+it('returns no orders without results', () => {
+  expect(getOrders([])).toEqual({});
 });

@@ -1,16 +1,16 @@
 import type { Explanation, RecallResult } from '@memoryd/contract';
 
-/** How many of the product's results are put in other orders. */
-export const REORDERED = 50;
+/** Number of results that are put into other orders. */
+export const MAX_REORDERED = 50;
 
 type Evidence = Explanation['evidence'];
 
 /**
- * Returns the same results in simple orders, by name: by each piece of evidence alone, in the direction of its weight, and by
- * sums of words and meaning. A product that stands below one of them weighs wrong. Results that are equal stay in the
- * product's order. Returns none where there are no results.
+ * Returns the same results in simple orders, by name: by each piece of evidence alone, in the direction of its weight,
+ * and by sums of words and meaning. If an order scores higher than the product's, the product's weights are wrong.
+ * Results with equal values stay in the product's order. Returns no orders without results.
  */
-export function reordered(results: readonly RecallResult[]): Record<string, RecallResult[]> {
+export function getOrders(results: readonly RecallResult[]): Record<string, RecallResult[]> {
   const weights = results[0]?.explanation?.weights;
   if (!weights) return {};
   const by = (order: (evidence: Evidence) => number) =>

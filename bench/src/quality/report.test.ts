@@ -15,11 +15,11 @@ const run = {
     scoredAt(11, 'q3', 'summarization'),
   ],
   skipped: [{ category: 'summarization' }],
-  reordered: [],
+  getOrders: [],
 };
 
 describe('reportLines', () => {
-  it('reports each category, those that name what they want, and all', () => {
+  it('reports each category, the nameable ones, and all', () => {
     const lines = reportLines(run);
     expect(lines.map(({ category, questions, skipped }) => [category, questions, skipped])).toEqual([
       ['knowledge_update', 1, 0],
@@ -33,22 +33,22 @@ describe('reportLines', () => {
     expect(lines[4]?.scores['nDCG@10']).toBeCloseTo(0.5, 12);
   });
 
-  it('has no line for nameable categories where every category is nameable', () => {
-    const lines = reportLines({ scored: [scoredAt(1, 'q1', 'claim')], skipped: [], reordered: [] });
+  it('has no nameable line if every category is nameable', () => {
+    const lines = reportLines({ scored: [scoredAt(1, 'q1', 'claim')], skipped: [], getOrders: [] });
     expect(lines.map(({ category }) => category)).toEqual(['claim', 'all']);
   });
 
-  it('has a line for each simple order, in which a question without results scores nothing', () => {
+  it('has a line for each simple order, and scores questions without results as 0', () => {
     const scores = (rank: number): Scores =>
       scoreRanking([...Array(rank - 1).fill('x'), 'wanted'], new Set(['wanted']));
-    const lines = reportLines({ ...run, reordered: [{ words: scores(1), meaning: scores(3) }, {}] });
+    const lines = reportLines({ ...run, getOrders: [{ words: scores(1), meaning: scores(3) }, {}] });
     expect(lines.slice(-2).map((line) => [line.category, line.scores['nDCG@10']])).toEqual([
       ['by words', 0.5],
       ['by meaning', 0.25],
     ]);
   });
 
-  it('compares the questions that both runs scored, whatever their order', () => {
+  it('compares the questions that both runs scored, in any order', () => {
     const saved = [scoredAt(1, 'q2', 'temporal_reasoning'), scoredAt(3, 'q1', 'knowledge_update')];
     const all = reportLines(run, saved).at(-1);
     // q1 went from .5 to 1 and q2 from 1 to .5; q3 is not in the saved run.
@@ -56,15 +56,15 @@ describe('reportLines', () => {
     expect(all?.against?.difference).toEqual({ mean: 0, low: -0.5, high: 0.5 });
   });
 
-  it('does not take a question of another set for the same one', () => {
+  it('does not compare questions of different sets', () => {
     const saved = [{ ...scoredAt(1, 'q1', 'knowledge_update'), set: 'locomo' }];
     expect(reportLines(run, saved).at(-1)?.against).toBeUndefined();
   });
 });
 
 describe('formatTable and toJson', () => {
-  it('show no score where a category has no scored question', () => {
-    const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], reordered: [] });
+  it('show no score for a category without a scored question', () => {
+    const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], getOrders: [] });
     expect(formatTable('scifact', lines).split('\n')[1]).toMatch(/^claim +0 +1 +– /);
     expect(toJson(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });
   });

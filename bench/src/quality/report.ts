@@ -1,12 +1,12 @@
-import { alignedTable } from '../table.ts';
+import { alignTable } from '../table.ts';
 import { type Difference, pairedBootstrap } from './bootstrap.ts';
 import { METRICS, meanScores, type Scores } from './metrics.ts';
-import { getKey, type QuestionScores } from './saved-run.ts';
+import { getQuestionKey, type QuestionScores } from './saved-run.ts';
 
-/** Categories of BEAM whose questions do not name what they want, so that recall alone cannot know it. */
+/** BEAM categories whose questions do not name their topic, so that recall alone cannot find the answer. */
 const UNNAMED_CATEGORIES: ReadonlySet<string> = new Set(['event_ordering', 'instruction_following', 'summarization']);
 
-/** Questions of one set that could not be scored, since the corpus lacks what they ask for. */
+/** A question that cannot be scored because the corpus contains no relevant memory. */
 interface Skipped {
   category: string;
 }
@@ -14,26 +14,26 @@ interface Skipped {
 export interface SetRun {
   scored: QuestionScores[];
   skipped: Skipped[];
-  /** For each scored question, the scores of simple orders by name; empty where they were not asked for. */
-  reordered: Record<string, Scores>[];
+  /** Scores of simple orders by name, for each scored question; empty if not requested. */
+  getOrders: Record<string, Scores>[];
 }
 
-/** One line of the report: a category, those that can be named, or all questions of a set. */
+/** One line of the report: one category, the nameable categories, or all questions of a set. */
 export interface ReportLine {
   category: string;
   questions: number;
   skipped: number;
   scores: Scores;
-  /** Against a saved run, over the questions that both scored. */
+  /** Comparison with a saved run, over the questions that both scored. */
   against?: { questions: number; difference: Difference };
 }
 
 /**
- * Lines by category, then `nameable` where the set has categories that are not, then `all`, and after it a line for each
- * simple order of the same results.
+ * Returns the lines of a report: one for each category, `nameable` if the set has categories that are not, `all`, and
+ * one for each simple order.
  */
 export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): ReportLine[] {
-  const saved = savedRun && new Map(savedRun.map((question) => [getKey(question), question['nDCG@10']]));
+  const saved = savedRun && new Map(savedRun.map((question) => [getQuestionKey(question), question['nDCG@10']]));
   const categories = [...new Set([...run.scored, ...run.skipped].map(({ category }) => category))].sort();
   const line = (name: string, includes: (category: string) => boolean): ReportLine => {
     const scored = run.scored.filter(({ category }) => includes(category));
@@ -50,13 +50,13 @@ export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): 
   ];
 }
 
-function orderLines({ reordered }: SetRun): ReportLine[] {
-  // A question without results has no orders of them, and scores nothing in any.
-  const found = reordered.filter((orders) => Object.keys(orders).length > 0);
+function orderLines({ getOrders }: SetRun): ReportLine[] {
+  // A question without results has no orders, and scores 0 in each.
+  const found = getOrders.filter((orders) => Object.keys(orders).length > 0);
   return Object.keys(found[0] ?? {}).map((name) => {
     const sums = meanScores(found.map((orders) => orders[name] as Scores));
-    const scores = mapScores(sums, (mean) => (mean * found.length) / reordered.length);
-    return { category: `by ${name}`, questions: reordered.length, skipped: 0, scores };
+    const scores = mapScores(sums, (mean) => (mean * found.length) / getOrders.length);
+    return { category: `by ${name}`, questions: getOrders.length, skipped: 0, scores };
   });
 }
 
@@ -67,14 +67,14 @@ function mapScores(scores: Scores, map: (score: number) => number): Scores {
 function compare(scored: QuestionScores[], saved: Map<string, number> | undefined): Pick<ReportLine, 'against'> {
   if (saved === undefined) return {};
   const differences = scored.flatMap((question) => {
-    const before = saved.get(getKey(question));
+    const before = saved.get(getQuestionKey(question));
     return before === undefined ? [] : [question['nDCG@10'] - before];
   });
   if (differences.length === 0) return {};
   return { against: { questions: differences.length, difference: pairedBootstrap(differences) } };
 }
 
-/** The lines as a table for people: scores times 100. */
+/** Formats lines as a table with scores times 100. */
 export function formatTable(set: string, lines: readonly ReportLine[]): string {
   const isCompared = lines.some(({ against }) => against !== undefined);
   const header = [set, 'questions', 'skipped', ...METRICS];
@@ -82,19 +82,19 @@ export function formatTable(set: string, lines: readonly ReportLine[]): string {
     category,
     String(questions),
     String(skipped),
-    ...METRICS.map((metric) => (questions > 0 ? hundredfold(scores[metric]) : '–')),
+    ...METRICS.map((metric) => (questions > 0 ? toHundred(scores[metric]) : '–')),
   ]);
-  if (!isCompared) return alignedTable(header, rows);
+  if (!isCompared) return alignTable(header, rows);
   const compared = lines.map(({ against }) =>
-    against ? [signed(against.difference.mean), interval(against)] : ['–', '–'],
+    against ? [formatSigned(against.difference.mean), interval(against)] : ['–', '–'],
   );
-  return alignedTable(
+  return alignTable(
     [...header, 'nDCG@10 +/-', '95 % interval'],
     rows.map((row, index) => [...row, ...(compared[index] ?? [])]),
   );
 }
 
-/** One line as an object for programs: scores from 0 to 1, null where there is no question. */
+/** Converts a line to JSON fields: scores from 0 to 1, null without questions. */
 export function toJson(line: ReportLine): Record<string, unknown> {
   const { category, questions, skipped, scores, against } = line;
   const rounded = METRICS.map((metric) => [metric, questions > 0 ? round(scores[metric]) : null]);
@@ -111,14 +111,14 @@ function round(score: number): number {
   return Number(score.toFixed(4));
 }
 
-function hundredfold(score: number): string {
+function toHundred(score: number): string {
   return (100 * score).toFixed(1);
 }
 
-function signed(difference: number): string {
-  return `${difference >= 0 ? '+' : ''}${hundredfold(difference)}`;
+function formatSigned(difference: number): string {
+  return `${difference >= 0 ? '+' : ''}${toHundred(difference)}`;
 }
 
 function interval({ difference }: { difference: Difference }): string {
-  return `[${hundredfold(difference.low)}, ${hundredfold(difference.high)}]`;
+  return `[${toHundred(difference.low)}, ${toHundred(difference.high)}]`;
 }

@@ -8,14 +8,14 @@ import { readSavedRun, saveRun } from './saved-run.ts';
 describe('a saved run', () => {
   const question = { set: 'set', store: 'a', id: 'q1', category: 'who', ...scoreRanking(['x', 'a'], new Set(['a'])) };
 
-  it('is read as it was written', () =>
+  it('is read back as written', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       saveRun(path, [question, { ...question, id: 'q2' }]);
       expect(readSavedRun(path)).toEqual([question, { ...question, id: 'q2' }]);
     }));
 
-  it('is refused where a line lacks a score', () =>
+  it('is rejected if a line lacks a score', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       writeFileSync(path, `${JSON.stringify({ ...question, MRR: undefined })}\n`);

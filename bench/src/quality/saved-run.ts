@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { METRICS, type Scores } from './metrics.ts';
 
-/** The scores of one question, as a saved run keeps them: one JSON object a line. Holds no text of the data. */
+/** Scores of one question: one JSON line of a saved run. Contains no text of the data. */
 export interface QuestionScores extends Scores {
   set: string;
   store: string;
@@ -9,8 +9,8 @@ export interface QuestionScores extends Scores {
   category: string;
 }
 
-/** What tells a question from all others; a set may be spread over folders but is named once. */
-export function getKey(question: QuestionScores): string {
+/** Returns the unique key of a question. Set names are unique. */
+export function getQuestionKey(question: QuestionScores): string {
   return JSON.stringify([question.set, question.store, question.id]);
 }
 
@@ -18,7 +18,7 @@ export function saveRun(path: string, questions: readonly QuestionScores[]): voi
   writeFileSync(path, questions.map((question) => `${JSON.stringify(question)}\n`).join(''));
 }
 
-/** @throws when a line is not one that `saveRun` wrote */
+/** @throws if a line was not written by `saveRun` */
 export function readSavedRun(path: string): QuestionScores[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.flatMap((line, index) => (line === '' ? [] : [parseLine(line, `${path}:${index + 1}`)]));

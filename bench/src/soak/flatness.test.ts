@@ -4,18 +4,18 @@ import { judgeFlatness, type Sample } from './flatness.ts';
 const samples = (residentMb: (atS: number) => number, memories: (atS: number) => number = () => 1000): Sample[] =>
   Array.from({ length: 600 }, (_, atS) => ({ atS, residentMb: residentMb(atS), memories: memories(atS) }));
 
-describe('memory', () => {
-  it('is flat where it goes up and down, and where it only rose at first', () => {
+describe('resident memory', () => {
+  it('is flat if it oscillates, or rises only at the start', () => {
     expect(judgeFlatness(samples((atS) => 400 + 30 * Math.sin(atS / 5))).flat).toBe(true);
     expect(judgeFlatness(samples((atS) => 400 - 300 * Math.exp(-atS / 40))).flat).toBe(true);
   });
 
-  it('is not flat where it leaks a tenth of a megabyte a second', () => {
+  it('is not flat if it leaks 0.1 MB per second', () => {
     const leaking = judgeFlatness(samples((atS) => 400 + 0.1 * atS + 20 * Math.sin(atS)));
     expect(leaking).toMatchObject({ rise_mb: 40, flat: false });
   });
 
-  it('may rise by what the memories that came to be need, and not by more', () => {
+  it('may rise by the size of new memories and no more', () => {
     const growing = (bytes: number) =>
       samples(
         (atS) => 400 + (atS * 500 * bytes) / 1e6,
@@ -25,7 +25,7 @@ describe('memory', () => {
     expect(judgeFlatness(growing(5000)).flat).toBe(false);
   });
 
-  it('is not known from too few looks', () => {
+  it('is not flat without samples', () => {
     expect(judgeFlatness([]).flat).toBe(false);
   });
 });

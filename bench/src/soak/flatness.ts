@@ -1,26 +1,29 @@
-/** One look at the server. */
+/** One sample of the server's memory. */
 export interface Sample {
   atS: number;
   residentMb: number;
   memories: number;
 }
 
-/** What the samples say of memory in use. */
+/** Result of judging whether resident memory is flat. */
 export interface Flatness {
-  /** By how much it rose over the last two thirds, by the line of least squares through them. */
+  /** Rise over the last two thirds of the samples, by linear least squares. */
   rise_mb: number;
-  /** By how much it may have. */
+  /** Maximum rise for flat memory. */
   allowed_mb: number;
   flat: boolean;
 }
 
-/** What a memory takes in the index and beside it, with room to spare: 453 MB at 100,000 less 371 at 10,000 is .9 KB. */
+/** Allowed bytes per stored memory. Measured: 453 MB at 100,000 memories less 371 MB at 10,000, so 0.9 KB each. */
 const MEMORY_BYTES = 2000;
 
-/** What allocators and collectors make resident memory vary by, as a part of it. */
+/** Allowed variation due to allocators and garbage collection, as a fraction of the mean. */
 const VARIATION = 0.08;
 
-/** Judges whether memory stays where it is, but for what the memories that came to be need. The first third warms up. */
+/**
+ * Judges whether resident memory is flat, apart from the needs of newly stored memories. The first third of the samples
+ * is warm-up and is ignored.
+ */
 export function judgeFlatness(samples: readonly Sample[]): Flatness {
   const settled = samples.slice(Math.floor(samples.length / 3));
   const [first, last] = [settled[0], settled.at(-1)];

@@ -1,21 +1,21 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { commandLine, gatherPair, wholeNumber } from '../command-line.ts';
+import { collectPair, formatCommand, parseInteger } from '../command-line.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { percentilesMs } from '../latency/figures.ts';
 import { readProcessMemory } from '../latency/footprint.ts';
-import { generatedDialogue } from '../latency/generated-dialogue.ts';
+import { createGeneratedDialogue } from '../latency/generated-dialogue.ts';
 import { describeMachine } from '../latency/machine.ts';
-import { seededRandom } from '../random.ts';
-import { healthy, type RunningServer, withServer } from '../server-process.ts';
-import { alignedTable } from '../table.ts';
+import { createRandom } from '../random.ts';
+import { assertHealthy, type RunningServer, withServer } from '../server-process.ts';
+import { alignTable } from '../table.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
-import { bursts, consolidations, eventReader } from './beside.ts';
-import { Exchanges } from './exchanges.ts';
+import { bursts, consolidations, eventReader } from './background-load.ts';
 import { type Flatness, judgeFlatness, type Sample } from './flatness.ts';
 import { MixedLoad } from './mixed-load.ts';
+import { RecordingClient } from './recording-client.ts';
 
 interface Options {
   minutes: number;
@@ -34,11 +34,11 @@ const SAMPLE_EVERY_MS = 1000;
 const environment = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:soak --')
-  .description('Loads a server with everything at once, and fails where memory grows or an error was not intended.')
-  .option('--minutes <number>', 'how long', wholeNumber(1, MAX_MINUTES), 10)
-  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, MAX_CLIENTS), 16)
-  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, MAX_SEED), 1)
-  .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .description('Runs a mixed load on a server, and fails if resident memory grows or an unexpected error occurs.')
+  .option('--minutes <number>', 'duration in minutes', parseInteger(1, MAX_MINUTES), 10)
+  .option('--clients <number>', 'clients with one request in flight each', parseInteger(1, MAX_CLIENTS), 16)
+  .option('--seed <number>', 'seed of the texts and of the order of requests', parseInteger(0, MAX_SEED), 1)
+  .option('--env <KEY=VALUE>', 'a setting of the server; repeatable', collectPair, {})
   .option('--save <file>', 'append the line to this file')
   .parse()
   .opts<Options>();
@@ -46,7 +46,7 @@ const options = new Command('npm run bench:soak --')
 await runInterruptibly(async (signal) => {
   const line = await withTemporaryFolder((folder) => {
     const server = { folder, connections: 1, environment: { ...environment, ...options.env }, signal };
-    return withServer({ ...server, firstAnswer: healthy }, (running) => soak(running, signal));
+    return withServer({ ...server, probe: assertHealthy }, (running) => soak(running, signal));
   });
   const text = `${JSON.stringify(line)}\n`;
   process.stdout.write(text);
@@ -56,11 +56,11 @@ await runInterruptibly(async (signal) => {
 
 async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal) {
   const { version } = await client.root();
-  const exchanges = new Exchanges(origin, CONNECTIONS);
-  const load = new MixedLoad(exchanges, generatedDialogue(options.seed), seededRandom(options.seed, 4));
+  const requests = new RecordingClient(origin, CONNECTIONS);
+  const load = new MixedLoad(requests, createGeneratedDialogue(options.seed), createRandom(options.seed, 4));
   await load.fill();
   await waitForEmbeddings(client, signal);
-  exchanges.restart();
+  requests.reset();
   const over = new AbortController();
   const end = over.signal;
   const finish = (): void => over.abort();
@@ -69,52 +69,52 @@ async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal)
   const clients = Array.from({ length: options.clients }, async () => {
     while (!end.aborted) await load.step();
   });
-  const beside = [consolidations, bursts, ...new Array<typeof eventReader>(EVENT_READERS).fill(eventReader)];
+  const loads = [consolidations, bursts, ...new Array<typeof eventReader>(EVENT_READERS).fill(eventReader)];
   const samples: Sample[] = [];
   try {
     await Promise.all([
       ...clients,
-      ...beside.map((goings) => goings(exchanges, origin, end)),
-      sample(pid, load, exchanges, samples, end),
+      ...loads.map((runLoad) => runLoad(requests, origin, end)),
+      sample(pid, load, requests, samples, end),
     ]);
   } finally {
     finish();
     clearTimeout(timer);
     signal.removeEventListener('abort', finish);
-    await exchanges.close();
+    await requests.close();
   }
   signal.throwIfAborted();
-  return getLine(version, exchanges, samples);
+  return getLine(version, requests, samples);
 }
 
-/** Looks at the server's memory, and shows each minute when it is over. */
-async function sample(pid: number, load: MixedLoad, exchanges: Exchanges, samples: Sample[], end: AbortSignal) {
+/** Samples the server's memory, and prints a table after each minute. */
+async function sample(pid: number, load: MixedLoad, requests: RecordingClient, samples: Sample[], end: AbortSignal) {
   const startMs = performance.now();
   let shown = 0;
   while (!end.aborted) {
     const residentMb = Number(readProcessMemory(pid).resident_mb);
     samples.push({ atS: (performance.now() - startMs) / 1000, residentMb, memories: load.memories });
-    if (exchanges.minute > shown) showMinute(exchanges, shown++, samples.at(-1));
-    // It rejects only when the soak is over.
+    if (requests.minute > shown) showMinute(requests, shown++, samples.at(-1));
+    // Rejects only if the signal aborts.
     await sleep(SAMPLE_EVERY_MS, undefined, { signal: end }).catch(() => {});
   }
-  showMinute(exchanges, shown, samples.at(-1));
+  showMinute(requests, shown, samples.at(-1));
 }
 
-function showMinute(exchanges: Exchanges, minute: number, last: Sample | undefined): void {
-  const rows = [...(exchanges.durationsMs[minute] ?? [])]
+function showMinute(requests: RecordingClient, minute: number, last: Sample | undefined): void {
+  const rows = [...(requests.durationsMs[minute] ?? [])]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([verb, durationsMs]) => {
       const { p50_ms, p99_ms } = percentilesMs(durationsMs, [50, 99]);
       return [verb, ...[durationsMs.length, p50_ms, p99_ms].map(String)];
     });
   const title = `minute ${minute + 1}: resident ${last?.residentMb} MB, ${last?.memories} memories`;
-  process.stderr.write(`${title}\n${alignedTable(['verb', 'answers', 'p50 ms', 'p99 ms'], rows)}\n\n`);
+  process.stderr.write(`${title}\n${alignTable(['verb', 'responses', 'p50 ms', 'p99 ms'], rows)}\n\n`);
 }
 
-function getLine(version: string, exchanges: Exchanges, samples: readonly Sample[]) {
+function getLine(version: string, requests: RecordingClient, samples: readonly Sample[]) {
   const memory: Flatness = judgeFlatness(samples);
-  const minutes = exchanges.durationsMs.map((verbs, minute) => ({
+  const minutes = requests.durationsMs.map((verbs, minute) => ({
     resident_mb: samples.findLast(({ atS }) => atS < (minute + 1) * 60)?.residentMb ?? null,
     memories: samples.findLast(({ atS }) => atS < (minute + 1) * 60)?.memories ?? null,
     verbs: Object.fromEntries(
@@ -128,9 +128,9 @@ function getLine(version: string, exchanges: Exchanges, samples: readonly Sample
     version,
     minutes,
     memory,
-    intended_errors: Object.fromEntries(exchanges.intended),
-    unintended_errors: Object.fromEntries(exchanges.unintended),
-    command: commandLine('bench:soak', [
+    intended_errors: Object.fromEntries(requests.expectedErrors),
+    unintended_errors: Object.fromEntries(requests.unexpectedErrors),
+    command: formatCommand('bench:soak', [
       ['--minutes', options.minutes],
       ['--clients', options.clients],
       ['--seed', options.seed],

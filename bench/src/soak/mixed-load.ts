@@ -1,44 +1,44 @@
 import type { MemoriesResponse, RecallResponse, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import type { Dialogue } from '../latency/dialogue.ts';
-import { type Random, randomIndex, randomItem } from '../random.ts';
-import type { Exchanges } from './exchanges.ts';
+import { drawIndex, drawItem, type Random } from '../random.ts';
+import type { RecordingClient } from './recording-client.ts';
 
-/** Memories that are kept about: with as many, one is forgotten for each that is stored. */
-const KEPT_MEMORIES = 10_000;
+/** Target number of memories. At this number, as many memories are forgotten as stored. */
+const TARGET_MEMORIES = 10_000;
 const BATCH_SIZE = 20;
 const FILLING_SIZE = 500;
 const QUERY_WORDS = 6;
 
-/** What another client may have done meanwhile. */
-const OVERTAKEN = ['NOT_FOUND', 'PRECONDITION_FAILED'];
+/** Expected errors if another client changes or forgets the memory first. */
+const CONCURRENT_CHANGE_ERRORS = ['NOT_FOUND', 'PRECONDITION_FAILED'];
 
-/** Does one thing after the other as agents do, each chosen by how often agents do it. */
+/** Sends random requests, weighted by how often agents make them. */
 export class MixedLoad {
-  readonly #exchanges: Exchanges;
+  readonly #client: RecordingClient;
   readonly #dialogue: Dialogue;
   readonly #random: Random;
   readonly #ids: string[] = [];
   #turns = 0;
 
-  constructor(exchanges: Exchanges, dialogue: Dialogue, random: Random) {
-    this.#exchanges = exchanges;
+  constructor(client: RecordingClient, dialogue: Dialogue, random: Random) {
+    this.#client = client;
     this.#dialogue = dialogue;
     this.#random = random;
   }
 
-  /** Memories that were stored and not forgotten, as far as this load knows. */
+  /** Number of memories that this load has stored and not forgotten. */
   get memories(): number {
     return this.#ids.length;
   }
 
-  /** Stores as many as are kept, so that what is measured has a steady size from the start. */
+  /** Stores the target number of memories, so that the size is constant from the start. */
   async fill(): Promise<void> {
-    while (this.#ids.length < KEPT_MEMORIES) await this.#storeBatch(FILLING_SIZE);
+    while (this.#ids.length < TARGET_MEMORIES) await this.#storeBatch(FILLING_SIZE);
   }
 
   async step(): Promise<void> {
-    const perStore = this.#ids.length / KEPT_MEMORIES;
-    const deeds: [weight: number, deed: () => Promise<unknown>][] = [
+    const perStore = this.#ids.length / TARGET_MEMORIES;
+    const actions: [weight: number, action: () => Promise<unknown>][] = [
       [30, () => this.#store()],
       [2, () => this.#storeBatch(BATCH_SIZE)],
       [35, () => this.#recall()],
@@ -48,13 +48,13 @@ export class MixedLoad {
       [5, () => this.#session()],
       [3, () => this.#list('memories', '/memories?limit=50')],
       [2, () => this.#list('sessions', '/sessions?limit=50')],
-      [2, () => this.#exchanges.send({ verb: 'stats', method: 'GET', path: '/stats' })],
+      [2, () => this.#client.send({ verb: 'stats', method: 'GET', path: '/stats' })],
     ];
-    let at = this.#random() * deeds.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, deed] of deeds) {
+    let at = this.#random() * actions.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, action] of actions) {
       at -= weight;
       if (at < 0) {
-        await deed();
+        await action();
         return;
       }
     }
@@ -66,7 +66,7 @@ export class MixedLoad {
   }
 
   async #store(): Promise<void> {
-    const stored = await this.#exchanges.send<StoreResponse>({
+    const stored = await this.#client.send<StoreResponse>({
       verb: 'store',
       method: 'POST',
       path: '/store',
@@ -78,64 +78,74 @@ export class MixedLoad {
 
   async #storeBatch(size: number): Promise<void> {
     const json = Array.from({ length: size }, () => this.#next());
-    const batch = await this.#exchanges.send<StoreBatchResponse>({
+    const batch = await this.#client.send<StoreBatchResponse>({
       verb: 'store_batch',
       method: 'POST',
       path: '/store/batch',
       json,
-      intended: ['UNAVAILABLE'],
+      expectedErrors: ['UNAVAILABLE'],
     });
     for (const result of batch?.results ?? []) {
       if ('id' in result) this.#ids.push(result.id);
-      else this.#exchanges.fail(`store_batch item ${result.error.code}`);
+      else this.#client.recordError(`store_batch item ${result.error.code}`);
     }
   }
 
   async #recall(): Promise<void> {
-    const words = this.#dialogue.turn(randomIndex(this.#random, this.#turns + 1)).content.split(' ');
+    const words = this.#dialogue.turn(drawIndex(this.#random, this.#turns + 1)).content.split(' ');
     const query = words.slice(-QUERY_WORDS).join(' ');
     const path = `/recall?${new URLSearchParams({ query, top_k: '10' })}`;
-    await this.#exchanges.send<RecallResponse>({ verb: 'recall', method: 'GET', path });
+    await this.#client.send<RecallResponse>({ verb: 'recall', method: 'GET', path });
   }
 
   async #update(): Promise<void> {
-    const id = this.#known();
+    const id = this.#pickId();
     if (id === undefined) return;
     const headers = this.#random() < 0.5 ? { 'if-match': '"1"' } : {};
     const { content } = this.#next();
     const request = { verb: 'update', method: 'PUT', path: `/update/${id}`, headers, json: { content } } as const;
-    await this.#exchanges.send({ ...request, intended: OVERTAKEN });
+    await this.#client.send({ ...request, expectedErrors: CONCURRENT_CHANGE_ERRORS });
   }
 
   async #forget(): Promise<void> {
-    const at = randomIndex(this.#random, this.#ids.length);
+    const at = drawIndex(this.#random, this.#ids.length);
     const id = this.#ids[at];
     const last = this.#ids.pop();
     if (id === undefined || last === undefined) return;
     if (at < this.#ids.length) this.#ids[at] = last;
-    await this.#exchanges.send({ verb: 'forget', method: 'DELETE', path: `/forget/${id}`, intended: OVERTAKEN });
+    await this.#client.send({
+      verb: 'forget',
+      method: 'DELETE',
+      path: `/forget/${id}`,
+      expectedErrors: CONCURRENT_CHANGE_ERRORS,
+    });
   }
 
   async #memory(): Promise<void> {
-    const id = this.#known();
+    const id = this.#pickId();
     if (id === undefined) return;
-    await this.#exchanges.send({ verb: 'memory', method: 'GET', path: `/memories/${id}`, intended: OVERTAKEN });
+    await this.#client.send({
+      verb: 'memory',
+      method: 'GET',
+      path: `/memories/${id}`,
+      expectedErrors: CONCURRENT_CHANGE_ERRORS,
+    });
   }
 
   async #session(): Promise<void> {
-    const { sessionId } = this.#dialogue.turn(randomIndex(this.#random, this.#turns + 1));
-    await this.#exchanges.send({ verb: 'session', method: 'GET', path: `/session/${sessionId}` });
+    const { sessionId } = this.#dialogue.turn(drawIndex(this.#random, this.#turns + 1));
+    await this.#client.send({ verb: 'session', method: 'GET', path: `/session/${sessionId}` });
   }
 
-  /** The first page and the one after it. */
+  /** Fetches the first two pages. */
   async #list(verb: string, path: string): Promise<void> {
-    const page = await this.#exchanges.send<MemoriesResponse>({ verb, method: 'GET', path });
+    const page = await this.#client.send<MemoriesResponse>({ verb, method: 'GET', path });
     if (page?.next_cursor === undefined) return;
     const next = `${path}&cursor=${encodeURIComponent(page.next_cursor)}`;
-    await this.#exchanges.send({ verb, method: 'GET', path: next });
+    await this.#client.send({ verb, method: 'GET', path: next });
   }
 
-  #known(): string | undefined {
-    return this.#ids.length > 0 ? randomItem(this.#random, this.#ids) : undefined;
+  #pickId(): string | undefined {
+    return this.#ids.length > 0 ? drawItem(this.#random, this.#ids) : undefined;
   }
 }

@@ -1,26 +1,26 @@
 import type { Store } from '../dataset.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
-import { type AskedQuestion, type AskOptions, askQuestions, withStore } from '../quality/ask-store.ts';
+import { type AskOptions, askQuestions, type ScoredQuestion, withStore } from '../quality/measure-store.ts';
 import { meanScores, type Scores } from '../quality/metrics.ts';
 
-/** How often everything is consolidated between the two times that the questions are asked. */
+/** Consolidation runs between the two times that the questions are asked. */
 export const RUNS = 3;
 
-/** What consolidation did to a store and to the answers about it. */
-export interface ConsolidatedStore {
+/** Effect of consolidation on a store and on the scores of its questions. */
+export interface ConsolidationResult {
   questions: number;
   before: Scores;
   after: Scores;
-  /** Over all runs: memories that promoted or were distilled, and that left recall. */
+  /** Memories promoted or distilled, and memories evicted, over all runs. */
   consolidated: number;
   evicted: number;
-  /** Memories in the semantic tier afterwards. */
+  /** Memories in the semantic tier after the last run. */
   semantic: number;
   version: string;
 }
 
-/** Puts a store into a fresh server and asks its questions before and after some runs of consolidation. */
-export function consolidateStore(store: Store, options: AskOptions): Promise<ConsolidatedStore> {
+/** Loads a store into a new server and asks its questions before and after the consolidation runs. */
+export function measureStore(store: Store, options: AskOptions): Promise<ConsolidationResult> {
   return withStore(store, options, async (client, contentById) => {
     const before = getScores(await askQuestions(client, store, contentById, options));
     let consolidated = 0;
@@ -38,6 +38,6 @@ export function consolidateStore(store: Store, options: AskOptions): Promise<Con
   });
 }
 
-function getScores(asked: readonly AskedQuestion[]): Scores[] {
+function getScores(asked: readonly ScoredQuestion[]): Scores[] {
   return asked.flatMap(({ scores }) => scores ?? []);
 }

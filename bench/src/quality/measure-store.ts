@@ -1,62 +1,62 @@
 import type { EmbedderState, RecallResult } from '@memoryd/contract';
 import { closedLoop } from '../closed-loop.ts';
-import { getContent, type Question, relevantContents, type Store, type Turn } from '../dataset.ts';
+import { createRelevanceLookup, getContent, type Question, type Store, type Turn } from '../dataset.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
-import { healthy, withServer } from '../server-process.ts';
+import { assertHealthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
-import { type AskedScores, FILTERS, LOOKED_THROUGH, readScores } from './answerable.ts';
+import { type AnswerScores, FILTERS, getAnswerScores, MAX_ANSWER_RESULTS } from './answerable.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
-import { REORDERED, reordered } from './orders.ts';
+import { getOrders, MAX_REORDERED } from './orders.ts';
 
 const ASKING_CLIENTS = 3;
 
 export interface AskOptions {
   /** See `ServerOptions`. */
   databaseUrl?: string | undefined;
-  /** Variables that the server sees beside those of this process. */
+  /** Environment variables of the server, in addition to those of this process. */
   environment: Record<string, string>;
-  /** Whether simple orders of the same results are scored too. */
+  /** Whether to score simple orders of the same results too. */
   withOrders?: boolean;
-  /** Whether it is measured how well scores tell what is answered. */
+  /** Whether to measure how well scores separate answered from unanswered questions. */
   withAnswerable?: boolean;
   signal: AbortSignal;
   progress: Progress;
 }
 
-export interface AskedQuestion {
+export interface ScoredQuestion {
   question: Question;
-  /** Null where no relevant memory is in the corpus, so that nothing could be found. */
+  /** Null if the corpus contains no relevant memory. */
   scores: Scores | null;
-  /** The scores of simple orders of the same results, by name. See `reordered`. */
+  /** Scores of simple orders of the same results, by name. See `getOrders`. */
   orders?: Record<string, Scores>;
-  answerable?: AskedScores;
+  answerable?: AnswerScores;
 }
 
-interface AskedStore {
+interface StoreScores {
   /** In the order of the store's questions. */
-  asked: AskedQuestion[];
-  /** The scores of questions of another store, which this one does not answer. */
-  ofAnother: AskedScores[];
+  asked: ScoredQuestion[];
+  /** Scores of questions of another store, which this one does not answer. */
+  ofAnother: AnswerScores[];
   version: string;
-  /** Whether meaning took part in the recall. */
+  /** State of the server's embedder after the questions. */
   embedder: EmbedderState;
 }
 
 /**
- * Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question.
+ * Loads a store into a new server and asks its questions. Progress advances by 1 for each turn and question.
  *
- * @param another its questions are asked too where it is measured what is answered
+ * @param another store whose questions are asked too if `withAnswerable` is set
  */
-export function askStore(store: Store, options: AskOptions, another?: Store): Promise<AskedStore> {
+export function measureStore(store: Store, options: AskOptions, another?: Store): Promise<StoreScores> {
   return withStore(store, options, async (client, contentById) => {
     const asked = await askQuestions(client, store, contentById, options);
-    const ofAnother: AskedScores[] = [];
+    const ofAnother: AnswerScores[] = [];
     if (options.withAnswerable) {
       const questions = another?.questions ?? [];
       await closedLoop(questions.length, ASKING_CLIENTS, async (index) => {
-        ofAnother.push(await askForScores(client, (questions[index] as Question).text, () => false));
+        ofAnother.push(await askAnswerScores(client, (questions[index] as Question).text, () => false));
       });
     }
     const { version, embedder } = await client.health();
@@ -64,16 +64,20 @@ export function askStore(store: Store, options: AskOptions, another?: Store): Pr
   });
 }
 
-/** No use is counted, so that it changes no score whether it is asked. */
-async function askForScores(client: HttpClient, text: string, isRight: (id: string) => boolean): Promise<AskedScores> {
+/** Recalls with `track=false`, so that these recalls do not affect other scores. */
+async function askAnswerScores(
+  client: HttpClient,
+  text: string,
+  isRight: (id: string) => boolean,
+): Promise<AnswerScores> {
   const ask = async (count: number, more: Record<string, string>) =>
     (await client.recall(text, count, { track: 'false', ...more })).results;
   const filtered: Record<string, RecallResult[]> = {};
   for (const [name, filter] of Object.entries(FILTERS)) filtered[name] = await ask(RESULTS, filter);
-  return readScores(await ask(LOOKED_THROUGH, {}), filtered, isRight);
+  return getAnswerScores(await ask(MAX_ANSWER_RESULTS, {}), filtered, isRight);
 }
 
-/** Puts a store into a fresh server, which ends with the work; every turn has its vector, and its content by its id. */
+/** Runs `work` with a new server that contains a store with all its vectors. Passes the contents of memories by id. */
 export function withStore<Result>(
   store: Store,
   { environment, databaseUrl, signal, progress }: AskOptions,
@@ -81,7 +85,7 @@ export function withStore<Result>(
 ): Promise<Result> {
   return withTemporaryFolder((folder) =>
     withServer(
-      { folder, environment, databaseUrl, connections: ASKING_CLIENTS, signal, firstAnswer: healthy },
+      { folder, environment, databaseUrl, connections: ASKING_CLIENTS, signal, probe: assertHealthy },
       async ({ client }) => {
         const contentById = await storeTurns(client, store.turns, progress);
         await waitForEmbeddings(client, signal);
@@ -92,8 +96,8 @@ export function withStore<Result>(
 }
 
 /**
- * Stores one turn after the other, since neighbours in a session are told by their order of arrival. Answers the
- * contents by their ids. Progress advances by one a turn.
+ * Stores turns sequentially, because their order of arrival determines the neighbors in a session. Returns contents by
+ * memory id. Progress advances by 1 for each turn.
  */
 async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
   const contentById = new Map<string, string>();
@@ -110,19 +114,19 @@ async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress)
   return contentById;
 }
 
-/** Asks a store's questions and scores the answers. Progress advances by one a question. */
+/** Asks a store's questions and scores the results. Progress advances by 1 for each question. */
 export async function askQuestions(
   client: HttpClient,
   store: Store,
   contentById: Map<string, string>,
   { progress, withOrders, withAnswerable }: Pick<AskOptions, 'progress' | 'withOrders' | 'withAnswerable'>,
-): Promise<AskedQuestion[]> {
-  const relevantTo = relevantContents(store);
-  const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
+): Promise<ScoredQuestion[]> {
+  const relevantTo = createRelevanceLookup(store);
+  const asked = store.questions.map((question): ScoredQuestion => ({ question, scores: null }));
   await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
-    const entry = asked[index] as AskedQuestion;
+    const entry = asked[index] as ScoredQuestion;
     const relevant = relevantTo(entry.question);
-    // A result that no turn stands behind, such as a distilled memory, takes up a rank all the same.
+    // A result without a turn, such as a distilled memory, still takes up a rank.
     const score = (results: readonly RecallResult[]) =>
       scoreRanking(
         results.map(({ id }) => contentById.get(id) ?? ''),
@@ -131,13 +135,16 @@ export async function askQuestions(
     if (relevant.size > 0) {
       entry.scores = score((await client.recall(entry.question.text, RESULTS)).results);
       if (withOrders) {
-        const { results } = await client.recall(entry.question.text, REORDERED, { explain: 'true', track: 'false' });
-        const orders = Object.entries(reordered(results));
+        const { results } = await client.recall(entry.question.text, MAX_REORDERED, {
+          explain: 'true',
+          track: 'false',
+        });
+        const orders = Object.entries(getOrders(results));
         entry.orders = Object.fromEntries(orders.map(([name, order]) => [name, score(order)]));
       }
       if (withAnswerable) {
         const isRight = (id: string) => relevant.has(contentById.get(id) ?? '');
-        entry.answerable = await askForScores(client, entry.question.text, isRight);
+        entry.answerable = await askAnswerScores(client, entry.question.text, isRight);
       }
     }
     progress.advance();

@@ -2,19 +2,19 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../http-client.ts';
 import type { Dialogue } from './dialogue.ts';
-import { type Figures, percentilesMs, prefixed, rounded } from './figures.ts';
+import { addPrefix, type Figures, percentilesMs, roundFigure } from './figures.ts';
 import { storeTurn } from './store-load.ts';
 
-/** Something that goes on until the signal says that the measurement beside it has ended. */
+/** Background load that runs until the signal aborts. */
 export type Load = (end: AbortSignal) => Promise<Figures>;
 
 /**
- * Measures while loads go on, and ends them afterwards.
+ * Runs a measurement under background loads, and stops the loads afterwards.
  *
- * @returns the figures of all
- * @throws when any fails
+ * @returns the figures of the measurement and of all loads
+ * @throws if the measurement or a load fails
  */
-export async function beside(loads: readonly Load[], measure: () => Promise<Figures>): Promise<Figures> {
+export async function measureUnderLoad(loads: readonly Load[], measure: () => Promise<Figures>): Promise<Figures> {
   const controller = new AbortController();
   const all = [measure().finally(() => controller.abort()), ...loads.map((load) => load(controller.signal))];
   const settled = await Promise.allSettled(all);
@@ -23,45 +23,45 @@ export async function beside(loads: readonly Load[], measure: () => Promise<Figu
   return Object.assign({}, ...(await Promise.all(all)));
 }
 
-const MAX_IN_PROGRESS = 64;
+const MAX_IN_FLIGHT = 64;
 
 /**
- * Stores turns at a constant rate, whether or not earlier ones are answered: an open loop. Durations count from when a
- * store was due, so that a stall shows in full. At most 64 stores are under way; what is due meanwhile waits.
+ * Stores turns at a constant rate without waiting for responses (an open loop). Durations start when a store was due, so
+ * that they include stalls. At most 64 stores are in flight; further ones wait.
  *
  * @param from index of the first turn to store
  */
-export function writer(client: HttpClient, dialogue: Dialogue, from: number, storesPerS: number): Load {
+export function createWriter(client: HttpClient, dialogue: Dialogue, from: number, storesPerS: number): Load {
   return async (end) => {
     const durationsMs: number[] = [];
-    const underWay = new Set<Promise<void>>();
+    const inFlight = new Set<Promise<void>>();
     const failures: unknown[] = [];
     const startMs = performance.now();
     for (let sent = 0; !end.aborted && failures.length === 0; sent++) {
       const dueMs = startMs + (sent * 1000) / storesPerS;
       await sleep(Math.max(0, dueMs - performance.now()));
-      if (underWay.size >= MAX_IN_PROGRESS) await Promise.race(underWay);
+      if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
       const store = storeTurn(client, dialogue, from + sent)
         .then(() => void durationsMs.push(performance.now() - dueMs))
         .catch((error: unknown) => void failures.push(error))
-        .finally(() => underWay.delete(store));
-      underWay.add(store);
+        .finally(() => inFlight.delete(store));
+      inFlight.add(store);
     }
     const seconds = (performance.now() - startMs) / 1000;
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
     if (failures.length > 0) throw failures[0];
     return {
       stores: durationsMs.length,
-      stores_per_s: rounded(durationsMs.length / seconds),
-      ...prefixed('store', percentilesMs(durationsMs, [50, 99])),
+      stores_per_s: roundFigure(durationsMs.length / seconds),
+      ...addPrefix('store', percentilesMs(durationsMs, [50, 99])),
     };
   };
 }
 
 const CONSOLIDATION_PAUSE_MS = 1000;
 
-/** Consolidates at once, when everything stored before is new, and then again a second after each run. */
-export function consolidation(client: HttpClient): Load {
+/** Consolidates at once, while all memories are new, and again 1 s after each run. */
+export function createConsolidationLoad(client: HttpClient): Load {
   return async (end) => {
     const durationsMs: number[] = [];
     let consolidated = 0;
@@ -74,21 +74,21 @@ export function consolidation(client: HttpClient): Load {
     return {
       consolidations: durationsMs.length,
       consolidated,
-      first_consolidation_ms: rounded(durationsMs[0] ?? Number.NaN),
-      ...prefixed('consolidation', percentilesMs(durationsMs, [50])),
+      first_consolidation_ms: roundFigure(durationsMs[0] ?? Number.NaN),
+      ...addPrefix('consolidation', percentilesMs(durationsMs, [50])),
     };
   };
 }
 
-/** Resolves when the time or the load is over. */
+/** Resolves after the duration, or when the load ends. */
 async function pause(durationMs: number, end: AbortSignal): Promise<void> {
-  // It rejects only when the load is over.
+  // Rejects only if the signal aborts.
   await sleep(durationMs, undefined, { signal: end }).catch(() => {});
 }
 
 const BACKLOG_POLL_MS = 200;
 
-/** Watches the server give vectors to the memories that wait for theirs. */
+/** Polls the server until no embedding is pending. */
 export class EmbeddingBacklog {
   #isDone = false;
 
@@ -105,7 +105,7 @@ export class EmbeddingBacklog {
       }
       this.#isDone = true;
       const seconds = (performance.now() - startMs) / 1000;
-      return { embedded: first - left, embedded_per_s: rounded((first - left) / seconds) };
+      return { embedded: first - left, embedded_per_s: roundFigure((first - left) / seconds) };
     };
   }
 }

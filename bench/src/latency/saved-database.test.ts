@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { withTemporaryFolder } from '../temporary-folder.ts';
+import { createDatabaseFolder, getFilledFolder, markFilled } from './saved-database.ts';
+
+describe('a saved database', () => {
+  const filling = { count: 1000, seed: 1, data: ['locomo'] };
+
+  it('is found by its filling', () =>
+    withTemporaryFolder(async (folder) => {
+      const path = createDatabaseFolder(folder, filling);
+      markFilled(path, filling);
+      expect(getFilledFolder(folder, filling)).toBe(path);
+    }));
+
+  it('is not overwritten', () =>
+    withTemporaryFolder(async (folder) => {
+      createDatabaseFolder(folder, filling);
+      expect(() => createDatabaseFolder(folder, filling)).toThrow('--reuse');
+    }));
+
+  it('is rejected if its filling was not completed', () =>
+    withTemporaryFolder(async (folder) => {
+      createDatabaseFolder(folder, filling);
+      expect(() => getFilledFolder(folder, filling)).toThrow('contains no filled database');
+    }));
+
+  it('is rejected if it was filled with other texts', () =>
+    withTemporaryFolder(async (folder) => {
+      markFilled(createDatabaseFolder(folder, filling), filling);
+      expect(() => getFilledFolder(folder, { ...filling, seed: 2 })).toThrow('other texts');
+    }));
+});

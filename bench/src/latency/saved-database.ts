@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Contents of a saved database. Questions match a database only if it has the same contents. */
+export interface Filling {
+  count: number;
+  seed: number;
+  /** Names of the data folders; empty for generated text. */
+  data: string[];
+}
+
+/**
+ * Creates the folder for a filling and returns its path.
+ *
+ * @throws if the folder already exists
+ */
+export function createDatabaseFolder(folder: string, { count }: Filling): string {
+  const path = join(folder, String(count));
+  if (existsSync(path)) throw new Error(`${path} already exists; measure it with --reuse ${folder}`);
+  mkdirSync(path, { recursive: true });
+  return path;
+}
+
+/** Marks the database in a folder of `createDatabaseFolder` as filled. */
+export function markFilled(path: string, filling: Filling): void {
+  writeFileSync(join(path, MARKER_FILE), `${JSON.stringify(filling)}\n`);
+}
+
+/**
+ * Returns the folder of a saved filling.
+ *
+ * @throws if there is no such folder, or it was filled with other texts
+ */
+export function getFilledFolder(folder: string, filling: Filling): string {
+  const path = join(folder, String(filling.count));
+  const markerPath = join(path, MARKER_FILE);
+  if (!existsSync(markerPath)) throw new Error(`${path} contains no filled database; create one with --keep ${folder}`);
+  const kept = JSON.parse(readFileSync(markerPath, 'utf8')) as Filling;
+  if (JSON.stringify(kept) !== JSON.stringify(filling)) {
+    throw new Error(`${path} was filled with other texts: ${JSON.stringify(kept)}`);
+  }
+  return path;
+}
+
+const MARKER_FILE = 'filling.json';

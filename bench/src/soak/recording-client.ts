@@ -1,0 +1,96 @@
+import { performance } from 'node:perf_hooks';
+import { Pool } from 'undici';
+
+// A consolidation yields to recalls, so that it may take minutes.
+const RESPONSE_TIMEOUT_MS = 600_000;
+
+/** A request. `verb` is the name under which it is reported. */
+export interface SoakRequest {
+  verb: string;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  headers?: Record<string, string>;
+  json?: unknown;
+  /** Error codes that are expected for this request. */
+  expectedErrors?: readonly string[];
+}
+
+/** HTTP client that records durations and errors. */
+export class RecordingClient {
+  /** Durations in milliseconds, by minute and verb. */
+  readonly durationsMs: Map<string, number[]>[] = [];
+  /** Number of errors by verb and code, such as `forget NOT_FOUND`. */
+  readonly expectedErrors = new Map<string, number>();
+  readonly unexpectedErrors = new Map<string, number>();
+  readonly #pool: Pool;
+  #startMs = performance.now();
+
+  constructor(origin: string, connections: number) {
+    this.#pool = new Pool(origin, {
+      connections,
+      headersTimeout: RESPONSE_TIMEOUT_MS,
+      bodyTimeout: RESPONSE_TIMEOUT_MS,
+    });
+  }
+
+  /** Clears the durations and restarts the count of minutes. Keeps the errors. */
+  reset(): void {
+    this.durationsMs.length = 0;
+    this.#startMs = performance.now();
+  }
+
+  /** Full minutes since the last reset. */
+  get minute(): number {
+    return Math.floor((performance.now() - this.#startMs) / 60_000);
+  }
+
+  /** Sends a request and returns the body; counts an error response or failed connection and returns undefined. */
+  async send<Body>({
+    verb,
+    method,
+    path,
+    headers = {},
+    json,
+    expectedErrors = [],
+  }: SoakRequest): Promise<Body | undefined> {
+    const sentAtMs = performance.now();
+    try {
+      const { statusCode, body } = await this.#pool.request({
+        method,
+        path,
+        headers: { ...headers, ...(json !== undefined && { 'content-type': 'application/json' }) },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+      });
+      const response = (await body.json()) as Body & { error?: { code: string } };
+      if (statusCode === 200) {
+        this.#recordDuration(verb, performance.now() - sentAtMs);
+        return response;
+      }
+      const code = response.error?.code ?? String(statusCode);
+      count(expectedErrors.includes(code) ? this.expectedErrors : this.unexpectedErrors, `${verb} ${code}`);
+    } catch (error) {
+      count(this.unexpectedErrors, `${verb} ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return undefined;
+  }
+
+  /** Counts an unexpected error that is not an error response. */
+  recordError(error: string): void {
+    count(this.unexpectedErrors, error);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  #recordDuration(verb: string, durationMs: number): void {
+    const verbs = (this.durationsMs[this.minute] ??= new Map());
+    const durations = verbs.get(verb);
+    if (durations) durations.push(durationMs);
+    else verbs.set(verb, [durationMs]);
+  }
+}
+
+function count(counts: Map<string, number>, error: string): void {
+  counts.set(error, (counts.get(error) ?? 0) + 1);
+}
