@@ -51,7 +51,7 @@ interface ServerHandle extends RunningServer {
 /** Rejects unless the server reports that it is healthy. */
 export async function assertHealthy(client: HttpClient): Promise<void> {
   const { status } = await client.health();
-  if (status !== 'healthy') throw new Error(`the server is ${status}`);
+  if (status !== 'healthy') throw new Error(`the server must be healthy, but it is ${status}; check its log`);
 }
 
 /** Runs `use` with a new server, and stops the server afterwards, even if `use` fails or this process exits. */

@@ -1,7 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/compat';
 import { type Memories, useService } from './service.tsx';
 
-/** One page of a list. */
+/**
+ * A page of a list. `total` is the number of items on all pages; `next` is the cursor of the next page, undefined on
+ * the last page.
+ */
 interface Page<Item> {
   items: readonly Item[];
   total: number;

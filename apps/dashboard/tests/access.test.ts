@@ -35,7 +35,7 @@ describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
     await close();
   });
 
-  it('does not claim to show all users to a key that is bound to one user', async () => {
+  it('labels the user field "User" instead of "All users" for a key that is bound to one user', async () => {
     for (const user_id of ['anna', 'ben']) await stage.memory.store({ user_id, content: `The lamp of ${user_id}` });
     const { stdout, code, stderr } = await runServer([
       ...['keys', 'add', '--user', 'anna'],

@@ -1,4 +1,5 @@
-// Child process: opens a database, runs recalls, and prints the time of the first one and the resident memory as JSON.
+// Child process: opens a database, runs recalls, and prints as JSON the time from process start to the first result,
+// and the resident memory.
 import { createGeneratedDialogue } from '../latency/generated-dialogue.ts';
 import { openEngineAt } from './side.ts';
 import type { StartResult } from './starts.ts';

@@ -1,7 +1,7 @@
 import type { RecallResult } from '@memoryd/contract';
 import { alignTable } from '../table.ts';
 
-/** Number of results in which to find the first irrelevant one. */
+/** Maximum results to request per question; usually enough to include the first irrelevant result. */
 export const MAX_ANSWER_RESULTS = 50;
 
 /** A relevant memory counts as found among this number of first results. */

@@ -74,7 +74,7 @@ export class RecordingClient {
     return undefined;
   }
 
-  /** Counts an unexpected error that is not an error response. */
+  /** Counts an unexpected error that occurs outside `send`, such as an ended event stream or a rejected batch item. */
   recordError(error: string): void {
     count(this.unexpectedErrors, error);
   }

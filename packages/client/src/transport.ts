@@ -80,8 +80,8 @@ function parseHttpUrl(url: string): URL | undefined {
 /** Returns the base URL to which paths are appended. */
 function toBaseUrl(url: string): string {
   const resolved = parseHttpUrl(url);
-  if (!resolved) throw new TypeError(`url must be an http or https URL such as http://127.0.0.1:8090, not ${url}`);
-  // The message does not contain the URL, which may include a password.
+  // The messages do not contain the URL, which may include a password.
+  if (!resolved) throw new TypeError('url must be an http or https URL such as http://127.0.0.1:8090');
   if (resolved.username || resolved.password) {
     throw new TypeError('url must not contain a user name or password; set apiKey instead');
   }

@@ -136,7 +136,10 @@ export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bo
 /** The host's number of the tier of distilled memories. */
 const SEMANTIC: u32 = 2;
 
-/** Number of times that an indexed row became counted or uncounted. */
+/**
+ * Number of times that the COUNTED flag of an existing row changed. The cached count of a term's uncounted postings is
+ * exact while this number is unchanged.
+ */
 export let countedChanges: u32 = 0;
 
 function setCounted(row: u32, counted: bool): void {

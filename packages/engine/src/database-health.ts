@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import type { Storage } from './ports/storage.ts';
-import { isDamage } from './storage/damage.ts';
+import { isCorruption } from './storage/corruption.ts';
 
 /** Time for which a result is reused, so that frequent health checks do not cause more writes. */
 const RESULT_TTL_MS = 1000;
@@ -31,7 +31,7 @@ export class DatabaseHealth {
 
   /** Records an error of a request. */
   note(error: unknown): void {
-    if (isDamage(error)) this.#corruption = { problem: error.message, at: performance.now() };
+    if (isCorruption(error)) this.#corruption = { problem: error.message, at: performance.now() };
     else if (error instanceof MemoryError && error.code === 'UNAVAILABLE' && !this.#isSuspect) {
       this.#isSuspect = true;
       this.#last = undefined;

@@ -132,7 +132,7 @@ it('closes a database that it cannot open completely', async () => {
   file.close();
   await expect(openEngine({ ...OPTIONS, dbPath })).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: expect.stringContaining('damaged'),
+    message: expect.stringContaining('corrupt'),
   });
   // SQLite deletes the write-ahead log when the last connection is closed.
   expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);

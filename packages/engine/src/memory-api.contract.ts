@@ -981,7 +981,7 @@ export function memoryApiContract(
       await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
     });
 
-    it('does not reveal by an import whether another user has a memory', async () => {
+    it('get no hint from an import whether another user has a memory with a given id', async () => {
       const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
       const ben = inScope('contract-ben');
       await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });

@@ -38,7 +38,7 @@ export { Nearness } from './recall-index/nearness.ts';
 export { packStates } from './recall-index/token-states.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
-export { DAMAGED, fromJson } from './storage/damage.ts';
+export { CORRUPTED_MESSAGE, fromJson } from './storage/corruption.ts';
 export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
 export {
   getBackground,

@@ -32,7 +32,10 @@ export interface Part {
   length: number;
 }
 
-/** The vector of the first part of a window, of unit length; `tokens` is 0 for a part without known content. */
+/**
+ * The embedding of the first part of a window. `vector` has unit norm; `tokens` is 0 if the part contains no known
+ * token, or is in an unsupported language.
+ */
 export interface EmbeddedPart {
   vector: Float32Array;
   /** The states of its informative tokens, `STATE_SIZE` numbers each; undefined if the model has none. */
@@ -46,7 +49,10 @@ export interface EmbeddedPart {
 /** Resolves when the next native call may run: immediately for a query, after all running queries for a memory. */
 export type Turn = () => Promise<void>;
 
-/** Embeds the first part of each window, in order, and awaits its turn before each native call. */
+/**
+ * Embeds the first part of each window, in order. Waits for the scheduler before each native call, so that queries run
+ * before memories.
+ */
 export type Model = (windows: readonly string[], turn: Turn) => Promise<EmbeddedPart[]>;
 
 /**

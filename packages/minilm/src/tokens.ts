@@ -33,7 +33,7 @@ const PIECE = /[\s\S]{16}/gu;
 /** A tokenizer and a classifier of its tokens. */
 export interface WordPiece {
   tokenize: Tokenize;
-  /** Returns whether a token is informative, so that its state is stored. */
+  /** Returns true if the state of a token is stored. False for punctuation, symbols and the most frequent words. */
   isInformative(id: number): boolean;
 }
 

@@ -5,7 +5,7 @@ import { type Connection, connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { PostgresNotices } from './notices.ts';
 
-/** Records the notices of a process, including `missed`. */
+/** Records the notices of a process, including `onGap`. */
 interface Recorder {
   received: string[];
   /** Waits until `count` notices have been received. */
@@ -38,7 +38,7 @@ describe('notices of processes that share a database', () => {
 
   async function listen(notices: Notices, topic: 'events' | 'keys' = 'events'): Promise<Recorder> {
     const received: string[] = [];
-    await notices.hear(topic, { heard: (text) => received.push(text), missed: () => received.push('missed') });
+    await notices.subscribe(topic, { onNotice: (text) => received.push(text), onGap: () => received.push('missed') });
     return {
       received,
       async waitFor(count) {
@@ -53,9 +53,9 @@ describe('notices of processes that share a database', () => {
     const [one, two, three] = [open(url).notices, open(url).notices, open(url).notices];
     const recorders = await Promise.all([one, two, three].map((notices) => listen(notices)));
     const texts = Array.from({ length: 1200 }, (_, i) => `of ${i}: 日本 ' \\ $1`);
-    for (const text of texts) one.tell('events', text);
+    for (const text of texts) one.publish('events', text);
     for (const recorder of recorders.slice(1)) expect(await recorder.waitFor(texts.length)).toEqual(texts);
-    two.tell('events', 'the end');
+    two.publish('events', 'the end');
     await recorders[0]?.waitFor(1);
     expect(recorders[0]?.received).toEqual(['the end']);
   });
@@ -64,7 +64,7 @@ describe('notices of processes that share a database', () => {
     const url = await createDatabase();
     const [one, two] = [open(url).notices, open(url).notices];
     const recorder = await listen(two);
-    for (let i = 0; i < 3; i++) one.tell('events', 'again');
+    for (let i = 0; i < 3; i++) one.publish('events', 'again');
     expect(await recorder.waitFor(3)).toEqual(['again', 'again', 'again']);
   });
 
@@ -72,8 +72,8 @@ describe('notices of processes that share a database', () => {
     const [url, elsewhere] = [await createDatabase(), await createDatabase()];
     const [one, two, other] = [open(url).notices, open(url).notices, open(elsewhere).notices];
     const [events, keys, others] = [await listen(two), await listen(two, 'keys'), await listen(other)];
-    one.tell('keys', 'a key');
-    one.tell('events', 'an event');
+    one.publish('keys', 'a key');
+    one.publish('events', 'an event');
     expect([await events.waitFor(1), await keys.waitFor(1)]).toEqual([['an event'], ['a key']]);
     expect(others.received).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('notices of processes that share a database', () => {
       WHERE query LIKE 'LISTEN%' AND datname = current_database() AND application_name = current_setting('application_name')`);
     await client.end();
     expect(await recorder.waitFor(1)).toEqual(['missed']);
-    one.tell('events', 'after it');
+    one.publish('events', 'after it');
     expect(await recorder.waitFor(2)).toEqual(['missed', 'after it']);
   });
 
@@ -107,9 +107,9 @@ describe('notices of processes that share a database', () => {
     onTestFinished(() => notices.close());
     tellNext = () => {
       tellNext = () => {};
-      notices.tell('events', 'the second');
+      notices.publish('events', 'the second');
     };
-    notices.tell('events', 'the first');
+    notices.publish('events', 'the first');
     expect(await recorder.waitFor(2)).toEqual(['the first', 'the second']);
   });
 
@@ -117,7 +117,7 @@ describe('notices of processes that share a database', () => {
     const url = await createDatabase();
     const recorder = await listen(open(url).notices);
     const { notices } = open(url);
-    notices.tell('events', 'the last');
+    notices.publish('events', 'the last');
     await (notices as PostgresNotices).close();
     expect(await recorder.waitFor(1)).toEqual(['the last']);
   });

@@ -33,13 +33,13 @@ export class PostgresNotices implements Notices {
     this.#connection = connection;
   }
 
-  tell(topic: NoticeTopic, text: string): void {
+  publish(topic: NoticeTopic, text: string): void {
     if (this.#queue.length >= MAX_QUEUED) this.#queue = [this.#createPayload(MISSED)];
     else this.#queue.push(this.#createPayload(topic, text));
     this.#sending ??= this.#sendAll();
   }
 
-  hear(topic: NoticeTopic, listener: NoticeListener): Promise<void> {
+  subscribe(topic: NoticeTopic, listener: NoticeListener): Promise<void> {
     this.#listeners.set(topic, listener);
     this.#listening ??= this.#start();
     return this.#listening.started;
@@ -71,7 +71,7 @@ export class PostgresNotices implements Notices {
         await this.#delay(MAX_RETRY_DELAY_MS);
       }
     }
-    // No await between the last check of the queue and this line, so that the next `tell` starts sending again.
+    // No await between the last check of the queue and this line, so that the next `publish` starts sending again.
     this.#sending = undefined;
   }
 
@@ -106,11 +106,11 @@ export class PostgresNotices implements Notices {
     const [, from, topic = '', text = ''] = /^(\S*) \S* (\S*) (.*)$/s.exec(payload) ?? [];
     if (from === this.#connection.process) return;
     if (topic === MISSED) this.#notifyMissed();
-    else this.#listeners.get(topic)?.heard(text);
+    else this.#listeners.get(topic)?.onNotice(text);
   }
 
   #notifyMissed(): void {
-    for (const listener of this.#listeners.values()) listener.missed();
+    for (const listener of this.#listeners.values()) listener.onGap();
   }
 
   async #delay(ms: number): Promise<void> {

@@ -165,17 +165,17 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     in_use boolean NOT NULL
   );
   -- Queue of memories without vectors, in order of arrival. Only the claiming process embeds a memory until
-  -- claimed_until. anew: true for low priority, after memories written by clients: the memory had vectors of another
+  -- claimed_until. reembed: true for low priority, after memories written by clients: the memory had vectors of another
   -- model or layout, or was written by consolidation.
   CREATE TABLE pending_embedding (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
-    anew boolean NOT NULL DEFAULT false,
+    reembed boolean NOT NULL DEFAULT false,
     claimed_by text COLLATE "C" NOT NULL DEFAULT '',
     claimed_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (namespace, ordinal)
   ) WITH (fillfactor = 70);
-  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, ordinal);
 
   -- Memories whose text has not been checked for duplicates.
   CREATE TABLE merge_candidate (

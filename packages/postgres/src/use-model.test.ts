@@ -76,9 +76,9 @@ describe('a change of the embedding model with many memories', () => {
     const embedded = new Set<number>();
     for (;;) {
       const batch = { limit: 1000, maxChars: 1e6, maxReembeddingChars: 1e6 };
-      const { memories, anew } = await storage.pendingEmbeddings('two', batch);
+      const { memories, reembed } = await storage.pendingEmbeddings('two', batch);
       if (memories.length === 0) break;
-      expect(anew).toBe(true);
+      expect(reembed).toBe(true);
       for (const { ordinal } of memories) embedded.add(ordinal);
       await storage.putVectors(
         'two',

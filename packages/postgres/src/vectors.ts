@@ -19,8 +19,8 @@ import type { Connection } from './connection.ts';
 import type { Transaction } from './dialect.ts';
 import { CLAIM_END } from './recall-entry.ts';
 
-/** Condition that is always true. It allows the index on (anew, ordinal) to find rows by ordinal. */
-const ANY_QUEUE = raw("anew = ANY('{false,true}')");
+/** Condition that is always true. It allows the index on (reembed, ordinal) to find rows by ordinal. */
+const ANY_QUEUE = raw("reembed = ANY('{false,true}')");
 
 /** Stores vectors of texts that have not changed. See `Storage.putVectors`. */
 export async function putVectors(
@@ -138,8 +138,9 @@ async function recordDimensions(
 const MAX_COUNTED = 1000;
 
 /**
- * See `Storage.pendingEmbeddings`. Claims the returned memories for this process for 30 seconds, so that processes share
- * the work, and skips claims of other processes. A process whose model is not in use keeps no claims.
+ * See `Storage.pendingEmbeddings`. Claims the returned memories for this process for 30 seconds, and skips memories
+ * that another process has claimed, so that processes share the work. Releases all claims of this process if its model
+ * is not in use.
  */
 export async function pendingEmbeddings(
   connection: Connection,
@@ -149,30 +150,30 @@ export async function pendingEmbeddings(
   if ((await modelInUse(connection))?.modelId !== modelId) {
     // Other processes embed what this process has stored since.
     await dropClaims(connection);
-    return { isInUse: false, memories: [], anew: false, waiting: 0 };
+    return { isInUse: false, memories: [], reembed: false, waiting: 0 };
   }
   const waiting = await count(
     connection,
-    sql`(SELECT namespace, ordinal FROM pending_embedding WHERE NOT anew ORDER BY ordinal LIMIT ${MAX_COUNTED}) AS next
+    sql`(SELECT namespace, ordinal FROM pending_embedding WHERE NOT reembed ORDER BY ordinal LIMIT ${MAX_COUNTED}) AS next
       JOIN memory m USING (namespace, ordinal)`,
   );
-  const anew = waiting === 0;
-  let memories = await claim(connection, anew, batch);
+  const reembed = waiting === 0;
+  let memories = await claim(connection, reembed, batch);
   // Continue an unfinished change of the model.
-  if (memories.length === 0 && (await queueSome(connection))) memories = await claim(connection, anew, batch);
-  return { isInUse: true, anew, memories, waiting };
+  if (memories.length === 0 && (await queueSome(connection))) memories = await claim(connection, reembed, batch);
+  return { isInUse: true, reembed, memories, waiting };
 }
 
 function claim(
   connection: Connection,
-  anew: boolean,
+  reembed: boolean,
   { limit, maxChars, maxReembeddingChars, newest }: EmbeddingBatch,
 ) {
   const order = raw(newest ? 'DESC' : 'ASC');
   return connection.rows<PendingEmbedding>(sql`
     WITH free AS MATERIALIZED (
         SELECT namespace, ordinal FROM pending_embedding
-        WHERE anew = ${anew} AND (claimed_by = ${connection.process} OR claimed_until < clock_timestamp())
+        WHERE reembed = ${reembed} AND (claimed_by = ${connection.process} OR claimed_until < clock_timestamp())
         ORDER BY ordinal ${order} LIMIT ${limit} FOR UPDATE SKIP LOCKED),
       text AS (
         SELECT m.namespace, m.ordinal, m.revision, m.content,
@@ -181,7 +182,7 @@ function claim(
       claimed AS (
         UPDATE pending_embedding p SET claimed_by = ${connection.process}, claimed_until = ${CLAIM_END}
         FROM text WHERE p.namespace = text.namespace AND p.ordinal = text.ordinal
-          AND (text.place = 1 OR text.chars <= ${anew ? maxReembeddingChars : maxChars})
+          AND (text.place = 1 OR text.chars <= ${reembed ? maxReembeddingChars : maxChars})
         RETURNING p.namespace, p.ordinal)
     SELECT ordinal, revision, content FROM text JOIN claimed USING (namespace, ordinal) ORDER BY place`);
 }
@@ -208,7 +209,7 @@ export async function useModel(connection: Connection, modelId: string, signal?:
   while (!signal?.aborted && (await queueSome(connection))) {
     // Continue until all memories without vectors of the model are queued.
   }
-  return count(connection, sql`pending_embedding WHERE anew`);
+  return count(connection, sql`pending_embedding WHERE reembed`);
 }
 
 async function beginChange(transaction: Transaction, modelId: string): Promise<void> {
@@ -254,7 +255,7 @@ async function insertPending(
 ): Promise<void> {
   if (entries.length === 0) return;
   await transaction.run(sql`
-    INSERT INTO pending_embedding (namespace, ordinal, anew)
+    INSERT INTO pending_embedding (namespace, ordinal, reembed)
     SELECT * FROM unnest(${entries.map(({ namespace }) => namespace)}::text[],
       ${entries.map(({ ordinal }) => ordinal)}::bigint[], ${entries.map(({ model }) => model !== 0)}::boolean[])
     ON CONFLICT DO NOTHING`);

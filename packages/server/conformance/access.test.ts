@@ -89,7 +89,7 @@ describe('memoryd keys', () => {
     [['keys', 'make'], /needs one of/],
     [['keys', 'add', '--scope', 'all'], /metrics, read, write, operate/],
     [['keys', 'add', '--expires-at', 'soon'], /expires_at must be an ISO 8601/],
-    [['keys', 'open'], /without a key; add --yes to do it/],
+    [['keys', 'open'], /without a key; add --yes to confirm/],
     [['keys', 'add', '--namespace', 'a b'], /namespace must be/],
     [['keys', 'revoke', 'nobody'], /no key with this id/],
     [['keys', 'revoke'], /missing/],

@@ -36,7 +36,7 @@ describe('a request from another origin', () => {
       },
     });
 
-  it('from an allowed origin passes the preflight of every route with all headers of the service', async () => {
+  it('passes the preflight of every route with all headers of the service if its origin is allowed', async () => {
     for (const client of [open, listed]) {
       const routes = await getRoutes(client);
       expect(routes.length).toBeGreaterThan(10);
@@ -52,7 +52,7 @@ describe('a request from another origin', () => {
     }
   });
 
-  it('from an origin that is not allowed fails the preflight of every route', async () => {
+  it('fails the preflight of every route if its origin is not allowed', async () => {
     for (const route of await getRoutes(listed)) {
       const answer = await preflight(listed, 'https://evil.example', route);
       expect(answer.headers['access-control-allow-origin'], JSON.stringify(route)).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a request from another origin', () => {
     }
   });
 
-  it('from an origin that is not allowed cannot write through any route', async () => {
+  it('cannot write through any route if its origin is not allowed', async () => {
     const id = await listed.store({ content: 'stays unchanged' });
     const before = await listed.memory(id);
     const { total } = await listed.memories('limit=1');

@@ -288,7 +288,7 @@ describe('commands on memories of a service', () => {
   it('forget many memories only with --yes', async () => {
     for (const content of ['a', 'b']) await ask('store', content, '--session-id', 'doomed');
     const asked = await runHere(['forget', '--session-id', 'doomed', ...place], { env });
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/forgets 2 memories for good.*--yes/)]);
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/permanently forgets 2 memories.*--yes/)]);
     expect(await list('session', 'doomed')).toHaveLength(2);
     const forgotten = await ask<ForgetManyResponse>('forget', '--session-id', 'doomed', '--yes');
     expect(forgotten).toMatchObject({ forgotten_count: 2 });

@@ -102,7 +102,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
   it('forget all memories of one user with --yes, and no others', async () => {
     expect(await ask<StoreResponse>('store', 'to be forgotten', '--user', 'cleo')).toHaveProperty('id');
     const without = await run('forget', '--user', 'cleo');
-    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('forgets 1 memory for good') });
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('permanently forgets 1 memory') });
     expect((await run('forget', '--user', 'cleo', '--yes')).stdout).toBe('forgotten 1 memory\n');
     expect((await ask<MemoriesResponse>('list', '--user', 'cleo')).total).toBe(0);
     expect((await ask<MemoriesResponse>('list', '--tag', 'none', '--user', 'ben')).total).toBe(0);

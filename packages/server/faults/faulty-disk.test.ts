@@ -260,16 +260,16 @@ describe.concurrent('with a corrupted database file', () => {
     {
       row: 'is truncated',
       corrupt: (bytes) => bytes.subarray(0, bytes.length / 2),
-      reason: /damaged.*restore a backup/,
+      reason: /corrupt.*restore a backup/,
     },
     {
       row: 'has a corrupted header',
       corrupt: (bytes) => withNumber(bytes, 3, 1),
-      reason: /not a memoryd database, or its header is damaged/,
+      reason: /not a memoryd database, or its header is corrupt/,
     },
     { row: 'was written by a newer memoryd', corrupt: (bytes) => withNumber(bytes, 60, 999), reason: /newer memoryd/ },
     { row: 'belongs to another program', corrupt: (bytes) => withNumber(bytes, 68, 7), reason: /another program/ },
-    { row: 'has no schema version', corrupt: (bytes) => withNumber(bytes, 60, 0), reason: /damaged/ },
+    { row: 'has no schema version', corrupt: (bytes) => withNumber(bytes, 60, 0), reason: /corrupt/ },
   ];
   it.each(rows)('a server refuses to start if the file $row', async ({ corrupt, reason }) => {
     const { dbPath, ids } = await createFile();
@@ -291,11 +291,11 @@ describe.concurrent('with a corrupted database file', () => {
     const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
     const { port } = client.server;
     const answer = await send(port, { path: `/memories/${ids[20]}` });
-    expectUnavailable(answer, /database is damaged; restore a backup.*memoryd verify/);
+    expectUnavailable(answer, /database is corrupt; restore a backup.*memoryd verify/);
     expect(await client.getStatus(ids[0] ?? '')).toBe(200);
     const { status, body } = await client.send<HealthResponse>({ path: '/health' });
     expect([status, body.status]).toEqual([503, 'unhealthy']);
-    expect(body.reason).toMatch(/database is damaged; restore a backup/);
+    expect(body.reason).toMatch(/database is corrupt; restore a backup/);
     expect(await checkIntegrity(dbPath)).not.toEqual([]);
     await client.server.stop();
   });

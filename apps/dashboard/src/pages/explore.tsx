@@ -27,7 +27,7 @@ export function ExplorePage({ params }: { params: URLSearchParams }) {
     <>
       <header className="title">
         <h1>Explore</h1>
-        <nav className="tabs" aria-label="Explore by">
+        <nav className="tabs" aria-label="Memories or sessions">
           <a href={getTabAddress(false)} aria-current={showsSessions ? undefined : 'page'}>
             Memories
           </a>

@@ -100,7 +100,7 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
       <Part title="Merge" total={merge.total}>
         {merge.memories.slice(0, MAX_SHOWN).map(({ id, merged_into }) => (
           <li key={id}>
-            <ChangeLine sign="−" label="Merged into a duplicate" id={id}>
+            <ChangeLine sign="−" label="Merge into a duplicate" id={id}>
               <span>
                 Duplicate <MemoryLink id={merged_into} />
               </span>
@@ -111,7 +111,7 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
       <Part title="Evict" total={evict.total}>
         {evict.memories.slice(0, MAX_SHOWN).map(({ id, reason }) => (
           <li key={id}>
-            <ChangeLine sign="−" label={reason === 'expired' ? 'Expired' : 'Evicted (tier full)'} id={id} />
+            <ChangeLine sign="−" label={reason === 'expired' ? 'Expired' : 'Evict (tier full)'} id={id} />
           </li>
         ))}
       </Part>

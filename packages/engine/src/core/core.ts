@@ -20,7 +20,7 @@ export interface Core {
   consolidator: Consolidator;
   events: EventLog;
   seal: Seal;
-  /** Creates semantic memories. Does not fail for a group with at least one text that is not blank. */
+  /** Creates semantic memories. Rejects a group only if all of its texts are blank or the signal is aborted. */
   distiller: DecliningDistiller;
   /** Absent if recall uses words only. */
   embedding?: EmbeddingQueue;

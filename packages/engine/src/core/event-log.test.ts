@@ -262,9 +262,9 @@ describe('event logs that share notices', () => {
     const listeners: NoticeListener[] = [];
     const texts: string[] = [];
     const getNotices = (place: number): Notices => ({
-      tell(_topic, text) {
+      publish(_topic, text) {
         texts.push(text);
-        listeners[1 - place]?.heard(text);
+        listeners[1 - place]?.onNotice(text);
       },
       hear: async (_topic, listener) => void (listeners[place] = listener),
     });
@@ -273,8 +273,8 @@ describe('event logs that share notices', () => {
       (place) => new EventLog(clock, { next: () => `name-${made++}` }, { notices: getNotices(place) }),
     );
     for (const log of logs) await log.start();
-    const hear = (text: string) => listeners[1]?.heard(text);
-    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed(), hear };
+    const hear = (text: string) => listeners[1]?.onNotice(text);
+    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.onGap(), hear };
   }
 
   it('deliver own events and events of the other process once each', async () => {

@@ -78,14 +78,14 @@ export class EventLog {
 
   /** Subscribes to the events of other processes. */
   async start(): Promise<void> {
-    await this.#notices?.hear('events', {
-      heard: (text) => {
+    await this.#notices?.subscribe('events', {
+      onNotice: (text) => {
         const notice = parseNotice(text);
         if (notice) this.#add(notice);
         // The notice is unreadable: another version sent it, or another user of the database.
         else this.#reset();
       },
-      missed: () => this.#reset(),
+      onGap: () => this.#reset(),
     });
   }
 
@@ -126,7 +126,7 @@ export class EventLog {
   publish(namespace: string, happening: EventBody): void {
     const notice = { namespace, at: toTimestamp(this.#clock.now()), happening };
     this.#add(notice);
-    this.#notices?.tell('events', formatNotice(notice));
+    this.#notices?.publish('events', formatNotice(notice));
   }
 
   #add({ namespace, at, happening }: EventNotice): void {

@@ -209,10 +209,10 @@ describe('transformers model that cannot be loaded', () => {
   it('reports missing or corrupted files', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
-    const damaged = join(folder, 'damaged');
-    await writeTinyModel(damaged);
-    await writeFile(join(damaged, 'onnx', 'model.onnx'), 'no graph');
-    for (const path of [empty, damaged]) {
+    const corrupt = join(folder, 'corrupt');
+    await writeTinyModel(corrupt);
+    await writeFile(join(corrupt, 'onnx', 'model.onnx'), 'no graph');
+    for (const path of [empty, corrupt]) {
       const failure = openTransformers(path, signal);
       await expect(failure).rejects.toThrow(EmbedderUnavailable);
       await expect(failure).rejects.toMatchObject({ message: 'the model cannot be loaded', option: 'embedder' });

@@ -69,7 +69,7 @@ export class KeyRing implements Keys {
   /** Subscribes to changes of keys by other processes. */
   async start(): Promise<void> {
     const invalidate = () => void this.#invalidate();
-    await this.#notices?.hear('keys', { heard: invalidate, missed: invalidate });
+    await this.#notices?.subscribe('keys', { onNotice: invalidate, onGap: invalidate });
   }
 
   async add(request: NewKey): Promise<ApiKeyWithSecret> {
@@ -153,7 +153,7 @@ export class KeyRing implements Keys {
   }
 
   async #publishChange(): Promise<void> {
-    this.#notices?.tell('keys', '');
+    this.#notices?.publish('keys', '');
     await this.#invalidate();
   }
 

@@ -25,9 +25,9 @@ export const MAX_NOTICE_BYTES = 7000;
 
 /** Receives the notices of one topic. */
 export interface NoticeListener {
-  heard(text: string): void;
+  onNotice(text: string): void;
   /** Called when notices may have been lost, for example because the connection was interrupted. */
-  missed(): void;
+  onGap(): void;
 }
 
 /**
@@ -37,10 +37,10 @@ export interface NoticeListener {
  */
 export interface Notices {
   /** Publishes a notice to the other processes. Returns before it is sent. A text has at most `MAX_NOTICE_BYTES` bytes. */
-  tell(topic: NoticeTopic, text: string): void;
+  publish(topic: NoticeTopic, text: string): void;
   /**
    * Subscribes to a topic until the database is closed. Each topic has one listener at a time. Resolves once
-   * subscribed, or if subscribing is not possible at the moment; in the second case `missed` is called later.
+   * subscribed, or if subscribing is not possible at the moment; in the second case `onGap` is called later.
    */
-  hear(topic: NoticeTopic, listener: NoticeListener): Promise<void>;
+  subscribe(topic: NoticeTopic, listener: NoticeListener): Promise<void>;
 }

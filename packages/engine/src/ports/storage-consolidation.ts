@@ -45,7 +45,7 @@ export type ChangeKind = keyof ChangeDetails;
 export interface NewRun {
   id: string;
   startedAt: number;
-  /** Working memories that were stored until then are promoted. */
+  /** The run promotes working memories stored at or before this time. */
   promotedUntil: number;
   fence: number;
 }
@@ -86,7 +86,7 @@ export interface RunChange {
   reason?: ChangeDetails['evicted']['reason'];
   /** Values of the memory before duplicates were merged into it. */
   before?: { tags: string[]; importance: number };
-  /** Sources at its creation, or before it was distilled again. */
+  /** Sources of the semantic memory at its creation or, if the run distilled the memory again, before the run. */
   derivedFrom?: string[];
   supersededBy?: string | null;
 }

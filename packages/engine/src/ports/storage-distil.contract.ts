@@ -290,13 +290,13 @@ export function distilStorageContract(tested: TestedStorage): void {
       const second = await distil([c, d], 'two', 'another');
       expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxReembeddingChars: 4 })).toEqual({
         isInUse: true,
-        anew: true,
+        reembed: true,
         memories: [{ ordinal: first, revision: 1, content: 'one' }],
         waiting: 0,
       });
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
-      const { anew, memories, waiting } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
-      expect({ anew, waiting }).toEqual({ anew: false, waiting: 1 });
+      const { reembed, memories, waiting } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
+      expect({ reembed, waiting }).toEqual({ reembed: false, waiting: 1 });
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 

@@ -161,7 +161,10 @@ export interface MemoryText {
 
 /** Conditions on memories; all must hold. `since` and `until` are inclusive and compare `createdAt`. */
 export interface MemoryFilter extends OwnerFilter {
-  /** The first or last characters of the id, ASCII only. Merged memories pass too. */
+  /**
+   * Matches the first or last characters of the id, ASCII only. If set, the filter also matches memories that were
+   * merged into another one.
+   */
   idPart?: string;
   tags?: string[];
   tier?: Tier;
@@ -191,7 +194,7 @@ export interface SessionSummaryRow {
   lastAt: number;
 }
 
-/** A position in the order of sessions. */
+/** A page position in the list of sessions, ordered by (sessionId, userId). */
 export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
 
 /** A user with any data, and the number of live memories by tier. */

@@ -59,7 +59,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('are found by vector among the memories of their user alone', async () => {
+    it('are found by a vector search of their user, even if many memories of another user are nearer', async () => {
       await tested.storage.useModel(MODEL);
       const others: { ordinal: number }[] = [];
       for (let i = 0; i < 60; i++) others.push(await storeMemory({ ...BEN, content: `something ${i}` }));
@@ -133,7 +133,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   });
 
   describe('consolidation', () => {
-    it('merges duplicates of one user and agent alone', async () => {
+    it('merges duplicates only if they have the same user and agent', async () => {
       const owners = [ANN, ANN, BEN, BEN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }];
       const stored = [];
       for (const owner of owners) stored.push(await storeMemory({ ...owner, content: 'I like tea.' }));
@@ -143,7 +143,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(merged.map((memory) => memory?.mergedInto)).toEqual([null, first?.id, null, third?.id, null, null]);
     });
 
-    it('finds related memories of one user and agent alone', async () => {
+    it('relates memories only if they have the same user and agent', async () => {
       await tested.storage.useModel(MODEL);
       const stored = [];
       for (const owner of [ANN, BEN, ANN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }]) {

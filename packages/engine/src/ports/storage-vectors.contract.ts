@@ -53,7 +53,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       const waiting = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
         isInUse: true,
-        anew: false,
+        reembed: false,
         memories: [
           { ordinal: a.ordinal, revision: 1, content: a.content },
           { ordinal: b.ordinal, revision: 1, content: b.content },
@@ -124,7 +124,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(getAdmitted(await tested.storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
       expect((await tested.storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
-      const none = { isInUse: false, memories: [], anew: false, waiting: 0 };
+      const none = { isInUse: false, memories: [], reembed: false, waiting: 0 };
       expect(await tested.storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
     });
 
@@ -149,17 +149,17 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.useModel('another-model')).toBe(4);
       const arrived = await storeMemory();
       await tested.storage.update({ namespace: 'default', id: changed.id, at: NOW, content: 'new text' });
-      const batches: { anew: boolean; ordinals: number[] }[] = [];
+      const batches: { reembed: boolean; ordinals: number[] }[] = [];
       for (;;) {
-        const { memories, anew } = await tested.storage.pendingEmbeddings('another-model', BATCH);
+        const { memories, reembed } = await tested.storage.pendingEmbeddings('another-model', BATCH);
         if (memories.length === 0) break;
-        batches.push({ anew, ordinals: memories.map(({ ordinal }) => ordinal) });
+        batches.push({ reembed, ordinals: memories.map(({ ordinal }) => ordinal) });
         const vectors = memories.map(({ ordinal, revision }) => ({ ordinal, revision, vectors: [vector(2)] }));
         await tested.storage.putVectors('another-model', vectors);
       }
       expect(batches).toEqual([
-        { anew: false, ordinals: [changed.ordinal, bare.ordinal, arrived.ordinal] },
-        { anew: true, ordinals: [first.ordinal, ...others.map(({ ordinal }) => ordinal)] },
+        { reembed: false, ordinals: [changed.ordinal, bare.ordinal, arrived.ordinal] },
+        { reembed: true, ordinals: [first.ordinal, ...others.map(({ ordinal }) => ordinal)] },
       ]);
     });
 

@@ -21,14 +21,14 @@ export interface EmbeddingBatch {
 /**
  * A batch of pending texts, in order of arrival unless the newest were requested.
  *
- * `isInUse`: false if another model is in use; the batch is empty then. `anew`: the texts are to be re-embedded, or
+ * `isInUse`: false if another model is in use; the batch is empty then. `reembed`: the texts are to be re-embedded, or
  * were written by consolidation. Such texts come last, once no new text is pending. `waiting`: the number of other
  * pending texts, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
   memories: PendingEmbedding[];
-  anew: boolean;
+  reembed: boolean;
   waiting: number;
 }
 

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts';
 import { getStep, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
-/** A creation time range, `until` excluded, and the match that its rows score. */
+/** Adds `match` to the score of rows created from `from` (inclusive) to `until` (exclusive). */
 interface CreatedMatch {
   from: number;
   until: number;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
-import { DamagedDatabase, fromJson } from './damage.ts';
+import { CorruptDatabaseError, fromJson } from './corruption.ts';
 
 /** Label names for the fields of an index entry that are not attributes. No attribute has one of these names. */
 export const SESSION_LABEL = 'session';
@@ -49,7 +49,7 @@ export function attributesOfRow({
     const all = [...getAttributes(fromJson<string[]>(tags), fromJson<Metadata>(metadata))];
     return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
   } catch (error) {
-    if (error instanceof DamagedDatabase) return undefined;
+    if (error instanceof CorruptDatabaseError) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { MemoryText, Page, PageRequest, RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
-import { asText, fromJson } from './damage.ts';
+import { asText, fromJson } from './corruption.ts';
 
 /** A selected row with the public fields of a memory. `tags`, `metadata` and `derived_from` are JSON. */
 export interface MemoryRow {

@@ -111,7 +111,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   if (!flags.yes) {
     const total = await countMatches(api, request);
     throw new UsageError(
-      `this forgets ${counted(total, 'memory', 'memories')} for good, and what was distilled from them; add --yes to do it`,
+      `this permanently forgets ${counted(total, 'memory', 'memories')}, and what was distilled from them; add --yes to confirm`,
     );
   }
   const forgotten = await api.forgetMany(request);

@@ -91,7 +91,7 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
 async function openLoopback(flags: OpenFlags, env: Environment): Promise<void> {
   if (!flags.yes) {
     throw new UsageError(
-      'this lets every program on this machine read and change everything without a key; add --yes to do it',
+      'this lets every program on this machine read and change everything without a key; add --yes to confirm',
     );
   }
   await administer(flags, env, ({ keys }) => keys.openLoopback());

@@ -50,7 +50,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     const contents = summary
       ? `${counted(summary.memories, 'memory', 'memories')} and ${counted(summary.keys, 'API key')}`
       : 'nothing';
-    throw new UsageError(`this deletes the namespace ${name} for good, which holds ${contents}; add --yes to do it`);
+    throw new UsageError(`this permanently deletes the namespace ${name}, which has ${contents}; add --yes to confirm`);
   });
   const result = { name, status: 'deleted', ...deleted };
   const later = deleted.purge ? ' Their bytes are overwritten when nothing reads them any longer.' : '';

@@ -42,7 +42,7 @@ interface ListFormat<Item> {
   none: string;
 }
 
-/** Maximum items that are formatted together. Columns of a longer list are aligned anew after as many. */
+/** Maximum items that are formatted together. Columns of a longer list are aligned again after as many. */
 const MAX_FORMATTED_ITEMS = 1000;
 
 /** Prints a list of any length: as JSON an item a line, else as text for people. */
@@ -78,7 +78,7 @@ export async function formatTable(
   return table(titles, rows, isTTY ? columns : undefined);
 }
 
-/** Returns a format of lists of memories, whose texts are wrapped to the width of the terminal. */
+/** Returns a function that formats a list of memories, with texts wrapped to the terminal width. */
 export function asMemories({ ids }: { ids?: true }) {
   return async (memories: readonly ListedMemory[]): Promise<string> => {
     const { formatMemories } = await import('./memory-list.ts');

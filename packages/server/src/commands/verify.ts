@@ -12,7 +12,7 @@ const STAGES: readonly VerifyStage[] = ['pages', 'memories', 'index'];
 export const verifyCommand: AddCommand = (program, env) => {
   const command = program
     .command('verify')
-    .summary('Check the database for damage.')
+    .summary('Check the database for corruption.')
     .description('Check the database. A server may use it at the same time. The exit code is 1 if there is a problem.');
   withExamples(command, 'memoryd verify --db-path memory.db');
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: CommonFlags) => {

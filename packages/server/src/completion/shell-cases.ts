@@ -10,7 +10,6 @@ export function getStepPatterns(all: readonly CommandWords[]): string[] {
   return all.flatMap(({ path, commands }) => commands.map(({ name }) => quote(`${path} ${name}`)));
 }
 
-/** Returns the flags of all commands that take a value. */
 export function getFlagsWithValue(all: readonly CommandWords[]): string[] {
   return getFlags(all, ({ value }) => value !== undefined);
 }

@@ -47,8 +47,9 @@ export interface Gate {
    * Returns the caller of a request: the holder of its API key or, while there are no keys, the operator for a local
    * request whose Host header names this machine.
    *
-   * @throws MemoryError UNAUTHORIZED without a valid key, FORBIDDEN for a key without the needed scope or a foreign Host,
-   *   INVALID_REQUEST for two different keys or unless Host is given once, UNAVAILABLE if the keys cannot be read
+   * @throws MemoryError UNAUTHORIZED without a valid key; FORBIDDEN if the key lacks the required scope, or a local
+   *   request names a foreign Host; INVALID_REQUEST for two different keys, or a local request with a missing or
+   *   repeated Host header; UNAVAILABLE if the keys cannot be read
    */
   admit(request: FastifyRequest): Promise<Caller>;
 }

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
  * unknown routes are not parsed, so that those routes return NOT_FOUND.
  */
 export function readJsonBodies(app: FastifyInstance): void {
-  // With the header, the framework would refuse a malformed content type and an empty body with a content type.
+  // Removes Content-Type, because Fastify would reject a malformed Content-Type, or an empty body that has one.
   app.addHook('onRequest', (request, _reply, done) => {
     delete request.raw.headers['content-type'];
     done(request.is404 ? undefined : refuseEncoded(request));

@@ -106,7 +106,7 @@ describe('the plain metrics', () => {
 });
 
 describe('the OpenMetrics text', () => {
-  it('contains the same samples with types and descriptions, and ends with EOF', async () => {
+  it('contains all samples of the plain metrics, with types and descriptions, and ends with # EOF', async () => {
     completeQuery(20);
     const text = await metrics.openMetrics(READINGS);
     for (const line of (await metrics.plain(STATS)).trimEnd().split('\n')) expect(text).toContain(`\n${line}\n`);

@@ -170,7 +170,7 @@ describe('settings', () => {
       { SERVICE_EMBEDDING_POOLING: 'cls' },
       'SERVICE_EMBEDDING_POOLING needs an embedder transformers:MODEL, and --embedder is openai:e5',
     ],
-    [['--embedding-pooling', 'max'], {}, '--embedding-pooling must be mean, cls, last'],
+    [['--embedding-pooling', 'max'], {}, '--embedding-pooling must be one of mean, cls, last'],
     [
       ['--embedder', 'transformers:e5'],
       { SERVICE_EMBEDDING_PASSAGE_PREFIX: 'p'.repeat(257) },

@@ -210,7 +210,7 @@ export const SettingsSchema = Type.Object(
         description:
           'How `transformers:MODEL` pools the token vectors of a text: the `mean` of all, the first token (`cls`) or the ' +
           '`last` token. By default, the pooling in the configuration of a local model, else `mean`.',
-        'x-must': `be ${POOLINGS.join(', ')}`,
+        'x-must': `be one of ${POOLINGS.join(', ')}`,
       }),
     ),
     llmUrl: Type.Refine(

@@ -51,7 +51,10 @@ function selectLargest<Source>(sources: readonly Source[], getKeys: (source: Sou
   return largest;
 }
 
-/** Returns all forms of the words that count in a text, without the name of its speaker. */
+/**
+ * Returns the terms of the content words of a text, or of all its words if it has no content words, without the speaker
+ * label at its beginning.
+ */
 function getSubjects({ content }: DistilSource): string[] {
   return queryWords(withoutLabel(content)).flat();
 }

@@ -442,7 +442,7 @@ describe('the embedding queue', () => {
   });
 
   it('does not expose messages of unexpected errors, which may contain paths', async () => {
-    const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is damaged')));
+    const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is corrupt')));
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails; see the log' });
   });
 

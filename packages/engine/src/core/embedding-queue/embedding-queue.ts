@@ -306,12 +306,12 @@ export class EmbeddingQueue {
     this.#polledAt = performance.now();
     this.#mayHaveMore = false;
     const pending = await wrapStorageFailure(this.#storage.pendingEmbeddings(embedder.modelId, batch));
-    const { isInUse, memories, anew, waiting } = pending;
+    const { isInUse, memories, reembed, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
     // Memories are read in order, so every memory before the first pending one has current vectors. Re-embedded
     // memories, and texts by consolidation, come after all memories that a client waits for.
-    const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
+    const first = (reembed ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     this.#waiting.release(awaited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {
       this.#mayHaveMore = true;
@@ -320,9 +320,9 @@ export class EmbeddingQueue {
       const embed = () => this.#embedAll(embedder, memories);
       // Texts by consolidation can wait. After a change of the model, recall by vectors is incomplete until
       // re-embedding ends.
-      const isByConsolidation = anew && !this.#reembedding;
+      const isByConsolidation = reembed && !this.#reembedding;
       await (isByConsolidation ? paced(embed) : embed());
-      if (anew) this.#reembedding?.advance(memories.length);
+      if (reembed) this.#reembedding?.advance(memories.length);
     } else this.#endReembedding();
     return memories.length;
   }

@@ -131,7 +131,8 @@ const HAPPENED =
   /\b(?:\w{2,}ed|went|saw|met|ate|got|came|made|took|bought|gave|wrote|found|left|ran|sent|lost|paid|built|broke|told|said|did|was|were)\b/i;
 const HABITUAL = /\b(?:is|are|does|can|will|every|each|always|usually|do\s+(?:I|you|we|they))\b/i;
 
-// "On Sunday" means the last one if the query asks what happened, and any Sunday if it asks what a shop does.
+// "On Sunday" means last Sunday if the query asks about a past event ("What did I buy on Sunday?"), and any Sunday if
+// the query asks about a habit ("Is the shop open on Sunday?").
 function meansLastWeekday(text: string, before: string, query: string): boolean {
   if (BEFORE_DATE.test(before)) return true;
   return /^on\b/i.test(text) && HAPPENED.test(query) && !HABITUAL.test(query);

@@ -20,16 +20,16 @@ const NAMES = ['you', 'assist', 'ai'];
 
 describe('getSpeakerTerms for "you"', () => {
   it.each(['What did you recommend?', 'which way YOU recommended', 'Can you tell me what you recommended?'])(
-    'include an assistant: %s',
+    'includes the assistant for the question "%s"',
     (query) => expect(getSpeakerTerms(query, WORDS)).toEqual([NAMES, ['recommend']]),
   );
 
   it.each(['Can you recommend one?', 'What would you recommend', 'Could  you recommend youth work?'])(
-    'do not include an assistant in a request: %s',
+    'does not include the assistant for the request "%s"',
     (query) => expect(getSpeakerTerms(query, WORDS)).toEqual(WORDS),
   );
 
-  it.each(['your', 'yours'])('include an assistant for %s', (word) => {
+  it.each(['your', 'yours'])('includes the assistant for the word %s', (word) => {
     expect(getSpeakerTerms(`Was that ${word}?`, [[word]])).toEqual([[word, 'assist', 'ai']]);
   });
 });

@@ -10,7 +10,10 @@ import {
   placeBelowSuccessors,
 } from './scores.ts';
 
-/** Scores are rounded to this fraction of 1, also before the comparison with the minimum score. */
+/**
+ * Score resolution: scores are rounded to multiples of 1/SCORE_STEPS, both in results and before the comparison with
+ * `minScore`.
+ */
 const SCORE_STEPS = 100_000;
 
 /** A ranked row of the signals. */
@@ -19,8 +22,8 @@ export interface RankedRow extends Ranked {
 }
 
 /**
- * Ranks the admitted rows, best first. A row ranks below the memory that supersedes it, and a semantic memory below its
- * sources. Of equal scores, the newer memory ranks first. Scores depend on the pool only, not on the limit.
+ * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, and a semantic memory below
+ * its sources. Of equal scores, the newer memory ranks first. Scores depend on the pool only, not on the limit.
  */
 export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking): RankedRow[] {
   const evidence = getEvidence(signals, intent);

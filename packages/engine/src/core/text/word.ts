@@ -84,7 +84,10 @@ export function toWord(written: string): Word {
   return word;
 }
 
-/** Converts to lower case with accents, and removes the dot that a capital Turkish İ leaves over the i. */
+/**
+ * Normalizes to NFC and converts to lower case. Removes U+0307, the combining dot that lower-casing the Turkish İ
+ * leaves after the i.
+ */
 function lowerCase(word: string): string {
   return word.normalize('NFC').toLowerCase().replaceAll('i\u0307', 'i');
 }

@@ -50,7 +50,7 @@ export async function indexAndQueue(transaction: Transaction, namespace: string,
 /** Moves a pending embedding behind those of memories that clients have written. */
 export async function deferEmbedding(queries: Queries, namespace: string, ordinal: number): Promise<void> {
   await queries.run(
-    sql`UPDATE pending_embedding SET anew = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
+    sql`UPDATE pending_embedding SET reembed = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { DamagedDatabase, fromJson } from '../damage.ts';
+import { CorruptDatabaseError, fromJson } from '../corruption.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -93,7 +93,7 @@ export async function assertFence(queries: Queries, name: string, fence: number)
 /** See `Storage.secret`. */
 export async function secret(queries: Queries): Promise<string> {
   const value = await getProperty(queries, 'secret');
-  if (typeof value !== 'string') throw new DamagedDatabase('the secret for cursors is missing');
+  if (typeof value !== 'string') throw new CorruptDatabaseError('the secret for cursors is missing');
   return value;
 }
 

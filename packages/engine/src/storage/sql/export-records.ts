@@ -2,7 +2,7 @@ import { LIMITS } from '@memoryd/contract/limits';
 import { createTextsTooLongError } from '../../core/record-size.ts';
 import type { Awaited, ExportRecord, MemoryRecord } from '../../ports/storage-kept.ts';
 import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import { getGroupDigest } from '../digests.ts';
 import { type MemoryRow, toMemory } from '../memory-row.ts';
 import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';

@@ -77,7 +77,10 @@ function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sq
   return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
 }
 
-/** Returns a condition on `memory m`: owned by one of the users and agents. Valid without further conditions. */
+/**
+ * Returns a condition on `memory m`: owned by one of the users and agents. Returns `true` if the filter names neither,
+ * so that the result is always a complete SQL condition.
+ */
 export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
   return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');
 }

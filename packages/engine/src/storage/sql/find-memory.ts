@@ -2,7 +2,7 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { belongsTo } from '../../core/owner.ts';
 import type { MemoryChange } from '../../ports/storage-memories.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import type { MemoryAttributes } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';

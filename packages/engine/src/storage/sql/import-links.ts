@@ -182,7 +182,8 @@ export class RecordImport {
     return 'unchanged';
   }
 
-  // A link was set when its second memory arrived, unless that memory was refused then or has been forgotten since.
+  // A link is stored once both of its memories are stored. The link of an existing memory is missing if the other
+  // memory was rejected at that time, or was forgotten later.
   #restoreLink(link: PendingLink, target: ExistingMemory): void {
     if (!isValidLink(link, target)) return;
     if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
@@ -190,7 +191,8 @@ export class RecordImport {
     else if (link.kind !== 'supersededBy') this.#link(link);
   }
 
-  // If another semantic memory has taken a source, its words could not be removed when the source is forgotten.
+  // A memory can be a source of only one semantic memory. Otherwise, forgetting the source could not remove its text
+  // from the second semantic memory.
   #hasSources(memory: MemoryRecord): boolean {
     const sources = memory.derivedFrom.flatMap((id) => this.#into.existing.get(id) ?? []);
     return sources.length > 0 && sources.every((source) => haveSameOwner(source, memory) && canBeSource(source));

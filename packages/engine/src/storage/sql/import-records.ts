@@ -58,7 +58,6 @@ export async function importRecords(
   return { outcomes, waiting: recordImport.waiting };
 }
 
-/** An imported memory with its ordinal. */
 type ImportedMemory = MemoryRecord & { namespace: string; ordinal: number };
 
 async function readExisting(

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import { canonicalText } from '../digests.ts';
 import { countTiers, recordAccess } from './counters.ts';
 import { areDuplicates, MERGEABLE } from './filters.ts';

@@ -12,7 +12,7 @@ import type {
   UndoOutcome,
 } from '../../ports/storage-consolidation.ts';
 import type { Page, PageRequest } from '../../ports/storage-memories.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import { takePage } from '../memory-row.ts';
 import { assertFence } from './database-marks.ts';
 import { BEFORE_THE_LAST } from './filters.ts';

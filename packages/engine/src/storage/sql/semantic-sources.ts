@@ -2,7 +2,7 @@ import { extract } from '../../core/distil/extract.ts';
 import { groupByOwner } from '../../core/owner.ts';
 import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-consolidation.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import { deferEmbedding } from './consolidation-queue.ts';
 import { groupDigest, isDeclined } from './export-records.ts';
 import { DISTILLABLE, isPromoted } from './filters.ts';

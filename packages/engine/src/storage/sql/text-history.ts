@@ -93,8 +93,8 @@ async function heldFromAfter(queries: Queries, owner: Owner, revision: number): 
 }
 
 /**
- * Stores the current text of a memory in its history before it is replaced. It held at least until the time it was
- * stored.
+ * Stores the current text of a memory in its history before the text is replaced. The end of the text's validity is
+ * never earlier than its start, even if the clock was set back.
  */
 export async function rememberText(
   transaction: Transaction,

@@ -1,6 +1,6 @@
 import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
-import { fromJson } from '../damage.ts';
+import { fromJson } from '../corruption.ts';
 import { setEvicted } from './archive-memories.ts';
 import { indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
 import { countTiers, subtractAccess } from './counters.ts';

@@ -343,7 +343,7 @@ describe('restoreFile', () => {
   const broken: [what: string, breakIt: () => Promise<void>][] = [
     ['truncated', async () => truncate(copyPath(), (await stat(copyPath())).size - 30_000)],
     [
-      'damaged',
+      'corrupt',
       async () => {
         const bytes = await readFile(copyPath());
         bytes.fill(0x5a, 8192 * 3, 8192 * 20);

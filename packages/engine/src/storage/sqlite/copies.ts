@@ -158,7 +158,7 @@ function abortedError(): MemoryError {
  */
 async function assertRoom({ from, to }: CopyTask): Promise<number> {
   const { size } = await stat(from).catch((cause: unknown) => {
-    throw new MemoryError('UNAVAILABLE', 'the database file is missing', { cause });
+    throw new MemoryError('UNAVAILABLE', 'the database file is missing; stop memoryd and restore a backup', { cause });
   });
   const { bavail, bsize } = await statfs(dirname(to));
   if (bavail * bsize < size) throw new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');

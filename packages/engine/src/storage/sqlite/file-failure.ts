@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
-import { DAMAGED } from '../damage.ts';
+import { CORRUPTED_MESSAGE } from '../corruption.ts';
 
 /** An error from another thread, as data, because errors lose their class and code when they are cloned. */
 export interface Failure {
@@ -40,8 +40,8 @@ export function toFailure(error: unknown): Failure {
  * Each states the problem and, if needed, the fix. The code itself is in the cause.
  */
 const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
-  [/^SQLITE_CORRUPT/, DAMAGED],
-  [/^SQLITE_NOTADB/, 'the file is not a memoryd database, or its header is damaged; restore a backup'],
+  [/^SQLITE_CORRUPT/, CORRUPTED_MESSAGE],
+  [/^SQLITE_NOTADB/, 'the file is not a memoryd database, or its header is corrupt; restore a backup'],
   [/^SQLITE_FULL/, 'the disk is full, so nothing was written; free some space'],
   [/^SQLITE_(READONLY|PERM)/, 'the database file or its folder cannot be written; check the permissions'],
   [/^SQLITE_(CANTOPEN|AUTH)/, 'the database file or its folder cannot be opened; check the path and the permissions'],

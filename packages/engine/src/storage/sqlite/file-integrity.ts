@@ -5,7 +5,7 @@ import { textDigest } from '../digests.ts';
 import { IN_TIER } from '../sql/filters.ts';
 import { MAX_PROBLEMS, PROBLEMS } from '../sql/integrity.ts';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
-import { isDamage } from './file.ts';
+import { isCorruption } from './file.ts';
 import { rebuildEntry } from './recall-entry.ts';
 
 /** Yields the problems of one kind. */
@@ -28,7 +28,7 @@ export function integrity(connection: Connection): string[] {
     connection.transaction(() => runChecks([findPageProblems, ...CONTENT_CHECKS], connection, problems))();
   } catch (error) {
     // SQLite refuses to commit after reading a corrupted page, even though nothing was written.
-    if (!isDamage(error) || problems.length === 0) throw error;
+    if (!isCorruption(error) || problems.length === 0) throw error;
   }
   return problems;
 }
@@ -60,7 +60,7 @@ function* runCheck(check: Check, connection: Connection): Iterable<string> {
   try {
     yield* check(connection);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isCorruption(error)) throw error;
     yield `a check stopped early: ${error.message}`;
   }
 }
@@ -127,7 +127,7 @@ function matchesRow(connection: Connection, ordinal: number, entry: Buffer): boo
   try {
     return haveEqualContents(entry, rebuildEntry(connection, ordinal));
   } catch (error) {
-    if (isDamage(error)) return false;
+    if (isCorruption(error)) return false;
     throw error;
   }
 }

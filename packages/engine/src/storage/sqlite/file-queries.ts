@@ -82,7 +82,8 @@ export async function transaction<T>(
 }
 
 /**
- * Runs work in a savepoint, and rolls back if it throws. If SQLite has rolled back the whole transaction, that stays.
+ * Runs work in a savepoint, and rolls back to the savepoint if the work throws. If SQLite has already rolled back the
+ * whole transaction, only rethrows.
  */
 export async function savepoint<T>({ connection }: FileQueries, work: () => Promise<T>): Promise<T> {
   prepared(connection, 'SAVEPOINT work').run();

@@ -14,7 +14,7 @@ import { noteChange, readEntry, writeEntry, writeStates } from './recall-entry.t
 /** Switches to a model, and queues the memories without its vectors for embedding. See `Storage.useModel`. */
 export function useModel(connection: Connection, modelId: string): number {
   if (modelInUse(connection)?.modelId !== modelId) switchModel(connection, modelId);
-  return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE anew = 1').pluck().get() as number;
+  return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE reembed = 1').pluck().get() as number;
 }
 
 function switchModel(connection: Connection, modelId: string): void {
@@ -90,29 +90,29 @@ export async function pendingEmbeddings(
   batch: EmbeddingBatch,
 ): Promise<PendingEmbeddings> {
   if (modelInUse(connection)?.modelId !== modelId) {
-    return { isInUse: false, memories: [], anew: false, waiting: 0 };
+    return { isInUse: false, memories: [], reembed: false, waiting: 0 };
   }
   const waiting = sql(
     connection,
-    'SELECT count(*) FROM (SELECT 1 FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE p.anew = 0 LIMIT ?)',
+    'SELECT count(*) FROM (SELECT 1 FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE p.reembed = 0 LIMIT ?)',
   )
     .pluck()
     .get(MAX_COUNTED) as number;
-  const anew = waiting === 0;
-  return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
+  const reembed = waiting === 0;
+  return { isInUse: true, memories: takeBatch(connection, reembed, batch), reembed, waiting };
 }
 
 function takeBatch(
   connection: Connection,
-  anew: boolean,
+  reembed: boolean,
   { limit, newest, ...maxima }: EmbeddingBatch,
 ): PendingEmbedding[] {
   const rows = sql(
     connection,
     `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
-     WHERE p.anew = ? ORDER BY p.ordinal ${newest ? 'DESC' : ''} LIMIT ?`,
-  ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
-  const maxChars = anew ? maxima.maxReembeddingChars : maxima.maxChars;
+     WHERE p.reembed = ? ORDER BY p.ordinal ${newest ? 'DESC' : ''} LIMIT ?`,
+  ).iterate(reembed ? 1 : 0, limit) as Iterable<PendingEmbedding>;
+  const maxChars = reembed ? maxima.maxReembeddingChars : maxima.maxChars;
   const memories: PendingEmbedding[] = [];
   let chars = 0;
   for (const row of rows) {

@@ -13,7 +13,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
-import { DamagedDatabase } from '../damage.ts';
+import { CorruptDatabaseError } from '../corruption.ts';
 
 /**
  * Creates the database file and its folders if they are missing, with owner-only permissions, which SQLite also gives
@@ -153,7 +153,7 @@ export async function assertRoom(path: string): Promise<void> {
 export async function sizeOnDisk(path: string): Promise<number> {
   const [file, log] = await Promise.all([
     stat(path).catch((cause: unknown) => {
-      throw new MemoryError('UNAVAILABLE', 'the database file is missing', { cause });
+      throw new MemoryError('UNAVAILABLE', 'the database file is missing; stop memoryd and restore a backup', { cause });
     }),
     stat(`${path}-wal`).catch(() => ({ size: 0 })),
   ]);
@@ -167,9 +167,9 @@ export function getFileIdentity(path: string): string {
 }
 
 /** Returns true if an error reports corruption: of a page (by SQLite) or of a row (by this adapter). */
-export function isDamage(error: unknown): error is Error {
+export function isCorruption(error: unknown): error is Error {
   return (
-    error instanceof DamagedDatabase ||
+    error instanceof CorruptDatabaseError ||
     (error instanceof Sqlite.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
   );
 }

@@ -2,14 +2,14 @@ import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import { getModel, getTrailingVectors, withVectors } from '../../recall-index/entry.ts';
-import { DamagedDatabase } from '../damage.ts';
+import { CorruptDatabaseError } from '../corruption.ts';
 import { assertMayWrite, ENTRIES_MADE_BY } from '../writer-version.ts';
 import { type Connection, dimensionsByModel, readProperty, sql, writeProperty } from './connection.ts';
 import { noteChange, rebuildEntry, writeEntry } from './recall-entry.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /**
- * Migrates a database to the current schema in one transaction. Throws DamagedDatabase if its schema does not match its
+ * Migrates a database to the current schema in one transaction. Throws CorruptDatabaseError if its schema does not match its
  * schema version.
  */
 export function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): void {
@@ -25,7 +25,7 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
   } catch (error) {
     // SQLITE_ERROR means an existing or missing table, for example. Disk errors have other codes.
     if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
-    throw new DamagedDatabase(`its schema does not match its schema version (${error.message})`);
+    throw new CorruptDatabaseError(`its schema does not match its schema version (${error.message})`);
   }
 }
 
@@ -41,7 +41,7 @@ function checkMemorydFile(connection: Connection): void {
     throw new MemoryError('UNAVAILABLE', 'the file is a database of another program');
   }
   const version = schemaVersion(connection);
-  if (version < 1 && tables > 0) throw new DamagedDatabase('it has tables but no schema version');
+  if (version < 1 && tables > 0) throw new CorruptDatabaseError('it has tables but no schema version');
   if (version > MIGRATIONS.length) {
     throw new MemoryError(
       'UNAVAILABLE',

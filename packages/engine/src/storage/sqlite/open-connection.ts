@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
-import { DamagedDatabase } from '../damage.ts';
+import { CorruptDatabaseError } from '../corruption.ts';
 import type { Connection } from './connection.ts';
 import { assertLogRemovable, FRAME_HEADER_BYTES, hasLog, LOG_HEADER_BYTES, logBytes } from './file.ts';
 import { assertMemorydFile } from './migrate-file.ts';
@@ -133,7 +133,7 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
 const MAX_ATTEMPTS = 3;
 
 /**
- * Throws DamagedDatabase for a truncated file. SQLite detects this only without a log, because a log may contain the
+ * Throws CorruptDatabaseError for a truncated file. SQLite detects this only without a log, because a log may contain the
  * last pages. A log contains at most as many pages as it has frames.
  */
 function assertNotTruncated(connection: Connection, path: string): void {
@@ -142,7 +142,7 @@ function assertNotTruncated(connection: Connection, path: string): void {
     missing = missingPages(connection, path);
     if (missing <= 0) return;
   }
-  throw new DamagedDatabase(`${missing} of its pages are missing`);
+  throw new CorruptDatabaseError(`${missing} of its pages are missing`);
 }
 
 // Reads the log size before the file size, because a checkpoint writes pages to the file before it cuts the log.

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { packEntry, withVectors } from '../../recall-index/entry.ts';
-import { DamagedDatabase } from '../damage.ts';
+import { CorruptDatabaseError } from '../corruption.ts';
 import type { Connection } from './connection.ts';
 import { readEntries } from './recall-entry.ts';
 
@@ -82,7 +82,7 @@ describe('readEntries', () => {
     for (const ordinal of [256, 258, 600]) {
       connection.exec('BEGIN');
       writeRow(ordinal, entry);
-      expect(read).toThrow(new DamagedDatabase(`the index entry of memory ${ordinal} is corrupted`));
+      expect(read).toThrow(new CorruptDatabaseError(`the index entry of memory ${ordinal} is corrupted`));
       connection.exec('ROLLBACK');
     }
   });
@@ -90,7 +90,7 @@ describe('readEntries', () => {
   it('throws for a null entry that is the last', () => {
     connection.exec('DELETE FROM recall_entry WHERE ordinal > 256');
     writeRow(257, null);
-    expect(read).toThrow(DamagedDatabase);
+    expect(read).toThrow(CorruptDatabaseError);
   });
 
   it('throws if rows are out of order, instead of yielding endlessly', () => {
@@ -98,6 +98,6 @@ describe('readEntries', () => {
     // Simulates a page with two parents.
     connection.exec(`CREATE VIEW recall_entry AS SELECT iif(ordinal = 256, 2, ordinal) AS ordinal,
       iif(ordinal = 256, (SELECT entry FROM original WHERE ordinal = 2), entry) AS entry FROM original`);
-    expect(read).toThrow(DamagedDatabase);
+    expect(read).toThrow(CorruptDatabaseError);
   });
 });

@@ -13,7 +13,7 @@ import {
 } from '../../recall-index/entry.ts';
 import { packStates } from '../../recall-index/token-states.ts';
 import { AGENT_LABEL, getAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
-import { DamagedDatabase, fromJson } from '../damage.ts';
+import { CorruptDatabaseError, fromJson } from '../corruption.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { getWords, type Recallable } from '../recall-words.ts';
 import type { RecallEntry } from '../sql/queries.ts';
@@ -124,7 +124,7 @@ export function writeStates(
   );
 }
 
-/** Returns the index entry of a memory, if there is one. Throws DamagedDatabase if it is corrupted. */
+/** Returns the index entry of a memory, if there is one. Throws CorruptDatabaseError if it is corrupted. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = readStoredEntry(connection, ordinal);
   return entry === undefined ? undefined : verifyEntry(ordinal, entry);
@@ -135,15 +135,15 @@ function readStoredEntry(connection: Connection, ordinal: number): unknown {
 }
 
 /**
- * Returns a stored entry after verifying it. Throws DamagedDatabase if it is corrupted or belongs to another memory.
+ * Returns a stored entry after verifying it. Throws CorruptDatabaseError if it is corrupted or belongs to another memory.
  */
 export function verifyEntry(ordinal: number, entry: unknown): Buffer {
   if (isWhole(entry) && getOrdinal(entry) === ordinal) return entry;
   throw corrupted(ordinal);
 }
 
-function corrupted(ordinal: number): DamagedDatabase {
-  return new DamagedDatabase(`the index entry of memory ${ordinal} is corrupted`);
+function corrupted(ordinal: number): CorruptDatabaseError {
+  return new CorruptDatabaseError(`the index entry of memory ${ordinal} is corrupted`);
 }
 
 /**
@@ -158,7 +158,7 @@ const MAX_SHORT_BYTES = 64 * 1024;
 /** Condition: the entry fits into a shared blob. An entry of another type than blob is corrupted. */
 const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${MAX_SHORT_BYTES}`;
 
-/** Yields all entries ordered by ordinal. Throws DamagedDatabase at the first one that is corrupted or out of order. */
+/** Yields all entries ordered by ordinal. Throws CorruptDatabaseError at the first one that is corrupted or out of order. */
 export function* readEntries(connection: Connection): Iterable<Buffer> {
   const next = sql(
     connection,
@@ -206,7 +206,7 @@ function queueForEmbedding(
   const insert = sql(
     connection,
     // A memory that is queued for re-embedding is now queued for its first vectors.
-    `INSERT INTO pending_embedding (ordinal, namespace, anew) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET anew = 0`,
+    `INSERT INTO pending_embedding (ordinal, namespace, reembed) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET reembed = 0`,
   );
   for (const { ordinal, namespace } of memories) insert.run(ordinal, namespace);
 }

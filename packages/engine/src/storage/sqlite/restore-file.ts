@@ -35,7 +35,7 @@ function makeParentFolder(path: string): void {
   try {
     makeFolder(dirname(path));
   } catch (cause) {
-    throw cannotBeMade(path, cause);
+    throw createCannotCreateError(path, cause);
   }
 }
 
@@ -56,7 +56,7 @@ async function copyBytes(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const cannotBeRead = (cause: NodeJS.ErrnoException) => {
-    throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code})`, { cause });
+    throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code}); check the path and its permissions`, { cause });
   };
   const source = await open(from, 'r').catch(cannotBeRead);
   try {
@@ -90,7 +90,7 @@ function assertSound(path: string): void {
       }
     }),
   );
-  if (problems !== 'ok') throw new MemoryError('UNAVAILABLE', `the copy is damaged: ${problems}`);
+  if (problems !== 'ok') throw new MemoryError('UNAVAILABLE', `the copy is corrupt (${problems}); restore another backup`);
 }
 
 /** Error codes of file systems without hard links. */
@@ -114,7 +114,7 @@ export async function placeFile<T>(path: string, create: (temporary: string) => 
     await syncFolder(dirname(path));
     return result;
   } catch (error) {
-    throw isFileSystemError(error) ? cannotBeMade(path, error) : error;
+    throw isFileSystemError(error) ? createCannotCreateError(path, error) : error;
   } finally {
     await removeCopy(temporary);
   }
@@ -130,7 +130,7 @@ async function assertFolderExists(path: string): Promise<void> {
   try {
     await access(dirname(path), constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw cannotBeMade(path, error);
+    throw createCannotCreateError(path, error);
   }
 }
 
@@ -138,9 +138,9 @@ function isFileSystemError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
-function cannotBeMade(path: string, cause: unknown): MemoryError {
+function createCannotCreateError(path: string, cause: unknown): MemoryError {
   const { code } = cause as NodeJS.ErrnoException;
-  return new MemoryError('UNAVAILABLE', `${path} cannot be made (${code})`, { cause });
+  return new MemoryError('UNAVAILABLE', `${path} cannot be created (${code}); check the folder and its permissions`, { cause });
 }
 
 function pathExists(path: string): MemoryError {

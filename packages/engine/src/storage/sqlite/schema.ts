@@ -127,14 +127,14 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- Queue of memories to embed. anew: 1 for low priority, which means re-embedding for another model or layout, or a
+  -- Queue of memories to embed. reembed: 1 for low priority, which means re-embedding for another model or layout, or a
   -- text written by consolidation.
   CREATE TABLE pending_embedding (
     ordinal INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
-    anew INTEGER NOT NULL
+    reembed INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, ordinal);
   CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
 
   CREATE TABLE idempotency_key (

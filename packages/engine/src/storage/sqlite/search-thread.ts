@@ -6,7 +6,7 @@ import type { Answer, RankedSearchRequest, SearchRequest, Signals } from '../../
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { readKeys } from '../sql/api-keys.ts';
 import type { Connection } from './connection.ts';
-import { isDamage } from './file.ts';
+import { isCorruption } from './file.ts';
 import { type Attempt, attempt, attemptAsync } from './file-failure.ts';
 import { toQueries } from './file-queries.ts';
 import { lazyConnection } from './open-connection.ts';
@@ -68,7 +68,7 @@ export function checkIndex(): Attempt<string[]> {
     try {
       return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
     } catch (error) {
-      if (isDamage(error)) return [`the index cannot be built: ${error.message}`];
+      if (isCorruption(error)) return [`the index cannot be built: ${error.message}`];
       throw error;
     }
   });

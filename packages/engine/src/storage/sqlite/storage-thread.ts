@@ -48,7 +48,7 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
   });
   // If a thread dies, its calls are rejected and it is replaced. This event is redundant.
   pool.on('error', () => {});
-  // FIFO. The queue of the pool would move a call that it could not place behind all others.
+  // FIFO. Piscina's own queue moves a task to the tail if no worker is free for the task.
   const inTurn = pLimit(MAX_CONCURRENT);
   const run = async <T>(verb: string, argument?: unknown) =>
     unwrap((await inTurn(() => pool.run(argument, { name: verb }))) as Attempt<T>);

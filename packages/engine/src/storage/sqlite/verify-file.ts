@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Connection } from './connection.ts';
-import { isDamage } from './file.ts';
+import { isCorruption } from './file.ts';
 import { attempt, unwrap } from './file-failure.ts';
 import { contentProblems, pageProblems } from './file-integrity.ts';
 import { isCurrentSchema } from './migrate-file.ts';
@@ -38,9 +38,9 @@ export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void
 
 function verify(connection: Connection, onStage: (stage: VerifyStage) => void): Verified {
   onStage('pages');
-  const damaged = pageProblems(connection);
+  const corrupt = pageProblems(connection);
   // Contents of corrupted pages cannot be read, and the contents of older versions have another schema.
-  if (damaged.length > 0 || !isCurrentSchema(connection)) return { problems: damaged, checked: 'pages' };
+  if (corrupt.length > 0 || !isCurrentSchema(connection)) return { problems: corrupt, checked: 'pages' };
   onStage('memories');
   const problems = contentProblems(connection);
   onStage('index');
@@ -55,7 +55,7 @@ function findIndexProblems(connection: Connection): string[] {
   try {
     return indexProblems(connection, new IndexFollower().follow(connection));
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isCorruption(error)) throw error;
     return [`the index cannot be built from the file: ${error.message}`];
   }
 }

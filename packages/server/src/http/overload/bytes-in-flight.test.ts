@@ -88,7 +88,7 @@ describe('an unread response', () => {
     reader.destroy();
   });
 
-  it('does not count if its client has already disconnected', async () => {
+  it('does not count toward the byte limit if its client has already disconnected', async () => {
     const { closed, send, begin } = await listen();
     for (const count of [1, 2, 3]) {
       const reader = begin('GET /abandoned');

@@ -1,6 +1,6 @@
 import { IndexFullError } from '../../../recall-index/exchange.ts';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
-import { DamagedDatabase } from '../../damage.ts';
+import { CorruptDatabaseError } from '../../corruption.ts';
 import { WORKING } from '../../sql/filters.ts';
 import { type Connection, modelInUse, sql } from '../connection.ts';
 import { readEntries, verifyEntry } from '../recall-entry.ts';
@@ -25,16 +25,16 @@ interface ChangeRange {
  * Keeps an in-memory index equal to the file, which other processes may write to. It applies new memories and logged
  * changes. If the log does not reach back far enough, or the index is fragmented, it rebuilds the index.
  *
- * Throws DamagedDatabase for a corrupted entry, until the file is written again. Throws IndexFullError if the index is full,
+ * Throws CorruptDatabaseError for a corrupted entry, until the file is written again. Throws IndexFullError if the index is full,
  * until enough memories are removed or changed for a rebuild to be worthwhile.
  */
 export class IndexFollower {
   readonly #maxBytes: number | undefined;
   #index: RecallIndex | undefined;
-  /** Number of the last change when an index was last built, or when that was attempted. */
+  /** Change number at the most recent index build, successful or not. */
   #builtAt = 0;
   #full: { error: IndexFullError; untilChange: number } | undefined;
-  #damage: { error: DamagedDatabase; dataVersion: number } | undefined;
+  #corruption: { error: CorruptDatabaseError; dataVersion: number } | undefined;
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
@@ -58,7 +58,7 @@ export class IndexFollower {
     try {
       return this.#follow(connection, maxChanges);
     } catch (error) {
-      if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: getDataVersion(connection) };
+      if (error instanceof CorruptDatabaseError) this.#corruption = { error, dataVersion: getDataVersion(connection) };
       throw error;
     }
   }
@@ -66,7 +66,7 @@ export class IndexFollower {
   #follow(connection: Connection, maxChanges: number): boolean {
     const dataVersion = getDataVersion(connection);
     if (this.#index && dataVersion === this.#dataVersion) return true;
-    if (this.#damage?.dataVersion === dataVersion) throw this.#damage.error;
+    if (this.#corruption?.dataVersion === dataVersion) throw this.#corruption.error;
     const model = indexedModel(connection);
     const change = changeRange(connection);
     if (this.#full && change.last < this.#full.untilChange) throw this.#full.error;

@@ -106,40 +106,40 @@ function flipped(entry: Buffer, place: number): Buffer {
 const WRITE_ENTRY = 'UPDATE recall_entry SET entry = ? WHERE ordinal = ?';
 
 describe('an integrity check finds', () => {
-  const rows: { row: string; damage: () => void; expected: RegExp }[] = [
+  const rows: { row: string; corrupt: () => void; expected: RegExp }[] = [
     {
       row: 'a text with a changed letter',
-      damage: () => change("UPDATE memory SET content = replace(content, 'Text 7 ', 'Text 6 ') WHERE ordinal = 8"),
+      corrupt: () => change("UPDATE memory SET content = replace(content, 'Text 7 ', 'Text 6 ') WHERE ordinal = 8"),
       expected: /text of memory 8 does not match its digest/,
     },
     {
       row: 'an index entry with a changed term',
-      damage: () => change(WRITE_ENTRY, flipped(getEntry(8), 90), 8),
+      corrupt: () => change(WRITE_ENTRY, flipped(getEntry(8), 90), 8),
       expected: /index entry of memory 8 is corrupted/,
     },
     {
       row: 'an index entry with a changed vector',
-      damage: () => change(WRITE_ENTRY, flipped(getEntry(8), getEntry(8).length - 20), 8),
+      corrupt: () => change(WRITE_ENTRY, flipped(getEntry(8), getEntry(8).length - 20), 8),
       expected: /index entry of memory 8 is corrupted/,
     },
     {
       row: 'the index entry of another memory',
-      damage: () => change(WRITE_ENTRY, getEntry(9), 8),
+      corrupt: () => change(WRITE_ENTRY, getEntry(9), 8),
       expected: /index entry of memory 8 does not match its row/,
     },
     {
       row: 'an outdated index entry',
-      damage: () => change('UPDATE memory SET importance = 0.25 WHERE ordinal = 8'),
+      corrupt: () => change('UPDATE memory SET importance = 0.25 WHERE ordinal = 8'),
       expected: /index entry of memory 8 does not match its row/,
     },
     {
       row: 'vectors with other dimensions than their model',
-      damage: () => change('UPDATE embedding_model SET dimensions = 32'),
+      corrupt: () => change('UPDATE embedding_model SET dimensions = 32'),
       expected: /memory 8 has vectors with the wrong dimensions/,
     },
     {
       row: 'a memory that has no vectors and is not queued for embedding',
-      damage: () => {
+      corrupt: () => {
         change('UPDATE embedding_model SET in_use = 0');
         change("INSERT INTO embedding_model (model_id, in_use) VALUES ('another', 1)");
       },
@@ -147,57 +147,57 @@ describe('an integrity check finds', () => {
     },
     {
       row: 'a tag without its attribute row',
-      damage: () => change("DELETE FROM attribute WHERE value = 'tag 7'"),
+      corrupt: () => change("DELETE FROM attribute WHERE value = 'tag 7'"),
       expected: /memory 8 has no attribute row for its tag/,
     },
     {
       row: 'an attribute row that no memory has',
-      damage: () => change("INSERT INTO attribute VALUES ('default', 'tag', 'nobody', 8)"),
+      corrupt: () => change("INSERT INTO attribute VALUES ('default', 'tag', 'nobody', 8)"),
       expected: /attribute rows, expected/,
     },
     {
       row: 'tags with invalid JSON',
-      damage: () => change("UPDATE memory SET tags = '[\"ta' WHERE ordinal = 8"),
+      corrupt: () => change("UPDATE memory SET tags = '[\"ta' WHERE ordinal = 8"),
       expected: /memory 8 has invalid tags or metadata/,
     },
     {
       row: 'wrong tier counts',
-      damage: () => change('UPDATE tier_count SET count = count + 1'),
+      corrupt: () => change('UPDATE tier_count SET count = count + 1'),
       expected: /has a working count of 121, expected 120/,
     },
     {
       row: 'a memory without an index entry',
-      damage: () => change('DELETE FROM recall_entry WHERE ordinal = 8'),
+      corrupt: () => change('DELETE FROM recall_entry WHERE ordinal = 8'),
       expected: /memory 8 has no index entry/,
     },
     {
       row: 'a changed token state',
-      damage: () => change('UPDATE token_states SET states = ? WHERE ordinal = 8', flipped(packStates([STATES]), 9)),
+      corrupt: () => change('UPDATE token_states SET states = ? WHERE ordinal = 8', flipped(packStates([STATES]), 9)),
       expected: /token states of memory 8 are corrupted/,
     },
     {
       row: 'token states without an index entry',
-      damage: () => change('UPDATE token_states SET ordinal = 999 WHERE ordinal = 8'),
+      corrupt: () => change('UPDATE token_states SET ordinal = 999 WHERE ordinal = 8'),
       expected: /memory 999 has token states but no index entry/,
     },
     {
       row: 'a history without a memory row',
-      damage: () => change("INSERT INTO memory_history VALUES ('default', 999, 1, 1, 'text')"),
+      corrupt: () => change("INSERT INTO memory_history VALUES ('default', 999, 1, 1, 'text')"),
       expected: /memory 999 has a history/,
     },
     {
       row: 'a merged duplicate without its survivor',
-      damage: () => change("UPDATE memory SET merged_into = 'nobody' WHERE ordinal = 8"),
+      corrupt: () => change("UPDATE memory SET merged_into = 'nobody' WHERE ordinal = 8"),
       expected: /memory 8 was merged into a missing memory/,
     },
   ];
-  it.each(rows)('$row', ({ damage, expected }) => {
-    damage();
+  it.each(rows)('$row', ({ corrupt, expected }) => {
+    corrupt();
     expect(verifyFile(path).problems.join('\n')).toMatch(expected);
   });
 
   it('the same problems in an open database', async () => {
-    for (const { damage } of rows.slice(0, 3)) damage();
+    for (const { corrupt } of rows.slice(0, 3)) corrupt();
     const storage = await open();
     const problems = await storage.integrity();
     await storage.close();
@@ -214,11 +214,11 @@ describe('a corrupted file', () => {
     bytes.fill(0xff, page * 8192, page * 8192 + 100);
     await writeFile(path, bytes);
     const storage = await open();
-    const damaged = {
+    const corrupt = {
       code: 'UNAVAILABLE',
-      message: expect.stringMatching(/damaged.*restore a backup.*memoryd verify/),
+      message: expect.stringMatching(/corrupt.*restore a backup.*memoryd verify/),
     };
-    await expect(storage.memory('default', 'memory-77', 1e6)).rejects.toMatchObject(damaged);
+    await expect(storage.memory('default', 'memory-77', 1e6)).rejects.toMatchObject(corrupt);
     expect((await storage.memory('default', 'memory-0', 1e6))?.content).toBe(memories[0]?.content);
     expect((await storage.integrity()).length).toBeGreaterThan(0);
     await storage.close();
@@ -228,9 +228,9 @@ describe('a corrupted file', () => {
     const entry = getEntry(8);
     change(WRITE_ENTRY, flipped(entry, entry.length - 20), 8);
     const storage = await open();
-    const damaged = { code: 'UNAVAILABLE', message: expect.stringMatching(/damaged.*memory 8/) };
-    await expect(search(storage)).rejects.toMatchObject(damaged);
-    await expect(search(storage)).rejects.toMatchObject(damaged);
+    const corrupt = { code: 'UNAVAILABLE', message: expect.stringMatching(/corrupt.*memory 8/) };
+    await expect(search(storage)).rejects.toMatchObject(corrupt);
+    await expect(search(storage)).rejects.toMatchObject(corrupt);
     change(WRITE_ENTRY, entry, 8);
     expect((await search(storage)).found).toBeGreaterThan(0);
     await storage.close();
@@ -241,13 +241,13 @@ describe('a corrupted file', () => {
     await copyFile(path, half);
     await truncate(half, 8192 * 9);
     const before = await readFile(half);
-    const damaged = { code: 'UNAVAILABLE', message: expect.stringMatching(/damaged/) };
-    await expect(open(half)).rejects.toMatchObject(damaged);
+    const corrupt = { code: 'UNAVAILABLE', message: expect.stringMatching(/corrupt/) };
+    await expect(open(half)).rejects.toMatchObject(corrupt);
     expect(await isUnchanged(half, before)).toBe(true);
     const { log } = await leaveLog();
     await truncate(path, 8192 * 9);
     const rest = await readFile(path);
-    await expect(open()).rejects.toMatchObject(damaged);
+    await expect(open()).rejects.toMatchObject(corrupt);
     expect([await isUnchanged(path, rest), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
@@ -267,7 +267,7 @@ describe('a corrupted file', () => {
       connection.pragma(`user_version = ${version}`);
       connection.close();
       const before = await readFile(path);
-      await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/damaged/) });
+      await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/corrupt/) });
       expect(await isUnchanged(path, before)).toBe(true);
     }
   });
@@ -300,7 +300,7 @@ describe('a corrupted file', () => {
         await file.close();
         await expectDetected(copy);
       }),
-      { numRuns: Number(process.env.DAMAGE_RUNS ?? propertyRuns(10)) },
+      { numRuns: Number(process.env.CORRUPTION_RUNS ?? propertyRuns(10)) },
     );
   });
 });

@@ -1,0 +1,36 @@
+import { MemoryError } from '@memoryd/contract/errors';
+
+/** Message for a corrupted database. It tells an operator how to recover. */
+export const CORRUPTED_MESSAGE =
+  'the database is corrupt; restore a backup (`memoryd verify` reports what is wrong with a database file)';
+
+/**
+ * Error for corrupted data: a value that memoryd cannot have written. Callers get UNAVAILABLE, because the request is
+ * not at fault.
+ */
+export class CorruptDatabaseError extends MemoryError {
+  /** @param what the corrupted item, such as "memory 7 has tags that are not valid JSON" */
+  constructor(what: string) {
+    super('UNAVAILABLE', `${CORRUPTED_MESSAGE}: ${what}`);
+  }
+}
+
+/** Returns true if the error reports a corrupted database. */
+export function isCorruption(error: unknown): error is MemoryError {
+  return error instanceof MemoryError && error.message.startsWith(CORRUPTED_MESSAGE);
+}
+
+/** Parses a JSON column. Throws CorruptDatabaseError if the text is not valid JSON. */
+export function fromJson<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new CorruptDatabaseError('a row has invalid JSON');
+  }
+}
+
+/** Returns the value of a text column. Throws CorruptDatabaseError if the value is not a string. */
+export function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new CorruptDatabaseError('a text column has a value that is not text');
+}
