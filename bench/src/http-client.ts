@@ -16,7 +16,9 @@ const MAX_ERROR_BODY_CHARS = 500;
 /** The REST requests used by benchmarks. Each rejects unless the status is 200. */
 export interface HttpClient {
   store(request: StoreRequest): Promise<StoreResponse>;
-  /** Stores all memories in one request. Returns false if the server lacks the route; rejects if a memory is refused. */
+  /**
+   * Stores all memories in one request. Returns false if the server lacks the route; rejects if a memory is rejected.
+   */
   storeBatch(requests: readonly StoreRequest[]): Promise<boolean>;
   recall(query: string, topK: number, parameters?: Record<string, string>): Promise<RecallResponse>;
   consolidate(): Promise<ConsolidateResponse>;

@@ -25,7 +25,7 @@ export interface ServerOptions {
   /** Maximum number of client connections. */
   connections: number;
   signal: AbortSignal;
-  /** Retried until it resolves; the server then counts as started. */
+  /** Request that is retried until it succeeds. The server counts as started from then on. */
   probe: (client: HttpClient) => Promise<unknown>;
 }
 

@@ -3,7 +3,7 @@ import { waitForEmbeddings } from '../embedding-wait.ts';
 import { type AskOptions, askQuestions, type ScoredQuestion, withStore } from '../quality/measure-store.ts';
 import { meanScores, type Scores } from '../quality/metrics.ts';
 
-/** Consolidation runs between the two times that the questions are asked. */
+/** Number of consolidation runs between the first and the second measurement. */
 export const RUNS = 3;
 
 /** Effect of consolidation on a store and on the scores of its questions. */

@@ -26,8 +26,8 @@ export async function measureUnderLoad(loads: readonly Load[], measure: () => Pr
 const MAX_IN_FLIGHT = 64;
 
 /**
- * Stores turns at a constant rate without waiting for responses (an open loop). Durations start when a store was due, so
- * that they include stalls. At most 64 stores are in flight; further ones wait.
+ * Stores turns at a constant rate without waiting for responses (an open loop). Durations start when a store was due,
+ * so that they include stalls. At most 64 stores are in flight; further ones wait.
  *
  * @param from index of the first turn to store
  */

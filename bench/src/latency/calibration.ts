@@ -7,9 +7,9 @@ const block = Buffer.alloc(2 ** 20, 'memoryd');
 const ROUNDS = 100;
 
 /**
- * Adds `unit_ms` to a step's figures: the time of a SHA-256 of 1 MiB on this machine, in ms. The lower of the values
- * before and after the step counts, because the server may still be busy after it. Speed differs between machines and
- * from minute to minute; times divided by the unit, and rates multiplied by it, vary less.
+ * Adds `unit_ms` to a step's figures: the time of a SHA-256 of 1 MiB on this machine, in ms, which is measured before
+ * and after the step. `unit_ms` is the lower value, because the server may still be busy after the step. Speed differs
+ * between machines and from minute to minute; times divided by the unit, and rates multiplied by it, vary less.
  */
 export async function withUnit(measure: () => Promise<Figures>): Promise<Figures> {
   const beforeMs = measureHashMs();
@@ -17,7 +17,7 @@ export async function withUnit(measure: () => Promise<Figures>): Promise<Figures
   return { ...figures, unit_ms: roundFigure(Math.min(beforeMs, measureHashMs())) };
 }
 
-/** Returns the mean and not the minimum, so that interruptions count. */
+/** Returns the mean time of a hash. The minimum would hide interruptions by other processes. */
 function measureHashMs(): number {
   const startMs = performance.now();
   for (let round = 0; round < ROUNDS; round++) createHash('sha256').update(block).digest();

@@ -46,7 +46,7 @@ export interface LatencyPlan {
 }
 
 const RECALL_CLIENTS = 16;
-// V8 optimises code that has run some thousand times. A service runs for longer than a measurement.
+// V8 optimises code only after some thousand calls. With this warm-up, the figures are those of a long-running service.
 const WARM_UP_QUERIES = 2000;
 const MAX_BACKLOG = 5000;
 
@@ -128,8 +128,8 @@ async function countMemories(client: HttpClient): Promise<number> {
 }
 
 /**
- * Measures the time from process start to the first recall on the filled database, which the system has cached, and the
- * resident memory then and after many recalls.
+ * Measures the time from process start to the first recall on the filled database, whose files are in the system's
+ * cache, and the resident memory after the first recall and after many recalls.
  */
 async function measureRestart(
   options: Omit<ServerOptions, 'probe'> & { databaseFolder: string; ask: QuestionSource },

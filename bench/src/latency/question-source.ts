@@ -19,10 +19,10 @@ const TEMPLATES = [
 export type QuestionSource = () => string;
 
 /**
- * Creates a source of questions about stored turns: a few words of a turn in a sentence template.
+ * Creates a source of questions about stored turns: a few words of a turn in a sentence template. The source throws if
+ * it finds no further question.
  *
  * @param count number of stored turns
- * @throws when called, if the texts allow no further question
  */
 export function createQuestionSource(dialogue: Dialogue, count: number, seed: number): QuestionSource {
   const random = createRandom(seed, 3);

@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Contents of a saved database. Questions match a database only if it has the same contents. */
+/**
+ * Contents of a saved database. A run can reuse a database only if the contents are equal, because its questions are
+ * about them.
+ */
 export interface Filling {
   count: number;
   seed: number;

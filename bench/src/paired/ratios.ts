@@ -25,7 +25,7 @@ export function compare(what: string, { old, new: now }: Pair): Comparison {
   return { what, ...medians, ratio: Math.exp(mean), low: Math.exp(low), high: Math.exp(high) };
 }
 
-/** Compares the 99th percentiles over all rounds, because one round has too few values for its own. */
+/** Compares the 99th percentiles over all rounds, because one round has too few values for a percentile. */
 export function compareTails(what: string, { old, new: now }: Pair): Comparison {
   const tails = { old: getPercentile(old, 99), new: getPercentile(now, 99) };
   return { what, ...tails, ratio: tails.new / tails.old };

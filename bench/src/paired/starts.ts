@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL('start.js', import.meta.url));
 
 /** Output of `start.ts`. */
 export interface StartResult {
-  /** Time from process start to the first recall. */
+  /** Time from process start to the first result, in ms. */
   firstResponseMs: number;
   /** Resident memory after 300 recalls. */
   residentBytes: number;

@@ -10,7 +10,7 @@ export interface PeersContext {
   /** memoryd first. */
   kinds: readonly PeerKind[];
   embedder: SharedEmbedder;
-  /** Maximum time for filling a peer, and again for querying it, in seconds. */
+  /** Time limit for filling a peer, and a separate one for querying the peer, in seconds each. */
   limitS: number;
   signal: AbortSignal;
 }
@@ -87,7 +87,7 @@ function qualityLine(
   };
 }
 
-/** Returns how far the first peer's nDCG@10 is above the other's, over the questions that both answered. */
+/** Returns the mean lead of the first peer in nDCG@10 and its interval, over the questions that both peers answered. */
 function differenceFrom(first: (Scores | null)[], all: (Scores | null)[]): QualityLine {
   const differences = all.flatMap((scores, index) => {
     const other = first[index];

@@ -1,5 +1,5 @@
-// Imported from a build file because the engine does not export its embedder. With other models, the benchmark would
-// compare models.
+// Imported from a build file because the engine does not export its embedder. Peers use the same model as memoryd,
+// because otherwise the benchmark would compare models.
 import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm.js';
 
 /** memoryd's model for peers without their own: one unit vector per text. */

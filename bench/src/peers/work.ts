@@ -21,7 +21,7 @@ export function withPeer<T>(
 
 /** Time limit, abort signal and progress display for work with a peer. */
 export interface Bounds {
-  /** No batch and no question starts later than this, in seconds. */
+  /** Time in seconds after which no further batch or question starts. */
   limitS: number;
   signal: AbortSignal;
   progress: Progress;

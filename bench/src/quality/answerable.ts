@@ -62,13 +62,18 @@ export interface SetScores {
   ofAnother: AnswerScores[];
 }
 
-/** How well scores separate answered from unanswered questions. Figures are from 0 to 1, or NaN without questions. */
+/**
+ * Figures that show how well scores separate answered from unanswered questions, from 0 to 1, or NaN without questions.
+ */
 export interface ScoreReport {
   /** For ten equal ranges of the first score: the number of questions and the fraction with a relevant first result. */
   calibration: { questions: number; right: number }[];
-  /** Area under the ROC curve of first scores: questions with a found answer against all without relevant memories. */
+  /**
+   * Area under the ROC curve: first scores of questions with a found answer, against the first irrelevant score of each
+   * own question.
+   */
   withoutRight: number;
-  /** The same, against the questions of another store. */
+  /** Area under the ROC curve: the same first scores, against the first scores of questions of another store. */
   ofAnother: number;
   /**
    * By filter. `precision`: the fraction of answered questions, own and of another store, with a relevant result.

@@ -37,7 +37,7 @@ export interface ScoredQuestion {
 interface StoreScores {
   /** In the order of the store's questions. */
   asked: ScoredQuestion[];
-  /** Scores of questions of another store, which this one does not answer. */
+  /** Scores of questions of another store, which the memories of this store do not answer. */
   ofAnother: AnswerScores[];
   version: string;
   /** State of the server's embedder after the questions. */
@@ -96,7 +96,7 @@ export function withStore<Result>(
 }
 
 /**
- * Stores turns sequentially, because their order of arrival determines the neighbors in a session. Returns contents by
+ * Stores turns sequentially, because the order of storing determines the neighbors in a session. Returns contents by
  * memory id. Progress advances by 1 for each turn.
  */
 async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {

@@ -29,8 +29,8 @@ export interface ReportLine {
 }
 
 /**
- * Returns the lines of a report: one for each category, `nameable` if the set has categories that are not, `all`, and
- * one for each simple order.
+ * Returns the lines of a report: one for each category, `nameable` if the set has some of `UNNAMED_CATEGORIES`, `all`,
+ * and one for each simple order.
  */
 export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): ReportLine[] {
   const saved = savedRun && new Map(savedRun.map((question) => [getQuestionKey(question), question['nDCG@10']]));

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Pool } from 'undici';
 
-// A consolidation yields to recalls, so that it may take minutes.
+// A consolidation run yields to recalls, so the response may take minutes.
 const RESPONSE_TIMEOUT_MS = 600_000;
 
 /** A request. `verb` is the name under which it is reported. */

@@ -26,15 +26,15 @@ export interface MemoryMiddlewareOptions extends Pick<PromptRecallOptions, 'coun
 /**
  * Creates middleware that gives a language model the memory of one user.
  *
- * Before a model call, it recalls memories for the last user message, from all sessions of the user unless `recall` has a
- * filter. It adds them to the beginning of that message, within the token budget and without texts that the prompt already
- * contains. After the call, it stores the user messages since the last answer, and the text of the answer, as messages of
- * the session. In a call with several tool steps, each message is stored once.
+ * Before a model call, it recalls memories for the last user message, from all sessions of the user unless `recall` has
+ * a filter. It adds them to the beginning of that message, within the token budget and without texts that the prompt
+ * already contains. After the call, it stores the user messages since the last answer, and the text of the answer, as
+ * messages of the session. In a call with several tool steps, each message is stored once.
  *
- * If a model is called again with the same conversation within a day, the user messages are not stored again, and the new
- * answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
- * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's token
- * limit is stored. A stream ends after its answer was stored.
+ * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
+ * new answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
+ * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
+ * token limit is stored. A stream ends after its answer was stored.
  *
  * @throws TypeError if `userId` is missing
  * @example

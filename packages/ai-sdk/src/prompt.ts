@@ -62,8 +62,8 @@ export function addMemories(prompt: Prompt, memories: readonly RecallResult[]): 
 const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 
 /**
- * Formats a memory for a prompt. The day resolves words such as "yesterday", and the role resolves "I". Further lines are
- * indented, so that they are not mistaken for other memories.
+ * Formats a memory for a prompt. The day resolves words such as "yesterday", and the role resolves "I". Further lines
+ * are indented, so that they are not mistaken for other memories.
  */
 export function formatMemory({ content, created_at, tags }: RecallResult): string {
   const role = getRole(tags);

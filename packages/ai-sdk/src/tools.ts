@@ -11,9 +11,9 @@ type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Resu
 export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name]> };
 
 /**
- * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the response
- * of the `MemoryApi`, and the model reads it as text. Errors become tool errors whose message tells the model what to do;
- * their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
+ * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
+ * response of the `MemoryApi`, and the model reads it as text. Errors become tool errors whose message tells the model
+ * what to do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
  *
  * @throws TypeError if `userId` is missing
  */

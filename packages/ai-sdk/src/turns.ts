@@ -11,7 +11,10 @@ export interface Turn {
   answer: string;
 }
 
-/** Time in which a repeated turn replaces its answer. Equal to the lifetime of idempotency keys in the service. */
+/**
+ * Period in which the answer to a repeated turn supersedes the earlier answer. Equal to the lifetime of idempotency
+ * keys in the service.
+ */
 const REPEAT_WINDOW_MS = 24 * 60 * 60 * 1000;
 
 /** Stores the turns of a conversation as messages of a session. */
@@ -27,7 +30,10 @@ export class Turns {
     this.#conversation = session(memory, sessionId, { userId: null });
   }
 
-  /** Stores the user messages, unless an earlier answer to the same turn stored them. Then stores the answer, which supersedes the earlier one. */
+  /**
+   * Stores the user messages, unless an earlier answer to the same turn stored them. Then stores the answer, which
+   * supersedes the earlier one.
+   */
   async store({ all, unanswered, answer }: Turn): Promise<void> {
     const turn = await getDigest(this.#sessionId, all);
     const messages = unanswered.map((content) => ({ role: 'user', content }));

@@ -1,9 +1,9 @@
 import { createFieldError } from './memory-error.ts';
 
 /**
- * Replaces the parameter of an operation's path with an id. Returns undefined for ids that cannot be encoded in a URL: the
- * empty string, `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4), and strings with lone
- * surrogates.
+ * Replaces the parameter of an operation's path with an id. Returns undefined for ids that cannot be encoded in a URL:
+ * the empty string, `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4), and strings
+ * with lone surrogates.
  */
 export function toPath(path: string, id: string): string | undefined {
   if (/^\.{0,2}$/.test(id)) return undefined;

@@ -76,11 +76,11 @@ type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatu
 };
 
 /**
- * Client of a memory service. Implements `MemoryApi`. Each call also accepts a signal and a timeout in its last argument,
- * and rejects with the `MemoryError` of this package.
+ * Client of a memory service. Implements `MemoryApi`. Each call also accepts a signal and a timeout in its last
+ * argument, and rejects with the `MemoryError` of this package.
  *
- * Calls are retried after 429, and after 503 with `Retry-After`. Reads, stores and unconditional writes are also retried
- * if no response arrives. Other writes then reject with UNAVAILABLE, although they may have been executed.
+ * Calls are retried after 429, and after 503 with `Retry-After`. Reads, stores and unconditional writes are also
+ * retried if no response arrives. Other writes then reject with UNAVAILABLE, although they may have been executed.
  *
  * Ids that cannot be encoded in a URL (`.` and `..`) reject with NOT_FOUND, or with INVALID_REQUEST for session ids.
  *
@@ -152,7 +152,10 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.memories, call, { query: request });
   }
 
-  /** Changes a memory. With a condition, not retried if no response arrives: a retry could fail on its own first write. */
+  /**
+   * Changes a memory. A call with a condition is not retried if no response arrives: the first attempt may have changed
+   * the version.
+   */
   async update(
     memoryId: string,
     request: UpdateRequest,
@@ -167,8 +170,8 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Forgets a memory. NOT_FOUND also if a previous attempt without a response has forgotten it. With a condition, not
-   * retried, like `update`.
+   * Forgets a memory. NOT_FOUND also if the first attempt has forgotten the memory and the response was lost. A call
+   * with a condition is not retried if no response arrives.
    */
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
@@ -223,9 +226,9 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Streams events as described in `MemoryApi`, starting with the first iteration. Reconnects after the last received event
-   * if the stream breaks or the service ends it. A `gap` event means that events may be missing. Ends when the signal is
-   * aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
+   * Streams events as described in `MemoryApi`, starting with the first iteration. Reconnects after the last received
+   * event if the stream breaks or the service ends it. A `gap` event means that events may be missing. Ends when the
+   * signal is aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
    */
   events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
     const { last_event_id: lastEventId, ...query } = request;
@@ -245,8 +248,8 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Imports memories. Never retried. The lines are streamed, except in browsers, which collect all lines before sending. No
-   * line is read after the call has ended. Errors from reading `lines` are rethrown.
+   * Imports memories. Never retried. The lines are streamed, except in browsers, which collect all lines before
+   * sending. No line is read after the call has ended. Errors from reading `lines` are rethrown.
    */
   async importMemories(
     lines: AsyncIterable<Uint8Array>,
@@ -391,7 +394,8 @@ function parseObject<T extends object>(text: string): T | undefined {
   }
 }
 
-// Such an id cannot exist, so the error is NOT_FOUND as for any unknown id.
+// The service has no memory with an id that cannot be encoded in a URL, so the error is NOT_FOUND as for any unknown
+// id.
 function getPath({ path: template }: Operation, id: string): string {
   const path = toPath(template, id);
   if (path === undefined) throw new MemoryError('NOT_FOUND', 'not found: the id cannot be encoded in a URL');
@@ -410,7 +414,10 @@ function createIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Rejects a `user_id` or `agent_id` that is undefined, because it would be dropped and the request affect all users. */
+/**
+ * Rejects an undefined `user_id` or `agent_id`: serialization would drop the field, and the request would affect all
+ * users.
+ */
 function assertOwnerDefined(request: unknown): void {
   if (typeof request !== 'object' || request === null) return;
   for (const field of ['user_id', 'agent_id'] as const) {

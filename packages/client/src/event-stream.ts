@@ -62,7 +62,8 @@ function isPermanent(error: unknown): boolean {
 /**
  * Parses server-sent events (HTML Living Standard, section 9.2.6) and yields their data.
  *
- * @param startsWithGap yield a `gap` first: events were missed, and the service cannot detect it without an event id
+ * @param startsWithGap whether to yield a `gap` first: events may be missing, and the service detects that only with an
+ *   event id
  */
 async function* parseEvents(
   stream: OpenResponse,
@@ -78,7 +79,7 @@ async function* parseEvents(
       data = '';
     }
   } finally {
-    // A caller that stops at the gap has not started `readChunks`, which would otherwise end the response.
+    // If the caller stops at the gap, `readChunks` has not started and does not end the response.
     stream.end();
   }
 }

@@ -1,8 +1,8 @@
 import { MemoryError } from './memory-error.ts';
 
 /**
- * Serializes a request body as JSON. Rejects NaN and Infinity, which `JSON.stringify` writes as null, and BigInt, for which
- * it throws a TypeError.
+ * Serializes a request body as JSON. Rejects NaN and Infinity, which `JSON.stringify` writes as null, and BigInt, for
+ * which it throws a TypeError.
  *
  * @throws MemoryError INVALID_REQUEST with the path of the first such value
  */

@@ -3,7 +3,9 @@ export interface LineBody {
   body: ReadableStream<Uint8Array> | Blob;
   /** Returns the error that the lines threw, if any. `fetch` only reports that the body failed. */
   getError(): unknown;
-  /** Stops reading lines. Must be called after the request, because `fetch` would otherwise read all lines to the end. */
+  /**
+   * Stops reading lines. Must be called after the request, because `fetch` would otherwise read all lines to the end.
+   */
   end(): void;
 }
 

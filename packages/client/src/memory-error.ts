@@ -30,8 +30,8 @@ export interface MemoryErrorOptions {
 
 /**
  * The error that calls reject with, unless the caller's signal is aborted. Uses the error codes of the service.
- * UNAVAILABLE without a status: no response arrived, so a write may have been executed. INTERNAL_ERROR with a status below
- * 500: the response did not come from memoryd.
+ * UNAVAILABLE without a status: no response arrived, so a write may have been executed. INTERNAL_ERROR with a status
+ * below 500: the response did not come from memoryd.
  */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';

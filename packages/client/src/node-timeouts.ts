@@ -7,9 +7,9 @@ interface Dispatcher {
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 /**
- * Returns `fetch` options that disable Node's own timeouts, so that only the signal ends a request: by default Node gives
- * up after five minutes without a response. Requests still go through the global dispatcher, which may use a proxy.
- * Returns no options on platforms without these timeouts.
+ * Returns `fetch` options that disable Node's own timeouts, so that only the signal ends a request: by default Node
+ * gives up after five minutes without a response. Requests still go through the global dispatcher, which may use a
+ * proxy. Returns no options on platforms without these timeouts.
  */
 export function withoutNodeTimeouts(): object {
   // Reading `Response` makes Node create the global dispatcher.

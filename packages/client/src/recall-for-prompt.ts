@@ -5,18 +5,18 @@ import { scopeToUser, type UserScope } from './user-scope.ts';
 
 const MAX_QUERY_CHARS = 8192;
 
-/** How tokens are counted, and what is recalled. */
+/** Options for counting tokens and for the recall. */
 export interface PromptRecallOptions {
   /**
-   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. If absent, tokens are estimated: one
-   * per three ASCII characters, and one per two bytes of UTF-8 for other characters.
+   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. If absent, tokens are estimated:
+   * one per three ASCII characters, and one per two bytes of UTF-8 for other characters.
    */
   countTokens?: (text: string) => number;
   /** Tokens that each item needs in a prompt in addition to its text. Defaults to 4, the overhead of a chat message. */
   tokensPerItem?: number;
   /**
-   * Options of the recall: filters, `min_score`, `only_relevant` and `top_k`, which defaults to 20. Without a filter, all
-   * sessions of the user are searched. `shared: true` includes memories without a user.
+   * Options of the recall: filters, `min_score`, `only_relevant` and `top_k`, which defaults to 20. Without a filter,
+   * all sessions of the user are searched. `shared: true` includes memories without a user.
    */
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
@@ -32,8 +32,8 @@ export interface RecallForPromptOptions extends PromptRecallOptions, UserScope {
 }
 
 /**
- * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that another result supersedes,
- * and distilled memories that only quote other results. A result that exceeds the token budget is skipped.
+ * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that another result
+ * supersedes, and distilled memories that only quote other results. A result that exceeds the token budget is skipped.
  *
  * @param query only its first 8,192 characters are used; a blank query returns no results
  * @throws TypeError if `userId` is missing

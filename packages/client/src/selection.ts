@@ -28,10 +28,10 @@ export interface Selection<Turn, Recalled> {
 }
 
 /**
- * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns. A turn
- * that exceeds the budget ends the turns, so that the conversation has no gaps. A recalled memory is skipped if it exceeds
- * the budget, if its text is already present (equal after Unicode NFC and trimming), or if it was distilled and every line
- * of it is quoted from selected texts.
+ * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns. A
+ * turn that exceeds the budget ends the turns, so that the conversation has no gaps. A recalled memory is skipped if it
+ * exceeds the budget, if its text is already present (equal after Unicode NFC and trimming), or if it was distilled and
+ * every line of it is quoted from selected texts.
  *
  * @param turns oldest first
  * @param recalled best first

@@ -24,7 +24,9 @@ const PAGE_TURNS = 200;
 
 /** A message of a conversation. Accepts all other fields of a store request. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
-  /** The speaker, such as `user` or `assistant`; at most 123 characters. Stored as the first tag, such as `role:user`. */
+  /**
+   * The speaker, such as `user` or `assistant`; at most 123 characters. Stored as the first tag, such as `role:user`.
+   */
   role: string;
 }
 
@@ -64,23 +66,24 @@ export interface Context {
 export interface Session {
   readonly id: string;
   /**
-   * Stores messages in order, and returns their ids. If some messages could not be stored, rejects with the first error. Its
-   * `results` contain, for each message, the stored id or the error.
+   * Stores messages in order, and returns their ids. If some messages could not be stored, rejects with the first
+   * error. Its `results` contain, for each message, the stored id or the error.
    */
   add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
   /**
-   * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the `recentTurns`
-   * newest turns, then recalled memories, best first, then earlier turns, up to some hundreds. Leaves out memories that
-   * another recalled memory supersedes, and distilled memories that only quote other items.
+   * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
+   * `recentTurns` newest turns, then recalled memories, best first, then earlier turns, up to some hundreds. Leaves out
+   * memories that another recalled memory supersedes, and distilled memories that only quote other items.
    *
-   * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls nothing
+   * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls
+   *   nothing
    */
   context(query: string, request: ContextRequest): Promise<Context>;
 }
 
 /**
- * Opens a conversation of one user on any `MemoryApi`. A new session starts with its first message. The context contains no
- * memories of other users.
+ * Opens a conversation of one user on any `MemoryApi`. A new session starts with its first message. The context
+ * contains no memories of other users.
  *
  * @throws TypeError if `userId` is missing
  */
@@ -124,7 +127,10 @@ async function add(
   return (results as StoreResponse[]).map(({ id }) => id);
 }
 
-/** Reads the end of a session. The service lists transcripts from the beginning, so the start of the last pages is cached. */
+/**
+ * Reads the end of a session. The service lists transcripts from the beginning, so the start of the last pages is
+ * cached.
+ */
 class Transcript {
   readonly #memory: MemoryApi;
   readonly #id: string;
@@ -137,7 +143,9 @@ class Transcript {
     this.#id = id;
   }
 
-  /** Returns the newest turns, oldest first: all turns, or more than one page. */
+  /**
+   * Returns the newest turns, oldest first: the last two pages of the transcript, or all turns if it has fewer pages.
+   */
   async getNewest(): Promise<SessionMemory[]> {
     const limit = this.#limit;
     let previous: SessionMemory[] = [];
@@ -170,7 +178,9 @@ function getRoleField(tags: readonly string[]): Pick<ContextItem, 'role'> {
   return role === undefined ? {} : { role };
 }
 
-/** Returns the role of a message from the tags of its memory; undefined for a memory that was not added as a message. */
+/**
+ * Returns the role of a message from the tags of its memory; undefined for a memory that was not added as a message.
+ */
 export function getRole(tags: readonly string[]): string | undefined {
   return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
 }

@@ -1,11 +1,11 @@
 import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
 import { withoutNodeTimeouts } from './node-timeouts.ts';
 
-/** How requests are sent. */
+/** Address, authentication, timeouts and retries of requests. */
 export interface TransportOptions {
   /**
-   * Base URL of the service, without `/store`. Defaults to `http://127.0.0.1:8090`. TypeError if it is not an HTTP or HTTPS
-   * URL, or contains a user name, a query or a fragment.
+   * Base URL of the service, without `/store`. Defaults to `http://127.0.0.1:8090`. TypeError if it is not an HTTP or
+   * HTTPS URL, or contains a user name, a query or a fragment.
    */
   url?: string;
   /** Sent as `Authorization: Bearer …`. */
@@ -90,7 +90,7 @@ function toBaseUrl(url: string): string {
   return url.trim().replace(/\/+$/, '');
 }
 
-/** Sends requests, and retries them if that is safe. */
+/** Sends requests, and repeats a failed request if repeating is safe. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #url: string;
@@ -103,8 +103,8 @@ export class Transport {
   }
 
   /**
-   * Sends a request, and reads its response with `read`. Retries overload responses (429, or 503 with `Retry-After`) after
-   * the time in `Retry-After`. Retries a request that may have been executed only if it is repeatable.
+   * Sends a request, and reads its response with `read`. Retries overload responses (429, or 503 with `Retry-After`)
+   * after the time in `Retry-After`. Retries a request that may have been executed only if it is repeatable.
    */
   async send<T>(
     request: TransportRequest,
@@ -183,7 +183,10 @@ export class Transport {
   }
 }
 
-/** Returns the delay before a retry: exponential backoff with full jitter, so that failed callers do not retry at once. */
+/**
+ * Returns the delay before a retry: exponential backoff with full jitter, so that callers that failed together do not
+ * retry together.
+ */
 export function getBackoffMs(attempt: number, delayMs: number): number {
   return Math.random() * Math.min(delayMs * 2 ** attempt, MAX_BACKOFF_MS);
 }
@@ -221,7 +224,10 @@ function assertValidHeaders(headers: Record<string, string>): Record<string, str
   return headers;
 }
 
-/** Detects the HTML page of a proxy, which must not be taken for an export or a backup. */
+/**
+ * Returns false for a response with another media type, such as the HTML page of a proxy. Accepts a response without a
+ * type.
+ */
 function hasMediaType(expected: string, { headers }: Response): boolean {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   return type === '' || type.trim().toLowerCase() === expected;
@@ -263,7 +269,7 @@ function createTimeout(ms: number, caller: AbortSignal | undefined) {
   };
 }
 
-// The error of `fetch` only says that it failed. Its cause, if present, has the reason.
+// The message of a `fetch` error is generic. The reason is in the error's cause, if present.
 function getReason(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return String((cause as Error | undefined)?.message || (error as Error | undefined)?.message || error);

@@ -113,7 +113,10 @@ const NamespaceName = Type.String({
 });
 export const NamespacePath = Type.Object({ name: NamespaceName });
 
-/** A namespace for operators, with counts of recallable memories by tier and the usage that counts against quotas. */
+/**
+ * Summary of a namespace for operators: counts of recallable memories by tier, and the usage that counts against
+ * quotas.
+ */
 export const NamespaceSummary = Type.Object({
   name: NamespaceName,
   ...TierCounts.properties,

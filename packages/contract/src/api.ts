@@ -29,7 +29,9 @@ export interface StoreOptions {
 
 /** Conditions of a write. A memory of another user or agent is NOT_FOUND. */
 export interface WriteCondition extends OwnScopeRequest {
-  /** Accepted versions of the memory. The write fails if the current version is not in the list. Absent: any version. */
+  /**
+   * Accepted versions of the memory. The write fails if the current version is not in the list. Absent: any version.
+   */
   ifVersions?: number[];
 }
 
@@ -42,13 +44,14 @@ export interface WriteCondition extends OwnScopeRequest {
  */
 export interface MemoryApi {
   /**
-   * Stores a memory. Resolves when the memory is on disk. CONFLICT if the idempotency key was used with another request.
+   * Stores a memory. Resolves when the memory is on disk. CONFLICT if the idempotency key was used with another
+   * request.
    */
   store(request: StoreRequest, options?: StoreOptions): Promise<StoreResponse>;
   /**
    * Stores many memories independently of each other. Memories that are reported as stored are on disk. An idempotency
-   * key applies to each memory together with its index in the batch. INVALID_REQUEST if `requests` is not an array or is
-   * too long; all other errors are in the results.
+   * key applies to each memory together with its index in the batch. INVALID_REQUEST if `requests` is not an array or
+   * is too long; all other errors are in the results.
    */
   storeBatch(requests: StoreBatchRequest, options?: StoreOptions): Promise<StoreBatchResponse>;
   /** Returns the memories that answer a query best, best first. */
@@ -62,13 +65,13 @@ export interface MemoryApi {
   /** Returns one memory. NOT_FOUND if it does not exist, was forgotten, has expired, or is outside the scope. */
   memory(memoryId: string, scope?: ScopeRequest): Promise<Memory>;
   /**
-   * Returns the text history of a memory, oldest first, or its text at one time. NOT_FOUND as for `memory`, and for a time
-   * before the memory was stored.
+   * Returns the text history of a memory, oldest first, or its text at one time. NOT_FOUND as for `memory`, and for a
+   * time before the memory was stored.
    */
   history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
   /** Lists the memories that match a filter, newest first. */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
-  /** Changes a memory. NOT_FOUND as for `memory`; PRECONDITION_FAILED if the condition does not hold. */
+  /** Changes a memory. NOT_FOUND as for `memory`; PRECONDITION_FAILED if the current version is not in `ifVersions`. */
   update(memoryId: string, request: UpdateRequest, condition?: WriteCondition): Promise<UpdateResponse>;
   /**
    * Deletes a memory and its merged duplicates for good. Removes their words from semantic memories that were distilled
@@ -87,28 +90,28 @@ export interface MemoryApi {
   /** Returns one run with its changes, in order. NOT_FOUND if the run does not exist. */
   consolidation(request: ConsolidationRequest): Promise<ConsolidationResponse>;
   /**
-   * Undoes a run. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone already, if it is
-   * older than the archive's retention, if a newer run must be undone first, or if clients have since changed memories of
-   * the run; `details` lists these memories.
+   * Undoes a run. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone already, if it
+   * is older than the archive's retention, if a newer run must be undone first, or if clients have since changed
+   * memories of the run; `details` lists these memories.
    */
   undo(consolidationId: string): Promise<UndoResponse>;
   /**
-   * Streams the events of the namespace in order: events of this process and, on PostgreSQL, of all processes that share
-   * the database. The stream ends when the signal is aborted, when the engine closes, or when the reader falls too far
-   * behind or may have missed events. Errors are thrown by the call or by the first iteration; UNAVAILABLE also if too
-   * many streams are open.
+   * Streams the events of the namespace in order: events of this process and, on PostgreSQL, of all processes that
+   * share the database. The stream ends when the signal is aborted, when the engine closes, or when the reader falls
+   * too far behind or may have missed events. Errors are thrown by the call or by the first iteration; UNAVAILABLE also
+   * if too many streams are open.
    */
   events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /**
-   * Exports a consistent snapshot of all memories as lines of JSON without line terminators: first an `ExportHeader`, then
-   * one `ExportedMemory` or `ExportedDecline` per line. Errors as for `events`; UNAVAILABLE also if the disk is full, or if
-   * the text history of a memory exceeds the maximum line length.
+   * Exports a consistent snapshot of all memories as lines of JSON without line terminators: first an `ExportHeader`,
+   * then one `ExportedMemory` or `ExportedDecline` per line. Errors as for `events`; UNAVAILABLE also if the disk is
+   * full, or if the text history of a memory exceeds the maximum line length.
    */
   exportMemories(request?: ScopeRequest, signal?: AbortSignal): AsyncIterable<string>;
   /**
-   * Imports the lines of an export. Each memory is either imported completely or rejected. Memories that already exist are
-   * left unchanged, so an interrupted import can be repeated from the beginning. INVALID_REQUEST if the first line is not
-   * a supported header.
+   * Imports the lines of an export. Each memory is either imported completely or rejected. Memories that already exist
+   * are left unchanged, so an interrupted import can be repeated from the beginning. INVALID_REQUEST if the first line
+   * is not a supported header.
    *
    * @param lines lines in UTF-8, without line terminators
    * @param scope user and agent for lines without a user and agent; lines with a different user or agent are rejected

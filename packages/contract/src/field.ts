@@ -71,7 +71,10 @@ export const MemoryId = Type.String({
   'x-must': 'be the id of a memory',
 });
 
-/** The first or last characters of a memory's id, as a person types them. Ids of one moment begin alike and end differently. */
+/**
+ * The first or last characters of a memory's id, as a person types them. Ids created at about the same time have equal
+ * first characters and different last characters.
+ */
 export const MemoryIdPart = Type.String({
   pattern: '^[0-9A-Za-z-]{4,36}$',
   description:
@@ -89,7 +92,8 @@ export const EvictionReason = Type.Enum(['expired', 'maximum'], {
 });
 
 /**
- * A time in a response. Years have four digits, the range that ISO 8601 allows without an agreement between the parties.
+ * A time in a response. Years have four digits, the range that ISO 8601 allows without an agreement between the
+ * parties.
  */
 export const Timestamp = Type.String({
   format: 'date-time',

@@ -35,6 +35,6 @@ export const filterFields = {
   ),
 };
 
-/** Selects memories. All conditions must hold. `since` and `until` are inclusive and apply to `created_at`. */
+/** Selects the memories that meet all conditions. `since` and `until` are inclusive and apply to `created_at`. */
 export const Filter = Type.Object(filterFields, { additionalProperties: false });
 export type Filter = Type.Static<typeof Filter>;

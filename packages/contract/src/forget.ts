@@ -29,7 +29,7 @@ export const ForgetResponse = Type.Object({
 });
 export type ForgetResponse = Type.Static<typeof ForgetResponse>;
 
-/** Selects the memories to forget. All conditions must hold, and at least one is required. */
+/** Selects the memories to forget: the memories that meet all conditions. At least one condition is required. */
 export const ForgetManyRequest = Type.Object(
   {
     ...scopeFields,

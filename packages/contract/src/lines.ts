@@ -4,8 +4,8 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Splits a stream of byte chunks into lines without line terminators. Only U+000A ends a line. A non-empty rest after the
- * last terminator is also a line.
+ * Splits a stream of byte chunks into lines without line terminators. Only U+000A ends a line. A non-empty rest after
+ * the last terminator is also a line.
  *
  * @throws MemoryError PAYLOAD_TOO_LARGE for a line longer than `maxBytes`; the message has the line number, from 1
  */

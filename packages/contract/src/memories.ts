@@ -6,7 +6,9 @@ import { TierCounts } from './stats.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 
-/** Lists the memories that match the filter, newest first, one page at a time, optionally with their growth over time. */
+/**
+ * Lists the memories that match the filter, newest first, one page at a time, optionally with their growth over time.
+ */
 export const MemoriesRequest = Type.Object(
   {
     ...filterFields,

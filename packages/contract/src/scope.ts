@@ -40,6 +40,9 @@ export const scopeFields = {
 export const ScopeRequest = Type.Object(scopeFields, { additionalProperties: false });
 export type ScopeRequest = Type.Static<typeof ScopeRequest>;
 
-/** Limits a write in the same way. A scoped write never changes shared memories, so `shared` does not exist here. */
+/**
+ * Limits a write to the memories of one user, of one agent, or of one agent for one user. A scoped write never changes
+ * shared memories, so `shared` does not exist here.
+ */
 export const OwnScopeRequest = Type.Object(ownScopeFields, { additionalProperties: false });
 export type OwnScopeRequest = Type.Static<typeof OwnScopeRequest>;

@@ -1,9 +1,9 @@
-/** How likely it is that a result answers the query, in a word. */
+/** Word for the probability that a result answers the query. */
 export type ScoreWord = 'likely' | 'possible' | 'weak';
 
 /**
- * Lowest score of each word, highest first. .5: results with this score are as often right as wrong. .25: the threshold
- * of `only_relevant`.
+ * Lowest score of each word, highest first. .5: results with this score are as often relevant as irrelevant. .25: the
+ * threshold of `only_relevant`.
  */
 export const SCORE_WORDS: readonly { word: ScoreWord; minScore: number }[] = [
   { word: 'likely', minScore: 0.5 },

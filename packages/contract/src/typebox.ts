@@ -8,5 +8,6 @@ export * from 'typebox';
 export { default } from 'typebox';
 export { Compile } from 'typebox/compile';
 
-// Enough for every field of a request. A nullable field can produce three errors: one per type and one for the union.
+// Enough errors to report every field of a request. A nullable field can produce three errors: one per type and one for
+// the union.
 Settings.Set({ maxErrors: 64 });

@@ -11,8 +11,8 @@ export type Check = (value: unknown) => ErrorDetail[];
 
 /**
  * Compiles a schema to a check. In addition to the schema, the check rejects strings that databases cannot store
- * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, and metadata that is too large or too
- * deep.
+ * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, and metadata that is too large or
+ * too deep.
  *
  * @param subject name of the whole value in messages, such as "body"
  * @param idFields fields that refer to existing ids; a string that cannot be stored is allowed there and matches no id
@@ -88,7 +88,8 @@ function toDetails(schema: TSchema, error: SchemaError, subject: string): ErrorD
   if (error.instancePath === '' && params.additionalProperties) {
     return params.additionalProperties.map(unknownField);
   }
-  // The schema of an unknown field is `false`. Because `maxErrors` limits the list, the additionalProperties error may be missing.
+  // The schema of an unknown field is `false`. Because `maxErrors` limits the list, the additionalProperties error may
+  // be missing.
   if (error.keyword === 'boolean') return [unknownField(unescapePointer(error.instancePath.slice(1)))];
   const field = unescapePointer(error.instancePath.split('/')[1] ?? '');
   if (field === '') return [toDetail('', `${subject} must`, rootMust(schema, error))];
@@ -174,8 +175,8 @@ function checkTimes(value: unknown, fields: readonly [field: string, rule: strin
 
 const encoder = new TextEncoder();
 
-// The order matters: metadata that is too deep would overflow the stack of the other checks, and the size of a value that
-// JSON cannot represent is undefined.
+// The order matters: metadata that is too deep would overflow the stack of the other checks, and the size of a value
+// that JSON cannot represent is undefined.
 function findMetadataProblem(metadata: unknown): ErrorDetail | undefined {
   const tooLarge = { path: '/metadata', message: `metadata must ${METADATA_MUST}` };
   if (!isWithinDepth(metadata, LIMITS.metadataDepth)) return tooLarge;
@@ -190,9 +191,9 @@ function isWithinDepth(value: unknown, depth: number): boolean {
 }
 
 /**
- * Finds the first value, at any depth, that does not survive a JSON round trip, and returns its problem. JSON parsers read
- * 1e400 as Infinity, and an integer above 2^53 - 1 as a nearby integer (RFC 8259, section 6). Callers in the same process
- * can pass any value, such as a Date.
+ * Finds the first value, at any depth, that does not survive a JSON round trip, and returns its problem. JSON parsers
+ * read 1e400 as Infinity, and an integer above 2^53 - 1 as a nearby integer (RFC 8259, section 6). Callers in the same
+ * process can pass any value, such as a Date.
  *
  * @param names path to the value, starting with the field
  */

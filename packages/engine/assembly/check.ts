@@ -81,7 +81,7 @@ export function expectEntry(entry: usize): void {
   }
 }
 
-/** Returns whether the index holds exactly the expected contents. */
+/** Returns whether the index contains exactly the expected entries. */
 export function matchesExpected(): bool {
   let actual: u64 = 0;
   for (let row: u32 = 0; row < rowCount; row++) if (get<u8>(row, LIVE) !== 0) actual += sumRowFacts(row);

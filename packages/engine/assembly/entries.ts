@@ -38,7 +38,10 @@ export const namespaces: Table = clearTable(memory.data(TABLE_BYTES, 16));
 export const sessions: Table = clearTable(memory.data(TABLE_BYTES, 16));
 
 export let model: u32 = 0;
-/** BM25's damping of a term's frequency: that of a text without terms, the increase for each term, and the maximum. */
+/**
+ * BM25's damping of a term's frequency: the damping for a text without terms, the increase for each term, and the
+ * maximum.
+ */
 export let minDamping: f32 = 0;
 export let dampingPerTerm: f32 = 0;
 export let maxDamping: f32 = 0;
@@ -47,11 +50,11 @@ export let maxDamping: f32 = 0;
  * Must be called once, before any other function.
  *
  * @param modelNumber the model whose vectors are indexed
- * @param modelDimensions dimensions of its vectors
+ * @param modelDimensions dimensions of the vectors of the model
  * @param minimum see `minDamping`
  * @param perTerm see `dampingPerTerm`
  * @param maximum see `maxDamping`
- * @param maxBytes limit of memory
+ * @param maxBytes maximum memory of the index, in bytes
  */
 export function open(
   modelNumber: u32,
@@ -87,7 +90,10 @@ export const ENTRY_IMPORTANCE: usize = 72;
 export const ENTRY_HEAD: usize = 80;
 export const TERM_BYTES: u32 = 8;
 
-/** Adds the entry of a memory or replaces the previous one. New memories are episodic and do not expire. */
+/**
+ * Adds the entry of a memory or replaces the previous one. A new memory is episodic and does not expire until
+ * `setState` is called.
+ */
 export function putEntry(entry: usize): void {
   let row = findRow(load<f64>(entry, ENTRY_ORDINAL));
   if (row !== NONE && get<u32>(row, REVISION) !== load<u32>(entry, ENTRY_REVISION)) {
@@ -133,7 +139,7 @@ export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bo
   setExpiry(row, expiresAt);
 }
 
-/** The host's number of the tier of distilled memories. */
+/** Number of the semantic tier in the host. */
 const SEMANTIC: u32 = 2;
 
 /**
@@ -208,7 +214,7 @@ function toTermNumber(digest: u64): u32 {
   return number;
 }
 
-/** Rows of removed memories: all since the start, and those whose postings are not swept yet. */
+/** Number of removed rows: all since the index was created, and the rows whose postings are not swept yet. */
 export let removedRows: u32 = 0;
 export let unsweptRows: u32 = 0;
 
@@ -241,8 +247,8 @@ export function findRow(ordinal: f64): u32 {
 }
 
 /**
- * Removed vectors and rows are swept when there are more than this number and they are more than this share (one in so
- * many) of all.
+ * Removed vectors, or rows, are swept when their number exceeds `SWEPT_AT` and one in `SWEPT_SHARE` of all vectors, or
+ * rows.
  */
 const SWEPT_AT: u32 = 1024;
 const SWEPT_SHARE: u32 = 16;

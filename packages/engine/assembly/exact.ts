@@ -3,7 +3,8 @@ import { reserve } from './memory';
 /*
  * A cache of the 8-bit vectors of recently rescored rows. The top results of one query are often near the top of
  * another, and reading a vector from the file takes a hundred times as long as computing its product. The cache is
- * direct-mapped: a row has one possible slot and evicts its holder. Only rows with a single vector are cached.
+ * direct-mapped: each row has one possible slot, and caching a row evicts the previous row of the slot. Only rows with
+ * a single vector are cached.
  */
 
 const MAX_BYTES: u32 = 1 << 23;

@@ -65,7 +65,10 @@ export function exchange(bytes: usize): usize {
   return exchangeAt;
 }
 
-/** Begins a query of the memories that a namespace, and its users if given, have in recall at a time. */
+/**
+ * Begins a query. Its scope is the memories of a namespace, or of some of its users if given, that are in recall at
+ * `now`.
+ */
 export function beginScope(namespace: usize, users: usize, userCount: u32, now: f64): void {
   toTerms(users, userCount);
   const number = find(namespaces, load<u64>(namespace));
@@ -82,15 +85,15 @@ export function narrowToCurrent(): void {
   scopeNotSuperseded();
 }
 
-/** Narrows the scope to memories with any of some labels. No memory may have two of them. */
+/** Narrows the scope to memories with any of some labels. A memory must not have two of these labels. */
 export function narrowToAny(labels: usize, count: u32): void {
   toTerms(labels, count);
   scopeAnyPostings(labels, count);
 }
 
-/** Replaces digests by the numbers of their terms, or NONE. */
+/** Replaces digests in place by the numbers of their terms, or NONE. */
 function toTerms(digests: usize, count: u32): void {
-  // Writing never overtakes reading.
+  // A number is shorter than a digest, so writing never overtakes reading.
   for (let i: u32 = 0; i < count; i++) store<u32>(digests + (i << 2), find(terms, load<u64>(digests + (i << 3))));
 }
 
@@ -100,7 +103,7 @@ export function addQueryWord(alternatives: usize, count: u32): u32 {
   let known: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const term = find(terms, load<u64>(alternatives + (i << 3)));
-    // Writing never overtakes reading.
+    // A number is shorter than a digest, so writing never overtakes reading.
     if (term !== NONE) store<u32>(numbers + (known++ << 2), term);
   }
   if (isSmallScope) {

@@ -66,14 +66,14 @@ export function getPostingCount(term: u32): u32 {
   return load<u32>(getTermAddress(term), COUNT);
 }
 
-/** Returns the number of postings of uncounted rows. It is valid as of `getUncountedSince`. */
+/** Returns the number of postings of uncounted rows when they were last counted. See `getUncountedSince`. */
 export function getUncountedPostings(term: u32): u32 {
   return load<u32>(getTermAddress(term), UNCOUNTED);
 }
 
 /**
- * Returns the value of `countedChanges` when the postings of uncounted rows were counted; 0 if they never were, or not
- * since the last sweep.
+ * Returns the value of `countedChanges` when the postings of uncounted rows were last counted; 0 if the postings were
+ * not counted since the list was created or swept.
  */
 export function getUncountedSince(term: u32): u32 {
   return load<u32>(getTermAddress(term), AS_OF);
@@ -84,7 +84,7 @@ export function setUncountedPostings(term: u32, count: u32, since: u32): void {
   store<u32>(getTermAddress(term), since, AS_OF);
 }
 
-/** Returns the first chunk of a list. Walk the list at once, since later postings may be missed. */
+/** Returns the first chunk of a list. A walk over the chunks may miss postings that are appended after this call. */
 export function getFirstChunk(term: u32): usize {
   const at = getTermAddress(term);
   const last = load<usize>(at, LAST);

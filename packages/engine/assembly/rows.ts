@@ -22,9 +22,9 @@ export const SESSION: usize = NAMESPACE + 4 * BLOCK_ROWS;
 /** The adjacent rows in the session; NONE at an end, UNPLACED while the row is postponed. */
 export const PREVIOUS: usize = SESSION + 4 * BLOCK_ROWS;
 export const NEXT: usize = PREVIOUS + 4 * BLOCK_ROWS;
-/** Number of words that count towards the text length. */
+/** Length of the text in words, from `termFrequencies`; determines the damping of frequencies. */
 export const LENGTH: usize = NEXT + 4 * BLOCK_ROWS;
-/** A hash of its terms in order, equal for equal texts; 0 if it has no terms. */
+/** A hash of the text's terms in order, equal for equal texts; 0 for a text without terms. */
 export const TEXT: usize = LENGTH + 4 * BLOCK_ROWS;
 /** Match score of the current query; 0 between queries. */
 export const MATCH: usize = TEXT + 4 * BLOCK_ROWS;
@@ -32,12 +32,12 @@ export const MATCH: usize = TEXT + 4 * BLOCK_ROWS;
 export const REVISION: usize = MATCH + 4 * BLOCK_ROWS;
 export const SPEAKER: usize = REVISION + 4 * BLOCK_ROWS;
 export const IMPORTANCE: usize = SPEAKER + 4 * BLOCK_ROWS;
-/** Number of its first vector, and the number of vectors, which are consecutive. */
+/** Number of the row's first vector, and the number of the row's vectors, which are consecutive. */
 export const VECTOR: usize = IMPORTANCE + 4 * BLOCK_ROWS;
 export const VECTORS: usize = VECTOR + 4 * BLOCK_ROWS;
 /** Number of distinct terms and labels. */
 export const TERMS: usize = VECTORS + 2 * BLOCK_ROWS;
-/** Address of the list of its terms and labels (see terms-of-row.ts). */
+/** Address of the list of the row's terms and labels (see terms-of-row.ts). */
 export const TERM_LIST: usize = TERMS + 4 * BLOCK_ROWS;
 export const MARKS: usize = TERM_LIST + 4 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
@@ -46,7 +46,7 @@ export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
 export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
 /** 1 while the memory is in recall and not distilled. A distilled memory's words are already counted in its sources. */
 export const COUNTED: usize = LIVE + BLOCK_ROWS;
-/** Number of conditions of the current query that the row has met so far. */
+/** Number of consecutive conditions of the current query that the row has met, from the first on. */
 export const ALLOWED: usize = COUNTED + BLOCK_ROWS;
 const BLOCK_BYTES: usize = ALLOWED + BLOCK_ROWS;
 

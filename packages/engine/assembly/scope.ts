@@ -30,8 +30,8 @@ import { holdsTerm } from './terms-of-row';
 
 /*
  * The scope of a query: the rows that it can return. Conditions (namespace, time, filters) are applied one after
- * another. ALLOWED counts how many of them a row has met without missing one, and `conditions` is the number of
- * conditions so far.
+ * another. `conditions` is the number of conditions so far, and ALLOWED is the number of conditions that a row has met
+ * before the first one that the row does not meet. A row is in scope if the two numbers are equal.
  */
 
 export let conditions: u8 = 0;

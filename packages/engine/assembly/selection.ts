@@ -3,7 +3,7 @@ import { allocate, release } from './memory';
 
 /*
  * The rows selected for detailed reads. They are sorted in ascending order, so that consecutive reads are close in
- * memory. Each has its place in the host's order, which is that of results.
+ * memory. The place of a row is its index in the host's order, which is the order of results.
  */
 
 /** Size of a place and its row. */

@@ -3,9 +3,9 @@ import { CREATED_AT, get, NEXT, ORDINAL, PREVIOUS, SESSION, set } from './rows';
 import { NONE } from './table';
 
 /*
- * Sessions as doubly linked lists of rows, ordered by creation time and then ordinal. Memories mostly arrive in that
- * order and are appended. A row that belongs far before the end is postponed; the host inserts all postponed rows
- * before the next query.
+ * Sessions as doubly linked lists of rows, ordered by creation time and then ordinal. Most memories are stored in that
+ * order, so their rows are appended. A row that belongs far before the end is postponed; the host inserts all postponed
+ * rows before the next query.
  */
 
 /** In PREVIOUS: the row is postponed. */

@@ -5,11 +5,12 @@ import { get, LIVE, NAMESPACE, rowCount } from './rows';
 import { NONE } from './table';
 
 /*
- * The rows in a small scope: those of the query's users, if they are few among all rows. They are listed in ascending
- * order, each with the number of conditions that it has met. The time of such a query depends on these rows only.
+ * The rows in a small scope: the rows of the query's users, if these are few among all rows. The rows are listed in
+ * ascending order, each with the number of conditions that it has met. The time of such a query depends on these rows
+ * only.
  */
 
-/** A scope is small if it has at most one in so many rows. */
+/** A scope is small if it contains at most one row in this many. */
 const SMALL_SCOPE_SHARE: u32 = 8;
 
 /** Whether the current query has a small scope. */

@@ -24,7 +24,7 @@ export function clearTable(at: usize): Table {
   return table;
 }
 
-/** Returns the value of a key; NONE if it has none. */
+/** Returns the value of a key; NONE if the key is missing. */
 export function find(table: Table, key: u64): u32 {
   const slot = getSlot(table, key);
   return load<u64>(slot) === key ? load<u32>(slot, VALUE) : NONE;

@@ -6,8 +6,8 @@ import { get, set, TERM_LIST, TERMS } from './rows';
  * A forward index: the terms and labels of each row. A query with a small scope reads these lists, so that its time
  * does not depend on the size of the index.
  *
- * A term of a row is its number (25 bits, enough for 32 million terms) and its frequency (7 bits). The largest
- * frequency also stands for all larger ones, which are then read from the postings.
+ * A term of a row is its number (25 bits, enough for 32 million terms) and its frequency (7 bits). A frequency of 127
+ * or more is stored as 127, and its value is read from the postings.
  */
 
 const FREQUENCY_BITS: u32 = 7;
@@ -34,7 +34,7 @@ export function getTermOfRow(row: u32, place: u32): u32 {
   return load<u32>(getTermOfRowAddress(row, place)) >> FREQUENCY_BITS;
 }
 
-/** Returns the frequency of that term in the row. */
+/** Returns the frequency of the term at a place in a row's list. */
 export function getFrequencyOfTermInRow(row: u32, place: u32): u32 {
   const frequency = load<u32>(getTermOfRowAddress(row, place)) & MAX_FREQUENCY;
   return frequency < MAX_FREQUENCY ? frequency : getFrequencyInRow(getTermOfRow(row, place), row);

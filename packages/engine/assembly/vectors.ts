@@ -12,7 +12,8 @@ import { mix, NONE } from './table';
  * four bits each, for rescoring the candidates of the scan. The vectors of a memory are consecutive.
  *
  * An input vector is signed bytes and a 32-bit float, the step between levels. Four bits hold an integer from -7 to 7.
- * Its scale is chosen so that the inner product of the input vector with its own four-bit form equals that with itself.
+ * The scale of a four-bit vector is chosen so that its inner product with the input vector equals the inner product of
+ * the input vector with itself.
  */
 
 const BLOCK_VECTORS: u32 = 16384;
@@ -190,7 +191,7 @@ export function dropVectors(row: u32): void {
   set<u16>(row, VECTORS, 0);
 }
 
-/** Compacts the vectors over the gaps of removed ones. */
+/** Compacts the vectors, so that removed vectors leave no gaps. */
 export function closeGaps(): void {
   let keptCount: u32 = 0;
   for (let vector: u32 = 0; vector < vectorCount; vector++) {
@@ -232,7 +233,7 @@ let threshold: u32 = 0;
 let withinThreshold: u32 = 0;
 let collectedCount: u32 = 0;
 
-/** The allowed row that the scan is at, and the distance of its nearest vector so far. */
+/** The allowed row whose vectors are being scanned, and the smallest distance of its vectors so far. */
 let scannedRow: u32 = NONE;
 let scannedDistance: u32 = 0;
 
@@ -308,7 +309,7 @@ function scanBlock(first: u32, count: u32, limit: u32): void {
   }
 }
 
-// Merges the vectors of a row, which are consecutive.
+// Reduces the consecutive vectors of a row to their smallest distance.
 function noteScanned(row: u32, distance: u32, limit: u32): void {
   if (row === scannedRow) {
     scannedDistance = min(scannedDistance, distance);

@@ -39,18 +39,21 @@ import { getFrequencyOfTermInRow, getTermOfRow } from './terms-of-row';
 
 /*
  * The words of a query. A word is one term or several alternatives, whose postings are merged into one list. The match
- * of every row that contains a word is computed, without bounds or skipping: at these sizes that is faster than
- * deciding which rows can be skipped.
+ * of every row that contains a word is computed, without bounds or skipping: at these sizes, deciding which rows can be
+ * skipped takes longer.
  */
 
 export const MAX_WORDS: u32 = 128;
 
-/** Size of a word: its term or its merged postings, their number, and the capacity. */
+/**
+ * Size of a word: its term, the address of its merged postings or 0, the number of postings, and the merged list's
+ * capacity.
+ */
 const WORD_BYTES: u32 = 16;
 const words = memory.data(MAX_WORDS * WORD_BYTES, 16);
 export let wordCount: u32 = 0;
 
-/** Rows of a stretch, the unit in which matched rows are tracked. */
+/** Rows of a stretch. `touched` records for each stretch whether any of its rows has a match. */
 const STRETCH_BITS: u32 = 10;
 const STRETCH_ROWS: u32 = 1 << STRETCH_BITS;
 const touched = memory.data(MAX_ROWS >> STRETCH_BITS, 16);
@@ -87,7 +90,8 @@ export function addWord(term: u32): void {
 }
 
 /**
- * Adds a word with alternative terms. They are forms of one word, so its frequency in a row is the largest of theirs.
+ * Adds a word with alternative terms. The terms are forms of one word, so the frequency of the word in a row is the
+ * largest frequency of its terms.
  */
 export function addAlternatives(terms: usize, count: u32): void {
   let total: u32 = 0;
@@ -177,7 +181,7 @@ function findFreeSlot(table: usize, slots: u32, term: u32): usize {
   return table + slot * LOOKUP_BYTES;
 }
 
-// Two terms of a word in one row count twice here and are merged into one posting later.
+// A row with two terms of a word is counted twice here. `addPosting` later merges its postings into one.
 function countMatches(table: usize, slots: u32, row: u32): void {
   const count = get<u32>(row, TERMS);
   for (let place: u32 = 0; place < count; place++) {
@@ -217,7 +221,7 @@ function addPosting(word: u32, posting: u32): void {
   addCount(word);
 }
 
-/** A cached count may lag behind by one change of the counted rows per so many postings. */
+/** A cached count may lag behind by one change of a COUNTED flag per this many postings. */
 const STALE_SHARE: u32 = 16;
 
 /**
@@ -276,7 +280,8 @@ export function getDocumentFrequency(word: u32): u32 {
   if (merged !== 0) return countCounted(merged, getCount(word));
   const term = getTerm(word);
   if (term === NONE) return 0;
-  // Recounted only if rows became counted or uncounted: a new row and its postings are counted anyway.
+  // Recounted only after a COUNTED flag has changed. A new row is counted, so its postings do not change the cached
+  // count.
   if (getUncountedSince(term) !== countedChanges) setUncountedPostings(term, countUncounted(term), countedChanges);
   return getPostingCount(term) - getUncountedPostings(term);
 }
@@ -314,7 +319,7 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
     const frequency: f32 = getFrequency(posting) as f32;
     const block = getBlock(row);
     const place = inBlock(row) << 2;
-    // Lengths never reach the sign bit, and converting a signed integer takes one instruction.
+    // Lengths are below 2^31, and converting a signed integer takes one instruction.
     const length: f32 = load<i32>(block + LENGTH + place) as f32;
     const damping: f32 = min<f32>(maxDamping, minDamping + dampingPerTerm * length);
     const match = block + MATCH + place;
@@ -414,7 +419,7 @@ function takeStretch(stretch: u32, limit: u32, heap: usize, filled: u32): u32 {
   return size;
 }
 
-/** Returns whether enough rows with the same text and match were included. */
+/** Returns whether the limit for rows with the same text and match is reached; if not, counts the row. */
 function isRepeatedMatch(row: u32, match: f32): bool {
   const text = get<u32>(row, TEXT);
   return isTextLimitReached(text === 0 ? 0 : (mix(text, reinterpret<u32>(match)) as u32));
@@ -435,7 +440,10 @@ export function writeFrequencies(word: u32, into: usize, stride: u32): void {
 
 // Gallops in whichever list is behind, so that neither a long postings list nor a long selection is read in full
 // (Demaine, López-Ortiz and Munro 2000, "Adaptive set intersections").
-/** Searches postings for the selection from index `next` on; returns the first index that lies beyond them. */
+/**
+ * Writes the frequencies of the selected rows from index `next` on that occur in a list of postings. Returns the first
+ * index whose row lies beyond the list.
+ */
 function findFrequencies(postings: usize, length: u32, next: u32, into: usize, stride: u32): u32 {
   let at = next;
   let postingIndex: u32 = 0;

@@ -12,10 +12,10 @@ export interface MemoryChatHistoryFields extends UserScope {
 }
 
 /**
- * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories. Messages
- * are restored unchanged, including tool calls and additional fields, which can take up to 16 KiB besides the text. The
- * history includes messages that other programs add to the session, such as `session` of `@memoryd/client`, but no other
- * memories.
+ * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories.
+ * Messages are restored unchanged, including tool calls and additional fields, which can take up to 16 KiB besides the
+ * text. The history includes messages that other programs add to the session, such as `session` of `@memoryd/client`,
+ * but no other memories.
  */
 export class MemoryChatHistory extends BaseListChatMessageHistory {
   lc_namespace = ['memoryd', 'stores', 'message'];
@@ -51,9 +51,9 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Stores messages in order. If some messages cannot be stored, rejects with the first error; its `results` contain the
-   * stored id or the error of each message. Rejects with TypeError before storing anything if a message type has no content,
-   * such as `RemoveMessage`.
+   * Stores messages in order. If some messages cannot be stored, rejects with the first error; its `results` contain
+   * the stored id or the error of each message. Rejects with TypeError before storing anything if a message type has no
+   * content, such as `RemoveMessage`.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toStoredMessage));

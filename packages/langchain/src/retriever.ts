@@ -24,7 +24,8 @@ export interface MemoryDocumentMetadata {
 
 /**
  * Retrieves memories of one user as documents, best first. The maximum is `recall.top_k` documents (default 20) and, if
- * given, `tokens`. Leaves out duplicates and memories that another document supersedes. Rejects like `MemoryApi.recall`.
+ * given, `tokens`. Leaves out duplicates and memories that another document supersedes. Rejects like
+ * `MemoryApi.recall`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];

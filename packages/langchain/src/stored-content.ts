@@ -17,8 +17,8 @@ export function removeTexts(content: MessageContent, text: string): unknown {
 }
 
 /**
- * Restores the message content from metadata and the content of the memory. If the memory was changed, the last text part
- * receives the rest of the text.
+ * Restores the message content from metadata and the content of the memory. If the memory was changed, the last text
+ * part receives the rest of the text.
  */
 export function restoreTexts(stored: unknown, text: string): MessageContent {
   if (stored === undefined) return text;

@@ -12,7 +12,7 @@ import { getRole, type Message } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
 import { removeTexts, restoreTexts } from './stored-content.ts';
 
-/** Role tags by LangChain message type. Other types are their own role. */
+/** Role tags by LangChain message type. For other types, the role is the type. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
 
 /** Message types that LangChain can restore. Other types are instructions to a graph and have no content. */
@@ -67,7 +67,10 @@ function createMessage(role: string, content: string): BaseMessage {
   return role === 'system' ? new SystemMessage(content) : new ChatMessage(content, role);
 }
 
-/** Returns the text of a message. Describes its tool calls or parts if the text is blank, because no memory may be blank. */
+/**
+ * Returns the text of a message. Describes its tool calls or parts if the text is blank, because no memory may be
+ * blank.
+ */
 function getText(message: BaseMessage): string {
   if (message.text.trim() !== '') return message.text;
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];

@@ -4,9 +4,10 @@ import type { MemoryApi } from '@memoryd/contract';
 import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
 
 /**
- * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a result
- * as text, and the artifact is the response of the `MemoryApi`. A tool throws errors whose message tells the model what to
- * do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
+ * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a
+ * result as text, and the artifact is the response of the `MemoryApi`. A tool throws errors whose message tells the
+ * model what to do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other
+ * users.
  *
  * @throws TypeError if `userId` is missing
  */

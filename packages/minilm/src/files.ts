@@ -22,9 +22,10 @@ export interface ModelManifest {
 }
 
 /**
- * Disables the usage telemetry of onnxruntime, which its builds for Linux and macOS send to Microsoft since 1.29. It is
- * read from the environment on first use, so this must be called before that, in the main thread: other threads have a
- * copy of the environment that native code does not see. An existing value of the variable is respected.
+ * Disables the usage telemetry of onnxruntime, which its builds for Linux and macOS send to Microsoft since 1.29.
+ * onnxruntime reads the environment variable on first use, so this function must be called before, in the main thread:
+ * other threads have a copy of the environment that native code does not see. An existing value of the variable is
+ * respected.
  */
 export function disableTelemetry(): void {
   process.env.ORT_DISABLE_TELEMETRY ??= '1';

@@ -8,7 +8,7 @@ import { getInputs, PART_TOKENS, readTokenizer } from './tokens.ts';
 const CLS = 101;
 const SEP = 102;
 
-/** Loads the model from a built folder. It runs on one thread; texts of similar length share a run. */
+/** Loads the model from a built folder. The model runs on one thread; texts of similar length share a run. */
 export async function loadModel(folder: string): Promise<Model> {
   env.logLevel = 'error';
   const [{ tokenize, isInformative }, ...sessions] = await Promise.all([
@@ -76,7 +76,8 @@ async function runTexts(
   });
 }
 
-// Loaded by path, so that no copy of the file stays in memory. Memory patterns would be cached for each text length.
+// Loaded by path, so that no copy of the file stays in memory. Memory patterns are disabled, because the runtime would
+// cache one for each text length.
 function openGraph(path: string): Promise<InferenceSession> {
   return InferenceSession.create(path, {
     intraOpNumThreads: 1,
@@ -91,8 +92,8 @@ function openGraph(path: string): Promise<InferenceSession> {
 const RUN_COST = 12;
 
 /**
- * Maximum tokens of a run of several texts, including padding. Longer runs save no time, and a query waits for half a
- * run.
+ * Maximum tokens of a run of several texts, including padding. Longer runs save no time. A query waits for at most half
+ * a run, because it can run between the two graphs.
  */
 export const MAX_RUN_TOKENS = 128;
 

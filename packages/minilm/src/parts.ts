@@ -38,11 +38,17 @@ export interface Part {
  */
 export interface EmbeddedPart {
   vector: Float32Array;
-  /** The states of its informative tokens, `STATE_SIZE` numbers each; undefined if the model has none. */
+  /**
+   * The states of the part's informative tokens (see `WordPiece`), `STATE_SIZE` numbers each; undefined if the model
+   * has none.
+   */
   states?: Int8Array;
   /** Characters that the part covers, at least one unless the window is empty. */
   length: number;
-  /** Weight of this vector among those of a text, in the model's units. */
+  /**
+   * Length of the part in tokens, or in another unit of the model: the weight of its vector in the mean of a text's
+   * vectors.
+   */
   tokens: number;
 }
 
@@ -56,8 +62,8 @@ export type Turn = () => Promise<void>;
 export type Model = (windows: readonly string[], turn: Turn) => Promise<EmbeddedPart[]>;
 
 /**
- * Returns the window that a part at `from` is taken from. If the text continues, it ends at a space near its end, if
- * there is one.
+ * Returns the window of the part that starts at `from`. A window that does not reach the end of the text ends after the
+ * last white space in its second half, if there is any.
  */
 export function getWindow(text: string, from: number): string {
   const window = text.slice(from, from + WINDOW_LENGTH);

@@ -12,8 +12,8 @@ export const PART_TOKENS = 254;
 const UNKNOWN = 100;
 
 /**
- * Returns the ids of a text's WordPiece tokens without the markers at its ends. A text in an unsupported language has
- * none, since its vector would represent little more than its letters.
+ * Returns the ids of a text's WordPiece tokens without the markers at its ends. Returns none for a text in an
+ * unsupported language, because its vector would represent little more than its letters.
  */
 export type Tokenize = (text: string) => number[];
 

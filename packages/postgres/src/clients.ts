@@ -23,8 +23,9 @@ const SERVER_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting
 export type ClientClass = new (options: ClientConfig) => Client;
 
 /**
- * Returns a client class for one database, whose URL can contain several hosts. A client connects to the last working host.
- * If that host cannot be reached or does not match `target_session_attrs` of the URL, the next client tries the next host.
+ * Returns a client class for one database, whose URL can contain several hosts. A client connects to the last working
+ * host. If that host cannot be reached or does not match `target_session_attrs` of the URL, the next client tries the
+ * next host.
  *
  * @param settings settings of each session; set with statements, because poolers reject them as startup parameters
  */

@@ -17,7 +17,10 @@ import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** Time after which an idle connection is closed. Long, because a new connection must prepare all statements of a recall. */
+/**
+ * Time after which an idle connection is closed. Long, because a new connection must prepare all statements of a
+ * recall.
+ */
 const IDLE_TIMEOUT_MS = 600_000;
 
 /** Timeout for a response of the server. Longer than the server's own statement timeout. */
@@ -38,7 +41,7 @@ const LIVENESS_CHECK = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 /** Maximum wait for an aborted statement to end. */
 const TERMINATE_TIMEOUT_MS = 2000;
 
-/** One of this many connections is reserved for reads, because writes may wait long for the lock of a namespace. */
+/** One connection in this many is reserved for reads, because writes may wait long for the lock of a namespace. */
 const READ_RESERVE_DIVISOR = 4;
 
 /** Maximum attempts, and delay before the first retry, after a conflict or a lost connection. */
@@ -46,8 +49,9 @@ const MAX_ATTEMPTS = 5;
 const FIRST_RETRY_DELAY_MS = 50;
 
 /**
- * A pool of connections to one database. Conflicts, and connections that are lost before a commit, are retried a few times;
- * then the call rejects with UNAVAILABLE. A statement outside a transaction may be executed twice if its connection is lost.
+ * A pool of connections to one database. A call is retried a few times after a conflict or the loss of a connection
+ * before a commit, and then rejects with UNAVAILABLE. A statement outside a transaction may be executed twice if its
+ * connection is lost.
  */
 export interface Connection extends Queries {
   /** See `OwnQueries`. */
@@ -59,13 +63,13 @@ export interface Connection extends Queries {
   /** Like `dedicatedSnapshot`, but without a statement timeout. */
   snapshotWithoutTimeout<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
   /**
-   * Runs work in a transaction. The work may run several times, of which one is committed. Must not be called within another
-   * `write`, which would wait for itself.
+   * Runs work in a transaction. Retries may run the work several times, of which one is committed. Must not be called
+   * within another `write`, because the calls could wait for each other.
    */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Runs statements outside of a transaction, such as migrations or vacuums, on a dedicated connection without a statement
-   * timeout. `script` runs several statements.
+   * Runs statements outside of a transaction, such as migrations or vacuums, on a dedicated connection without a
+   * statement timeout. `script` runs several statements.
    */
   withoutTransaction<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
   /**
@@ -144,7 +148,8 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     dedicatedSnapshot: (read, signal) => dedicatedSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
     snapshotWithoutTimeout: (read) => dedicatedSnapshot(read, { statementTimeoutMs: 0 }),
     write(hold, work) {
-      // Read `WRITERS` under the locks, so that a newer memoryd cannot change it before the end of the transaction.
+      // Read `WRITERS` under the locks, so that no newer memoryd changes these requirements before the end of the
+      // transaction.
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${createLockStatement(hold)}; ${WRITERS}`;
       const once = (client: PoolClient) =>
         inTransaction(client, begin, (writers) => {
@@ -246,8 +251,8 @@ async function listen(
 }
 
 /**
- * Retries work after conflicts, and after a connection was lost before a commit. Does not retry after a response timeout,
- * because other connections to the same server would time out as well.
+ * Retries work after conflicts, and after a connection was lost before a commit. Does not retry after a response
+ * timeout, because other connections to the same server would time out as well.
  */
 async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -262,7 +267,7 @@ async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Creates queries on a connection. Without `names`, for a dedicated connection, statements are not kept prepared. */
+/** Creates queries on a connection. Without `names`, as on a dedicated connection, statements are not prepared. */
 function toQueries(client: ClientBase, names?: StatementNames): Queries {
   const query = ({ text, values }: Sql) => {
     const name = names?.getName(text, client);

@@ -14,8 +14,8 @@ const MAX_COPIES = 4;
 const WRITE_CHARS = 1024 * 1024;
 
 /**
- * Creates copies of the records of namespaces, one at a time. A copy is an unlinked file in the temporary directory, so that
- * a slow reader blocks neither a connection nor the vacuum of rows that are deleted in the meantime.
+ * Creates copies of the records of namespaces, one at a time. A copy is an unlinked file in the temporary directory, so
+ * that a slow reader blocks neither a connection nor the vacuum of rows that are deleted in the meantime.
  */
 export class Copies {
   readonly #connection: Connection;

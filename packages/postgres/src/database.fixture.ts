@@ -23,8 +23,8 @@ export function getServerAddress(variable: 'TEST_DATABASE_URL' | 'TEST_DATABASE_
 }
 
 /**
- * Connects to the PostgreSQL server for tests. Each database of a test is a schema on it, because a database takes seconds
- * to create.
+ * Connects to the PostgreSQL server for tests. Each database of a test is a schema on it, because a database takes
+ * seconds to create.
  */
 export async function usePostgres(): Promise<DatabaseServer> {
   const address = getServerAddress('TEST_DATABASE_URL');

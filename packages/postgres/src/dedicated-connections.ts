@@ -9,8 +9,8 @@ export interface DedicatedOptions {
 }
 
 /**
- * Connections outside of the pool, each opened for one long piece of work, so that it does not block the pool. Aborted work,
- * and work in progress when the connections are closed, rejects with UNAVAILABLE.
+ * Connections outside of the pool, each opened for one long piece of work, so that it does not block the pool. Aborted
+ * work, and work in progress when the connections are closed, rejects with UNAVAILABLE.
  */
 export class DedicatedConnections {
   readonly #createClient: (options: ClientConfig) => Client;
@@ -36,7 +36,7 @@ export class DedicatedConnections {
     }
   }
 
-  /** Aborts all running work. */
+  /** Aborts all running work, and waits for the work to end. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);
@@ -48,7 +48,7 @@ export class DedicatedConnections {
     const end = () => void client.end().catch(() => {});
     let backend: number | undefined;
     try {
-      // A connection that is ended while it opens would neither open nor fail.
+      // The listener is added after `connect`: a client that is ended while it connects would never settle `connect`.
       await client.connect();
       signal.addEventListener('abort', end);
       backend = await prepareSession(client, timeoutMs);
@@ -56,7 +56,7 @@ export class DedicatedConnections {
       return await work(client);
     } catch (error) {
       if (!signal.aborted) throw error;
-      // Without this, the server would finish the statement and hold its locks until then.
+      // Without this call, the server would finish the statement, and hold its locks until the end of the statement.
       if (backend !== undefined) await this.#terminate(backend);
       throw createAbortError(error);
     } finally {

@@ -55,7 +55,7 @@ function toJson(value: unknown): unknown {
   return Buffer.isBuffer(value) ? value.toString('hex') : value;
 }
 
-/** SQL: whether the memory that supersedes `memory m` has expired; null if none does. */
+/** SQL: whether the memory that supersedes `memory m` has expired; null if no memory supersedes `memory m`. */
 export function isCorrectionExpired(now: number): Sql {
   return sql`(SELECT s.expires_at <= ${now}
     FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;

@@ -2,8 +2,8 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { CORRUPTED_MESSAGE } from '@memoryd/engine/storage-kit';
 
 /*
- * Classification of database errors. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or error codes of
- * the operating system for connections.
+ * Classification of database errors. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or error codes
+ * of the operating system for connections.
  */
 
 /** Serialization failure or deadlock: a retry is likely to succeed. */

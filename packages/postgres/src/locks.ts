@@ -18,16 +18,16 @@ export const VECTOR_INDEX_LOCK = toLockKey('vector index');
 /** Held shared by writes of memories, and exclusively by changes of the schema or of the model in use. */
 const MODEL_LOCK = toLockKey('model');
 
-/** Held while an API key is created, because their number is limited, and by changes of the schema. */
+/** Held while an API key is created, because the number of keys is limited, and by changes of the schema. */
 const KEYS_LOCK = toLockKey('keys');
 
 /** Statement that waits for all writers, and blocks writers until its transaction ends. */
 export const BLOCK_WRITERS = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg_advisory_xact_lock(${KEYS_LOCK})`;
 
 /**
- * Locks of a transaction. `exclusive` and `exclusiveNamespaces`: no other transaction writes to the namespace. `shared`:
- * other transactions can add memories to the namespace, but not change any. `model`: the model in use, exclusively.
- * `keys`: the API keys.
+ * Locks of a transaction. `exclusive` and `exclusiveNamespaces`: no other transaction writes to the namespace.
+ * `shared`: other transactions can add memories to the namespace, but not change any. `model`: the model in use,
+ * exclusively. `keys`: the API keys.
  */
 export type Hold = Exclude<Held, 'nothing'> | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
 

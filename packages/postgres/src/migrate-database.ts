@@ -6,10 +6,11 @@ import { MIGRATIONS, type SchemaStep } from './schema.ts';
 import { assertMayWriteNow, OLDEST_WRITER, SCHEMA_VERSION } from './writers.ts';
 
 /**
- * Migrates a database to the current schema, one transaction per step, while no other process migrates or writes. Throws
- * UNAVAILABLE without changing anything if the database contains tables of another program, or is written by a newer memoryd
- * in an unsupported format; if the server lacks pgvector 0.8, acknowledges commits before they are on disk, or is a standby;
- * or if the encoding cannot store every text.
+ * Migrates a database to the current schema, one transaction per step, while no other process migrates or writes.
+ *
+ * Throws UNAVAILABLE without changing anything in these cases: the database contains tables of another program; a newer
+ * memoryd writes to the database in an unsupported format; the encoding is not UTF-8; the server lacks pgvector 0.8,
+ * acknowledges commits before they are on disk, or is a standby; a pooler assigns sessions per transaction.
  *
  * @param steps other migrations, for tests
  */
@@ -78,8 +79,8 @@ async function getSchemaVersion(queries: Pick<Connection, 'row'>): Promise<numbe
 }
 
 /**
- * Throws UNAVAILABLE if a pooler assigns sessions per transaction: prepared statements, locks and `LISTEN` belong to a
- * session. Detects such a pooler because two connections share a session, or one connection changes its session.
+ * Throws UNAVAILABLE if a pooler assigns sessions per transaction, because prepared statements, locks and `LISTEN`
+ * belong to a session. Behind such a pooler, two connections share a session, or a connection changes its session.
  */
 async function assertSessionPooling(connection: Connection): Promise<void> {
   const getSession = async (queries: Queries) =>
@@ -118,7 +119,7 @@ async function assertSafeSettings(connection: Connection): Promise<void> {
       'synchronous_commit is off for this database, so stored memories could be lost; turn it on',
     );
   }
-  // Other encodings reject some texts. SQL_ASCII treats texts as bytes, and cuts within characters.
+  // Other encodings lack some characters. SQL_ASCII treats a text as bytes, so `left` could cut within a character.
   if (settings?.encoding !== 'UTF8') {
     throw new MemoryError(
       'UNAVAILABLE',

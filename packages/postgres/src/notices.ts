@@ -17,8 +17,8 @@ const MISSED = 'missed';
 const CHANNEL = sql`'memoryd_' || md5(current_schema())`;
 
 /**
- * Notices by `NOTIFY`. They are sent after the writes in separate statements, because PostgreSQL serializes the commits of
- * transactions that notify.
+ * Sends notices with `NOTIFY`, after the writes and in separate statements, because PostgreSQL serializes the commits
+ * of transactions that notify.
  */
 export class PostgresNotices implements Notices {
   readonly #connection: Connection;
@@ -66,7 +66,7 @@ export class PostgresNotices implements Notices {
           SELECT pg_notify(${CHANNEL}, payload) FROM unnest(${payloads}::text[]) AS notice(payload)`);
       } catch {
         if (this.#closing.signal.aborted) break;
-        // Listeners are told about the loss as soon as sending works again.
+        // Replaces the lost notices with one `missed` notice, which is sent as soon as sending works again.
         this.#queue = [this.#createPayload(MISSED)];
         await this.#delay(MAX_RETRY_DELAY_MS);
       }

@@ -4,7 +4,9 @@ import { type Connection, connect } from './connection.ts';
 import type { DatabaseServer } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-/** Creates a database, and opens it as storage and with a separate connection. Both are closed at the end of the test. */
+/**
+ * Creates a database, and opens it as storage and with a separate connection. Both are closed at the end of the test.
+ */
 export async function openTwice(
   server: DatabaseServer,
 ): Promise<OpenDatabase & { connection: Connection; url: string }> {

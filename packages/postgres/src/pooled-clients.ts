@@ -51,8 +51,8 @@ const MAX_NAMED = 256;
 const MAX_PREPARED = 2 * MAX_NAMED;
 
 /**
- * Names of prepared statements. A statement gets a name when it is used for the second time within the cache, because
- * filters produce many different statements. A name is never reused for another text.
+ * Names of prepared statements. A statement gets a name on its second use, if the first use is still in the cache,
+ * because filters produce many statements that are used only once. A name is never reused for another text.
  */
 export class StatementNames {
   readonly #recent = new LRUCache<string, { name?: string }>({ max: MAX_NAMED });
@@ -68,7 +68,10 @@ export class StatementNames {
     return known?.name;
   }
 
-  /** Returns true if a connection has so many prepared statements, most of them obsolete, that it should be replaced. */
+  /**
+   * Returns true if a connection has the maximum number of prepared statements and should be replaced. At least half of
+   * the statements are then no longer in the cache.
+   */
   isFull(connection: object): boolean {
     return this.#getPrepared(connection).size >= MAX_PREPARED;
   }

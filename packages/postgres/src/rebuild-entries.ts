@@ -9,14 +9,14 @@ const REBUILD_BATCH = 256;
 const SCAN_BATCH = 10_000;
 
 /**
- * Rebuilds index entries that were built by an earlier version of the rules. Vectors are kept. Servers that know only the
- * earlier version can write until the rebuild is complete. Several processes can run it concurrently.
+ * Rebuilds index entries that were built by an earlier version of the rules. Vectors stay unchanged. Servers that know
+ * only the earlier version can write until the rebuild is complete. Several processes can rebuild concurrently.
  */
 export async function rebuildEntries(connection: Connection): Promise<void> {
   await rebuildOutdated(connection);
   if (Number((await getProperty(connection, ENTRIES_MADE_BY)) ?? 0) >= MADE_BY) return;
   await connection.write('model', (transaction) => setProperty(transaction, ENTRIES_MADE_BY, String(MADE_BY)));
-  // Entries that other servers have written in the meantime.
+  // Rebuild the entries that other servers have written by the earlier rules in the meantime.
   await rebuildOutdated(connection);
 }
 
@@ -41,8 +41,8 @@ interface Entry {
 }
 
 /**
- * Returns the outdated entries of the next batch, and the last entry of the batch. Scanning all entries in one statement
- * could exceed the statement timeout.
+ * Returns the outdated entries of the next batch, and the last entry of the batch. Scanning all entries in one
+ * statement could exceed the statement timeout.
  */
 function scanEntries(connection: Connection, { namespace, ordinal } = { namespace: '', ordinal: 0 }): Promise<Entry[]> {
   return connection.rows<Entry>(sql`

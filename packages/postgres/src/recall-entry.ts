@@ -21,7 +21,7 @@ export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 /** Maximum stored frequency. Higher values do not change scores. */
 const MAX_FREQUENCY = 2 ** 15 - 1;
 
-/** End of a claim: until then, only the process that stored or fetched a memory embeds it. */
+/** End of a claim. Before this time, only the claiming process embeds the memory. */
 export const CLAIM_END = raw("clock_timestamp() + interval '30 seconds'");
 
 /** See `RecallWriter.enterNew`. If a client waits for the vectors, the memories are claimed by this process. */
@@ -51,12 +51,15 @@ interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> 
 
 type RecallTextRow = Omit<RecallText, 'tags'> & { tags: string };
 
-/** Indexes a memory that is in a tier again, with its current text. */
+/** Indexes a memory with its current text after the memory has returned to a tier. */
 async function reenter(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   await enterNew(transaction, await readRecallTexts(transaction, namespace, [ordinal]), 'waited for');
 }
 
-/** Updates the speaker and the terms in the index entry of a memory after its tags have changed. Does nothing without an entry. */
+/**
+ * Updates the speaker and the terms in the index entry of a memory after its tags have changed. Does nothing without an
+ * entry.
+ */
 async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
     const { speaker, speaker_terms, terms, frequencies, length } = buildEntry(memory);
@@ -145,7 +148,7 @@ export function createRecallWriter(queries: OwnQueries): RecallWriter {
     enter: (namespace, ordinal) => reenter(queries, namespace, ordinal),
     relabel: (namespace, ordinal) => relabel(queries, namespace, ordinal),
     remove: (namespace, ordinals) => removeEntries(queries, namespace, ordinals),
-    // The vacuum is requested after the transaction is committed.
+    // `SqlRunner.purge` requests the vacuum after the commit.
     noteErased: async () => {},
   };
 }

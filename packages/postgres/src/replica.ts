@@ -3,10 +3,16 @@ import { type Sql, sql, type Telemetry } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 import type { Hold } from './locks.ts';
 
-/** Maximum number of tracked namespaces with recent writes. Beyond it, all namespaces count as written. */
+/**
+ * Maximum number of namespaces whose recent writes are tracked separately. Above the maximum, a recent write is assumed
+ * for every namespace.
+ */
 const MAX_TRACKED_NAMESPACES = 10_000;
 
-/** Maximum lag of the replica, minimum interval between lag checks, and pause after a failure. */
+/**
+ * Maximum lag of the replica, minimum interval between two marks (see `#mark`), and pause in using the replica after a
+ * failure.
+ */
 const MAX_LAG_MS = 10_000;
 const MARK_INTERVAL_MS = 1000;
 const FAILURE_PAUSE_MS = 5000;
@@ -22,7 +28,7 @@ interface RecentWrite {
   position?: Position;
 }
 
-/** Stands for all namespaces. */
+/** Key of `#writes` that represents all namespaces. */
 const ALL = Symbol('all');
 
 const WRITE_POSITION = sql`pg_current_wal_insert_lsn()`;
@@ -40,8 +46,8 @@ export interface ReplicaOptions {
 }
 
 /**
- * A replica for recall. It is used while its lag is at most 10 seconds and, for namespaces that this process has written,
- * after it has replayed these writes. Otherwise, and on failures, the primary is used.
+ * A replica for recall. It is used while its lag is at most 10 seconds and, for namespaces that this process has
+ * written, after it has replayed these writes. Otherwise, and on failures, the primary is used.
  */
 export class Replica {
   readonly #primary: Connection;
@@ -49,7 +55,10 @@ export class Replica {
   readonly #telemetry: Telemetry | undefined;
   readonly #elapsedMs: () => number;
   readonly #writes = new Map<string | typeof ALL, RecentWrite>();
-  /** A recent log position of the primary with its time, and the time of the last mark that the replica has reached. */
+  /**
+   * `#mark`: a log position of the primary, with the time of reading the position. `#reachedAt`: the time of the newest
+   * mark that the replica has replayed.
+   */
   #mark: { position: Position; at: number } | undefined;
   #reachedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
@@ -76,7 +85,7 @@ export class Replica {
         try {
           return await this.#primary.write(hold, work);
         } finally {
-          // Also after a commit with an unknown outcome.
+          // In `finally`, because a commit with an unknown outcome may have written.
           this.#trackWrite(hold);
         }
       },
@@ -145,7 +154,10 @@ export class Replica {
     return (await this.#hasReplayed(ALL, replayed)) && (await this.#hasReplayed(namespace, replayed));
   }
 
-  /** Throws if the server has another database. Returns false if it has not replayed the tables yet. */
+  /**
+   * Throws if the server contains another database. Returns false if the replica has not replayed the creation of the
+   * tables yet.
+   */
   async #verify(): Promise<boolean> {
     const [primary, replica] = await Promise.all([getIdentity(this.#primary), getIdentity(this.#replica)]);
     if (replica.cluster !== primary.cluster || replica.database !== primary.database) throw new OtherDatabaseError();
@@ -157,7 +169,8 @@ export class Replica {
   async #updateMark(): Promise<void> {
     const at = this.#elapsedMs();
     if (this.#mark && at - this.#mark.at < MARK_INTERVAL_MS) return;
-    // Keep a mark until the replica reaches it. With a new mark each time, the replica might never reach one.
+    // Keep a mark until the replica has replayed it. A lagging replica might never reach a mark that is replaced each
+    // time.
     if (this.#mark && this.#reachedAt < this.#mark.at && at - this.#mark.at < MAX_LAG_MS) return;
     this.#mark = { position: await getPosition(this.#primary, WRITE_POSITION), at };
   }
@@ -203,7 +216,10 @@ async function getPosition(connection: Connection, lsn: Sql): Promise<Position> 
   return found.bytes;
 }
 
-/** Identity of a database; equal for a primary and its replicas. Schemas of one database differ by their tables. */
+/**
+ * Identity of a database; equal for a primary and its replicas. `table`, the OID of a table, distinguishes schemas of
+ * one database.
+ */
 interface DatabaseIdentity {
   cluster: string;
   database: string;

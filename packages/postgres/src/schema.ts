@@ -7,8 +7,8 @@ export interface SchemaStep {
 }
 
 /**
- * Migrations from an empty database to the current schema; step n migrates version n to n + 1. A released step must not be
- * changed.
+ * Migrations from an empty database to the current schema; step n migrates version n to n + 1. A released step must not
+ * be changed.
  *
  * Every key starts with `namespace`, so that a cluster can distribute rows by that column. Texts are compared bytewise.
  * Times are milliseconds since 1970 in UTC.

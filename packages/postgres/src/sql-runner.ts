@@ -11,12 +11,15 @@ import {
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Reads with only one statement. They need no transaction, which saves two round trips. */
+/** Reads that consist of one statement. Without a transaction, such a read saves two round trips. */
 const SINGLE_STATEMENT_READS: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
   ...(['memory', 'secret', 'namespaces', 'isMigrating', 'run', 'leastRetainedAfter', 'readKeys'] as const),
 ]);
 
-/** Creates the runner of reads and writes on a pool of connections. Writes take advisory locks for what they name. */
+/**
+ * Creates the runner of reads and writes on a pool of connections. A write holds the advisory locks of its argument
+ * `held`.
+ */
 export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quotas): SqlRunner {
   return {
     quota,

@@ -19,10 +19,10 @@ const MAX_ATTEMPTS = 3;
 
 type Attempt = { outcomes: StoreOutcome[] } | { error: unknown };
 
-/** Cached namespaces with a quota. */
+/** Maximum number of cached namespaces that are known to have a quota. */
 const MAX_LIMITED_NAMESPACES = 10_000;
 
-/** Nothing was stored, because a namespace has a quota and its lock was shared with other transactions. */
+/** Thrown before anything is stored if a namespace has a quota, but the transaction holds only its shared lock. */
 class ExclusiveLockRequired extends Error {
   readonly namespaces: readonly string[];
 
@@ -37,7 +37,7 @@ export class StoreQueue {
   readonly #connection: Connection;
   readonly #limits: NamespaceLimits;
   readonly #queue = new BatchQueue<readonly NewMemory[], Attempt>((calls) => this.#commit(calls));
-  /** Namespaces that are known to have a quota. Only one transaction at a time stores in them. */
+  /** Namespaces that are known to have a quota. Stores in these namespaces take an exclusive lock. */
   readonly #limited = new LRUCache<string, true>({ max: MAX_LIMITED_NAMESPACES });
 
   constructor(connection: Connection, limits: NamespaceLimits) {
@@ -94,8 +94,8 @@ export class StoreQueue {
 
   async #attemptStore(memories: readonly NewMemory[], isRepeated: boolean): Promise<StoreOutcome[]> {
     const shared = [...new Set(memories.map((memory) => memory.namespace))];
-    // After a commit with an unknown outcome, the exclusive lock waits until that transaction has ended. Then the ids show
-    // which memories it stored.
+    // The exclusive lock waits for the transaction whose commit had an unknown outcome. The stored ids then show which
+    // memories that transaction has stored.
     const exclusiveNamespaces = isRepeated
       ? shared
       : shared.filter((namespace) => this.#needsExclusiveLock(namespace, memories));
@@ -120,7 +120,10 @@ export class StoreQueue {
   }
 }
 
-/** Throws ExclusiveLockRequired if two transactions could both use the last free space of a quota. */
+/**
+ * Throws ExclusiveLockRequired if a namespace with a quota is not locked exclusively, because concurrent transactions
+ * could together exceed the quota.
+ */
 function assertExclusive({ limited }: Rooms, exclusive: readonly string[]): void {
   const others = limited.filter((namespace) => !exclusive.includes(namespace));
   if (others.length > 0) throw new ExclusiveLockRequired(others);

@@ -12,9 +12,9 @@ const TIMEOUT_MS = 30_000;
 const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, token_states, attribute';
 
 /**
- * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in the
- * write-ahead log until it is recycled, and in archives and backups. The task only runs earlier what autovacuum does
- * anyway, and gives no guarantee. A running vacuum ends with its connection.
+ * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in
+ * the write-ahead log until it is recycled, and in archives and backups. The task only runs the vacuum earlier than
+ * autovacuum would, and gives no guarantee. Closing the connection ends a running vacuum.
  */
 export function createVacuumTask(connection: Connection): BackgroundTask {
   return new BackgroundTask({

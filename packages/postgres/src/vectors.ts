@@ -19,10 +19,10 @@ import type { Connection } from './connection.ts';
 import type { Transaction } from './dialect.ts';
 import { CLAIM_END } from './recall-entry.ts';
 
-/** Condition that is always true. It allows the index on (reembed, ordinal) to find rows by ordinal. */
+/** Condition that is always true, so that the index on (reembed, ordinal) can find rows by ordinal. */
 const ANY_QUEUE = raw("reembed = ANY('{false,true}')");
 
-/** Stores vectors of texts that have not changed. See `Storage.putVectors`. */
+/** See `Storage.putVectors`. Skips memories whose text has changed since the embedding. */
 export async function putVectors(
   connection: Connection,
   modelId: string,
@@ -127,7 +127,7 @@ async function recordDimensions(
   const recorded = await transaction.row<{ dimensions: number }>(sql`
     UPDATE embedding_model SET dimensions = ${first} WHERE no = ${model.number} AND dimensions IS NULL
     RETURNING dimensions`);
-  // If another process has recorded the length at the same time, the update has waited for it.
+  // The update waits for another process that records the length at the same time. The length is then read again.
   const dimensions = recorded?.dimensions ?? model.dimensions ?? (await modelInUse(transaction))?.dimensions;
   for (const length of lengths) {
     if (length === dimensions) continue;
@@ -148,7 +148,7 @@ export async function pendingEmbeddings(
   batch: EmbeddingBatch,
 ): Promise<PendingEmbeddings> {
   if ((await modelInUse(connection))?.modelId !== modelId) {
-    // Other processes embed what this process has stored since.
+    // Release the claims, so that processes with the model in use embed the memories that this process has stored.
     await dropClaims(connection);
     return { isInUse: false, memories: [], reembed: false, waiting: 0 };
   }
@@ -195,12 +195,14 @@ export async function dropClaims(connection: Connection): Promise<void> {
   );
 }
 
-/** Memories queued in one transaction during a change of the model. Small, because the transaction blocks all writers. */
+/**
+ * Memories queued in one transaction during a change of the model. Small, because the transaction blocks all writers.
+ */
 const QUEUE_BATCH = 2000;
 
 /**
- * Makes a model the one in use, and queues memories without its vectors in batches. The progress is stored in the database,
- * so that any process can continue the change, and several processes can share it. See `Storage.useModel`.
+ * Makes a model the one in use, and queues memories without its vectors in batches. The progress is stored in the
+ * database, so that any process can continue the change, and several processes can share it. See `Storage.useModel`.
  */
 export async function useModel(connection: Connection, modelId: string, signal?: AbortSignal): Promise<number> {
   if ((await modelInUse(connection))?.modelId !== modelId) {
@@ -248,7 +250,10 @@ async function queueNextBatch(transaction: Transaction): Promise<void> {
   await recordProgress(transaction, next.at(-1));
 }
 
-/** Queues memories; those with vectors of another model come after new memories. Queued memories keep their place. */
+/**
+ * Queues memories for embedding; memories with vectors of another model have low priority. Memories that are already
+ * queued keep their priority.
+ */
 async function insertPending(
   transaction: Transaction,
   entries: readonly (ChangedUntil & { model: number })[],
@@ -261,7 +266,7 @@ async function insertPending(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Removes memories from the queue that already have vectors of the model, which was in use before. */
+/** Removes memories from the queue that already have vectors of the new model, because this model was in use before. */
 async function deletePending(transaction: Transaction, entries: readonly ChangedUntil[]): Promise<void> {
   if (entries.length === 0) return;
   await transaction.run(sql`

@@ -22,7 +22,7 @@ export const consolidate = tool({
   output: ConsolidateResponse,
   async call(api, args, { signal, progress } = {}) {
     const ended = new AbortController();
-    // A dry run starts no run, so it reports no progress, not even of runs that other callers started.
+    // A dry run starts no consolidation run. Progress reports would come from the runs of other callers.
     const reporting =
       progress &&
       !args.dry_run &&
@@ -59,7 +59,8 @@ async function reportProgress(api: MemoryApi, progress: Progress, signal: AbortS
       await progress(changed, `${counted(changed, 'change')} so far`);
     }
   } catch {
-    // Too many streams are open, or the caller has disconnected. The run continues, and the response has its result.
+    // The event stream was aborted, or too many streams are open. The run continues, and the response contains its
+    // result.
   }
 }
 

@@ -24,8 +24,8 @@ export function failureText({ code, message, details = [] }: ErrorBody): string 
 }
 
 /**
- * Converts a `MemoryError` of this package or of the client to an error with a message for models, and sets the original
- * as its cause. Returns any other value unchanged.
+ * Converts a `MemoryError` of this package or of the client to an error with a message for models, and sets the
+ * original as its cause. Returns any other value unchanged.
  */
 export function toModelError(thrown: unknown): unknown {
   if (!isMemoryError(thrown)) return thrown;

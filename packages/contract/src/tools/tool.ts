@@ -48,8 +48,8 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   /** Throws INVALID_REQUEST with one detail per invalid argument. */
   check(args: unknown): void;
   /**
-   * Calls the method with arguments that have passed `check`. Lists in the result take at most 128 KiB as JSON. Errors as
-   * for the method.
+   * Calls the method with arguments that have passed `check`. Lists in the result take at most 128 KiB as JSON. Errors
+   * as for the method.
    */
   call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
   /**
@@ -60,7 +60,7 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   text(result: Result, wholeAt?: WholeAt): string;
 }
 
-/** Definition of a tool with schemas of this package. */
+/** Definition of a tool, with TypeBox schemas for its arguments and its result. */
 interface Definition<Name extends string, Input extends TObject, Output extends TObject>
   extends Omit<Tool<Name, Type.Static<Input>, Type.Static<Output>>, 'input' | 'output' | 'check'> {
   input: Input;

@@ -75,7 +75,7 @@ async function build(builtFrom: string): Promise<void> {
   await replaceFile('LICENSE', await readFile(APACHE_LICENSE));
   for (const { name, bytes } of files) await replaceFile(name, bytes);
   await replaceFile(MODEL_FILES.tokenizer, tokenizerFile);
-  // Written last, since it marks the others as complete.
+  // Written last, because the manifest marks the other files as complete.
   await replaceFile(MODEL_FILES.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

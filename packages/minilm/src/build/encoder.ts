@@ -1,10 +1,10 @@
 import type { Graph, TensorName } from './graph.ts';
 import type { Weights } from './safetensors.ts';
 
-/** Share of the difference between channels that moves from activations to weights: the best of .3 to .85 in trials. */
+/** Migration strength of SmoothQuant (`s` in `getSmoothing`): the best of .3 to .85 in trials. */
 const STRENGTH = 0.65;
 
-/** Magnitudes below this are treated as this. */
+/** Minimum magnitude of a channel, which avoids the logarithm of 0. */
 const MIN_CHANNEL_SIZE = 1e-3;
 
 /**
@@ -41,10 +41,9 @@ function getLargestWeights(layers: DenseLayer[], channels: number): Float32Array
  */
 export const MAX_WEIGHT = 64;
 
-/** Maximum magnitude of a value that is only looked up. */
+/** Maximum magnitude of a quantized value that is only looked up, such as a word embedding. */
 const MAX_VALUE = 127;
 
-/** Maximum of an unsigned byte. */
 const MAX_BYTE = 255;
 
 /** Integers and the scale of each row or column that dequantizes them. */
@@ -76,7 +75,6 @@ export function getScale(minimum: number, maximum: number): { scale: number; zer
   return { scale, zeroPoint: Math.round(-minimum / scale) };
 }
 
-/** Returns the transpose of a matrix. */
 export function transpose<T extends Float32Array | Int8Array>(matrix: T, columns: number): T {
   const rows = matrix.length / columns;
   const transposed = matrix.slice() as T;
@@ -102,7 +100,7 @@ const LAYER_NORM_EPSILON = 1e-12;
 /** Shape of a value for each token of each text. */
 const GRID = ['longest', 'texts'];
 
-/** Scores of padding are lowered by this, so that their exponential is 0. */
+/** Amount by which attention scores of padding are lowered, so that their exponential is 0. */
 const PADDING_PENALTY = 1e4;
 
 /** Maximum tokens of a text in a run, including the markers at both ends. */

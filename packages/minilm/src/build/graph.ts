@@ -18,7 +18,7 @@ const RUNTIME_DOMAIN = { domain: 'com.microsoft', version: 1 };
 /** The name of a tensor within the graph. */
 export type TensorName = string;
 
-/** Stands for an omitted optional input. */
+/** Name of an omitted optional input. */
 export const NONE: TensorName = '';
 
 export type TensorValues = Float32Array | Int8Array | Uint8Array | Int32Array | BigInt64Array;
@@ -39,7 +39,7 @@ export class Graph {
     return name;
   }
 
-  /** Adds an output of a tensor, with its own name. */
+  /** Adds an output with the name `name` and the value of a tensor. */
   output(
     name: TensorName,
     tensor: TensorName,
@@ -50,7 +50,7 @@ export class Graph {
     this.#outputs.push(createValueInfo(name, element, dimensions));
   }
 
-  /** Adds a constant tensor, once per name. */
+  /** Adds a constant tensor, or reuses an earlier constant with the same name. */
   constant(name: TensorName, dims: number[], values: TensorValues): TensorName {
     if (!this.#initializers.has(name)) {
       const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -69,7 +69,10 @@ export class Graph {
     return this.constant(`int ${values}`, [values.length], BigInt64Array.from(values, BigInt));
   }
 
-  /** Adds an operator with one result; non-standard ones are given as `domain::type`. */
+  /**
+   * Adds an operator with one result, and returns the name of the result. A non-standard operator is given as
+   * `domain::type`.
+   */
   add(operator: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
     const [opType = '', domain = ''] = operator.split('::').reverse();
     const name = `${opType} ${this.#nodes.length}`;

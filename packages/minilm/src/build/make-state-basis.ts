@@ -16,8 +16,8 @@ import { BASIS_STEPS, STATE_BASIS, type StoredBasis } from './states.ts';
 
 /*
  * Computes the basis of token states (states.ts) from paragraphs of the READMEs of installed packages with a permissive
- * license: the mean of their tokens' states, and the first principal components of the centered, normalized states.
- * Written by `node dist/build/make-state-basis.js`; it does not need to be repeated.
+ * license: the mean of their tokens' states, and the first principal components of the centered, normalized states. Run
+ * with `node dist/build/make-state-basis.js`. The basis is stored in the repository, so builds do not run this program.
  */
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
@@ -81,7 +81,7 @@ async function readStates(texts: readonly string[]): Promise<Float32Array[]> {
   return states;
 }
 
-/** Centers vectors, normalizes them, and returns their mean. */
+/** Centers and normalizes vectors in place, and returns the mean of the original vectors. */
 function center(vectors: readonly Float32Array[]): Float32Array {
   const mean = new Float64Array(DIMENSIONS);
   for (const vector of vectors) {

@@ -42,7 +42,7 @@ function getNumbers({ largest, values }: StoredNumbers): Float32Array {
   return Float32Array.from({ length: bytes.length / 2 }, (_, i) => (bytes.readInt16LE(2 * i) * largest) / BASIS_STEPS);
 }
 
-/** Scale of a reduced state, which is a unit vector times this. */
+/** Factor that scales a reduced state from a unit vector to signed bytes. */
 const STATE_SCALE = 127;
 
 /** ONNX's element type of signed bytes. */

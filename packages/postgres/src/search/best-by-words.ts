@@ -18,9 +18,9 @@ const MAX_CANDIDATES = 512;
 
 /**
  * Returns the memories in scope whose words match best, best first; newer memories first on ties. Memories without a
- * matching word are left out. If the words occur in too many memories, the rarer words select candidates, together with the
- * newest memories of the first word that exceeds the limit; all words then rank the candidates. Memories of the date in the
- * query match without words; of too many, only the newest.
+ * matching word are left out. If the words occur in too many memories, the rarer words select candidates, together with
+ * the newest memories of the first word that exceeds the limit; all words then rank the candidates. Memories of the
+ * date in the query also match without words; if these memories are too many, only the newest ones are read.
  */
 export async function findBestByWords(
   queries: Queries,
@@ -67,7 +67,7 @@ function createDateSelect(
 
 const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_POSTINGS}`;
 
-/** Matches per result that are filtered first if nearly all matches are in scope. */
+/** Matches per requested result that a first attempt filters, if the query has no filter. */
 const MATCHES_PER_RESULT = 2;
 
 async function rankInScope(
@@ -95,7 +95,9 @@ interface WeightedWord {
   maxPostings?: number;
 }
 
-/** Returns the rarest words up to the maximum number of postings. Only a part of the postings of the last word is read. */
+/**
+ * Returns the rarest words up to the maximum number of postings. Only a part of the postings of the last word is read.
+ */
 function limitPostings(words: readonly WeightedWord[]): WeightedWord[] {
   const selected: WeightedWord[] = [];
   let remaining = MAX_POSTINGS;

@@ -109,7 +109,10 @@ function getReadyMembers({ queries, request, model }: Context): Promise<Member[]
     ORDER BY waiting.ordinal LIMIT ${limit}`);
 }
 
-/** Returns the last queue position that a call scans if it finds too few memories; undefined if the queue ends before. */
+/**
+ * Returns the last queue position that a call scans, even if the call has found too few memories; undefined if the
+ * queue ends before that position.
+ */
 async function getLastScanned({ queries, request }: Context): Promise<number | undefined> {
   const { namespace, after = 0 } = request;
   const last = await queries.row<{ ordinal: number }>(sql`

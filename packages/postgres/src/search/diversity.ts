@@ -16,9 +16,9 @@ export function withTextDigests({ namespace }: Scope, found: Sql): Sql {
 }
 
 /**
- * Returns the best `count` results of a search, best first, with at most `MAX_PER_TEXT` results per text. Further results
- * with these texts only fill remaining slots. If a text exceeds the limit, the search is repeated without that text, until
- * enough results are found.
+ * Returns the best `count` results of a search, best first, with at most `MAX_PER_TEXT` results per text. Further
+ * results with these texts only fill remaining slots. If a text exceeds the limit, the search is repeated without that
+ * text, until enough results are found.
  *
  * @param search returns the best `count` memories of a scope, best first
  */

@@ -72,8 +72,8 @@ export async function readFacts(
     ? sql`SELECT array_agg(ordinal) AS stated, array_agg(states) AS states
         FROM token_states WHERE ${condition} AND model = ${vector.model.number}`
     : raw('SELECT NULL::bigint[] AS stated');
-  // Each table is read separately by its key, because the planner underestimates the rows and would choose slow joins. The
-  // values are aggregated to arrays, because transferring individual rows takes much longer.
+  // Each table is read separately by its key, because the planner underestimates the rows and would choose slow joins.
+  // The values are aggregated to arrays, because transferring individual rows takes much longer.
   const columns = (await queries.row<Columns>(sql`
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM

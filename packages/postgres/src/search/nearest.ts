@@ -3,21 +3,21 @@ import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { isFewVectors, isInScope, joinScope, type Scope, type SearchedModel } from './scope.ts';
 import { getIndexedSql } from './vector-index.ts';
 
-/** Vectors searched in the index per result, because a memory may have several. */
+/** Vectors requested from the index per result, because a memory can have several vectors. */
 const VECTORS_PER_RESULT = 2;
 
-/** Oversampling: candidates by code per vector that is kept by exact distance. */
+/** Oversampling: candidates by code that are compared exactly, per requested vector. */
 const OVERSAMPLING = 8;
 
 const MAX_EF_SEARCH = 400;
 
-/** Factor by which the search grows if the vectors found belong to too few memories. */
+/** Factor by which the number of requested vectors grows if the found vectors belong to too few memories. */
 const GROWTH_FACTOR = 8;
 
 /**
- * Returns the settings of a snapshot for a search of `count` nearest memories. `ef_search` is the number of candidates, at
- * most 400, and the iterative scan continues until enough of them are in scope. Sequential scans are disabled, because the
- * planner may choose them for small limits or tables without statistics.
+ * Returns the settings of a snapshot for a search of `count` nearest memories. `ef_search` is the number of candidates,
+ * at most 400, and the iterative scan continues until enough candidates are in scope. Sequential scans are disabled,
+ * because the planner may choose them for small limits or tables without statistics.
  */
 export function getSearchSettings(count: number): string {
   const efSearch = Math.min(MAX_EF_SEARCH, count * OVERSAMPLING);
@@ -34,7 +34,7 @@ export interface QueryVector {
   states?: Int8Array;
 }
 
-/** Returns undefined if the stored vectors belong to another model. */
+/** Converts the vector of a request. Returns undefined if the stored vectors have another model or length. */
 export function toQueryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
   if (!vector || model?.modelId !== vector.modelId || model.dimensions !== vector.values.length) return undefined;
   return { model, text: `[${vector.values.join()}]`, ...(vector.states && { states: vector.states }) };
@@ -80,11 +80,11 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
     ${scopeJoin} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
 }
 
-/** SQL: the memories in scope that own approximately the `maxVectors` nearest vectors, by the index of the model. */
+/** SQL: the memories in scope with the `maxVectors` nearest vectors, approximately, by the index of the model. */
 export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, maxVectors: number): Sql {
   const { getCodes, predicate } = getIndexedSql(model);
-  // `(v.namespace = …) IS TRUE` below prevents the use of the primary key, which a planner without statistics would prefer
-  // to the vector index. Without a filter, nearly all memories are in scope, so only the nearest are looked up.
+  // `(v.namespace = …) IS TRUE` below prevents the use of the primary key, which a planner without statistics would
+  // prefer to the vector index. Without a filter, nearly all memories are in scope, so only the nearest are looked up.
   const scopeCondition = scope.isOpen ? raw('') : sql`AND ${isInScope(scope, raw('v.ordinal'))}`;
   const scopeJoin = scope.isOpen ? joinScope(scope, raw('near.ordinal')) : raw('');
   return sql`

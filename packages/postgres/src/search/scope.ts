@@ -15,10 +15,15 @@ import {
 import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { getIndexName } from './vector-index.ts';
 
-/** Up to this number of matching memories, they are compared individually instead of filtering the results of an index. */
+/**
+ * Maximum number of matching memories that are compared one by one. With more, the results of an index are filtered.
+ */
 const MAX_FEW = 4096;
 
-/** The same for filters by user. Higher, so that memories of other users do not displace results. */
+/**
+ * The same maximum for filters by user. It is higher, because memories of other users would fill the results of an
+ * index.
+ */
 const MAX_FEW_OF_USERS = 32_768;
 
 /** The memories that a query searches, with statistics. */
@@ -28,7 +33,7 @@ export interface Scope {
   passing: Sql;
   /** Whether there is no filter, so that only expired memories are excluded. */
   isOpen: boolean;
-  /** Ordinals of the memories in scope, if the filter matches only few. */
+  /** Ordinals of the memories in scope; undefined without a filter, or if the filter matches too many. */
   few: readonly number[] | undefined;
   /** Number of memories with an index entry in the namespace. */
   size: number;
@@ -79,7 +84,10 @@ function getMaxFew({ userIds }: MemoryFilter): number {
   return userIds ? MAX_FEW_OF_USERS : MAX_FEW;
 }
 
-/** Selects the memories that match a filter, at most one more than the maximum of `few`. Uses the attribute index if possible. */
+/**
+ * SQL: ordinals of memories that match a filter, at most one more than the maximum, which shows that too many match.
+ * Uses the attribute index for tags and metadata.
+ */
 function selectMatching(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
   const passing = liveAndPassing(POSTGRES, namespace, rest, now);
   const having = filteredAttributes({ ...(tags && { tags }), ...(metadata && { metadata }) });
@@ -96,7 +104,7 @@ function selectMatching(namespace: string, { tags, metadata, ...rest }: MemoryFi
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {
   size: number;
   memoryCount: number;
-  /** Ordinals of memories that match the filter, or null without a filter. */
+  /** Ordinals of memories that match the filter; null without a filter. */
   few: number[] | null;
   modelId: string | null;
 }
@@ -108,21 +116,24 @@ const SEARCHED_MODEL = sql`
     (SELECT reltuples FROM pg_class WHERE oid = 'memory_vector'::regclass) AS "vectorCount"
   FROM embedding_model WHERE in_use AND dimensions IS NOT NULL`;
 
-/** SQL join that keeps the rows whose memory is in scope, in their order. */
+/** SQL: join that selects the rows whose memory is in scope. */
 export function joinScope({ namespace, passing }: Scope, ordinal: Sql): Sql {
   return sql`CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing}`;
 }
 
-/** The same as a condition, which preserves the order of an index scan. */
+/**
+ * SQL: condition that the memory of a row is in scope. Unlike the join, the condition preserves the order of an index
+ * scan.
+ */
 export function isInScope({ namespace, passing }: Scope, ordinal: Sql): Sql {
   return sql`EXISTS (
     SELECT FROM ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
 }
 
-/** Exact comparisons that take as long as an index search per result. */
+/** Number of exact vector comparisons that take as long as an index search takes per result. */
 const COMPARISONS_PER_RESULT = 64;
 
-/** Exact comparisons that take as long as one step of an index search. */
+/** Number of exact vector comparisons that take as long as one step of an index search. */
 const COMPARISONS_PER_STEP = 16;
 
 /** Returns true if comparing all vectors of the namespace is not slower than an index search over all namespaces. */

@@ -16,10 +16,13 @@ import {
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
-/** Maximum memories scanned to find neighbors. Hidden memories, and memories without session and speaker, are skipped. */
+/**
+ * Maximum memories scanned to find neighbors. Hidden memories, and memories without session and speaker, are skipped,
+ * so more memories are scanned than needed.
+ */
 const MAX_SCANNED = 32;
 
-/** Neighbors read on each side: those within the distance, and one more to link adjacent neighbors. */
+/** Neighbors read on each side: the neighbors within the distance, and one more to link adjacent neighbors. */
 const NEIGHBOR_COUNT = NEIGHBOUR_DISTANCE + 1;
 
 /** A memory with an index entry, and its relations to other memories. */
@@ -83,8 +86,8 @@ const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   ORDER BY s.ordinal) ELSE '{}' END`;
 
 /**
- * SQL: ordinals of the neighbors of `memory m` in the session of its user, nearest first. Without a session, only memories
- * with a speaker are neighbors.
+ * SQL: ordinals of the neighbors of `memory m` in the session of its user, nearest first. Without a session, only
+ * memories with a speaker are neighbors.
  */
 function neighbors(side: 'before' | 'after', count: number): Sql {
   const [than, order] = side === 'before' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')];
@@ -98,7 +101,7 @@ function neighbors(side: 'before' | 'after', count: number): Sql {
     ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
 }
 
-// Not EXISTS, because the planner may then scan all entries.
+// A scalar subquery, because with EXISTS the planner may scan all entries.
 function isNeighborable(table: 'm' | 'near'): Sql {
   return sql`(m.session_id <> ${DEFAULTS.sessionId} OR (
     SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;

@@ -18,8 +18,8 @@ export const MAX_DIMENSIONS = 4000;
 type IndexableModel = Pick<ModelInUse, 'number'> & { dimensions: number };
 
 /**
- * HNSW parameters. Half of pgvector's default for `m` and twice its default for `ef_construction` give the same recall with
- * less time and space.
+ * HNSW parameters. Half of pgvector's default for `m` and twice its default for `ef_construction` give the same recall
+ * with less time and space.
  */
 const HNSW_OPTIONS = 'm = 8, ef_construction = 128';
 
@@ -31,9 +31,9 @@ export function getIndexName(number: string): string {
 }
 
 /**
- * Returns the SQL that a statement must contain verbatim for PostgreSQL to use the vector index of a model: `codes` of the
- * column, and the predicate of the partial index. `getCodes` computes the code of a vector: one bit per dimension, the sign
- * of its value, instead of two bytes.
+ * Returns the SQL that a statement must contain verbatim for PostgreSQL to use the vector index of a model: `codes` of
+ * the column, and the predicate of the partial index. `getCodes` computes the code of a vector: one bit per dimension,
+ * the sign of its value, instead of two bytes.
  */
 export function getIndexedSql({ number, dimensions }: IndexableModel) {
   const size = Number(dimensions);
@@ -42,11 +42,12 @@ export function getIndexedSql({ number, dimensions }: IndexableModel) {
 }
 
 /**
- * Builds the vector index of the model in use: an HNSW graph (Malkov and Yashunin 2018, "Efficient and robust approximate
- * nearest neighbor search using hierarchical navigable small world graphs"). The index is built after the first vector, when
- * the length is known, without blocking writes. It contains the codes of the vectors, which take a sixteenth of the space;
- * searches compare its candidates exactly. Before the index exists, searches compare all vectors. An unfinished build is
- * aborted when the database is closed, because it waits for all older transactions, such as a dump that takes hours.
+ * Builds the vector index of the model in use: an HNSW graph (Malkov and Yashunin 2018, "Efficient and robust
+ * approximate nearest neighbor search using hierarchical navigable small world graphs"). The index is built after the
+ * first vector, when the length is known, without blocking writes. It contains the codes of the vectors, which take a
+ * sixteenth of the space; searches compare its candidates exactly. Before the index exists, searches compare all
+ * vectors. An unfinished build is aborted when the database is closed, because it waits for all older transactions,
+ * such as a dump that takes hours.
  */
 export class VectorIndexes {
   readonly #connection: Connection;
@@ -63,12 +64,17 @@ export class VectorIndexes {
     });
   }
 
-  /** Stops the task, and reports no more failures. Resolves when no build is running; closing the connection aborts it. */
+  /**
+   * Stops the task, and reports no more failures. Resolves when no build is running; closing the connection aborts it.
+   */
   stop(): Promise<void> {
     return this.#task.stop();
   }
 
-  /** Must be called when a model may have new vectors. A failed build is retried on the next request. The first failure is reported. */
+  /**
+   * Must be called when a model may have new vectors. A failed build is retried on the next request. The first failure
+   * is reported.
+   */
   request(modelId: string): void {
     if (!this.#built.has(modelId)) void this.#task.request();
   }

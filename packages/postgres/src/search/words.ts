@@ -60,7 +60,10 @@ export async function getQueryWords(
   };
 }
 
-/** Memories counted exactly: for all words of a query together, and minimum and maximum for one word. */
+/**
+ * Maximum postings that are counted exactly: for all words of a query together, and the minimum and maximum of this
+ * limit for one word.
+ */
 const EXACT_COUNT = 16_384;
 const MIN_EXACT_COUNT = 256;
 const MAX_EXACT_COUNT = 4096;
@@ -80,9 +83,9 @@ const SAMPLE_SHARE = 1 / 16;
 const SAMPLE_END = raw('-1879048192');
 
 /**
- * Returns the number of memories that contain each word, without semantic memories. Counts up to some hundreds or thousands
- * exactly. Estimates higher counts at constant cost from the lowest hashes (Bar-Yossef et al. 2002, "Counting distinct
- * elements in a data stream").
+ * Returns the number of memories that contain each word, without semantic memories. Counts of up to some hundreds or
+ * thousands are exact. Higher counts are estimated at constant cost from the lowest hashes (Bar-Yossef et al. 2002,
+ * "Counting distinct elements in a data stream").
  */
 async function getDocumentFrequencies(
   queries: Queries,
