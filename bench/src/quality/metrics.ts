@@ -24,7 +24,8 @@ export type Scores = Record<Metric, number>;
  * @throws RangeError if `relevant` is empty
  */
 export function scoreRanking(ranked: readonly string[], relevant: ReadonlySet<string>): Scores {
-  if (relevant.size === 0) throw new RangeError('relevant must not be empty: a question without relevant memories has no score');
+  if (relevant.size === 0)
+    throw new RangeError('relevant must not be empty: a question without relevant memories has no score');
   const first = ranked.slice(0, RESULTS);
   const hitRanks = first.flatMap((content, index) =>
     relevant.has(content) && first.indexOf(content) === index ? [index + 1] : [],

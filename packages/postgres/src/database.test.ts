@@ -127,7 +127,7 @@ describe('a database', () => {
         'the postings of memory 4 do not match its index entry',
         'the index entry of memory 4 does not match its text',
         'memory 5 has no vectors and is not queued for embedding',
-        'namespace default counts 6 working memories and has 5',
+        'namespace default has a working count of 6, expected 5',
       ]),
     );
     await storage.close();
@@ -157,11 +157,11 @@ describe('a database', () => {
         'the index entry of memory 1 does not match its text',
         'memory 2 is missing in the index of its metadata.k',
         'memory 3 has invalid tags or metadata',
-        'memory 4 is corrected by one that does not exist',
-        'memory 90 has a history and does not exist',
-        'memory 91 has been given out and does not exist',
+        'memory 4 is superseded by a missing memory',
+        'memory 90 has a history but no row',
+        'memory 91 has an access count but no row',
         '12 tags and metadata fields are indexed, but memories have 10',
-        'namespace default is not counted as it is',
+        'the usage of namespace default is wrong',
       ]),
     );
     await storage.close();

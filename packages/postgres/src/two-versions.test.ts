@@ -10,7 +10,7 @@ import { MIGRATIONS } from './schema.ts';
 
 /** A migration of a newer memoryd. */
 const script = 'ALTER TABLE memory ADD COLUMN later text';
-const ERROR = { code: 'UNAVAILABLE', message: expect.stringContaining('start the newer version in its place') };
+const ERROR = { code: 'UNAVAILABLE', message: expect.stringContaining('start the newer version') };
 
 describe('a server that shares its database with a newer server', () => {
   let server: DatabaseServer;

@@ -351,9 +351,18 @@ describe('the commands backup, restore, verify, export and import', () => {
       [['import', folder, ...at()], `${folder} cannot be read (EISDIR); check the path and its permissions`],
       [['export', nowhere, ...at()], `${nowhere} cannot be created (ENOENT); check the folder and its permissions`],
       [['backup', nowhere, ...at()], `${nowhere} cannot be created (ENOENT); check the folder and its permissions`],
-      [['restore', nowhere, '--db-path', join(folder, 'memory.db')], `${nowhere} cannot be read (ENOENT); check the path and its permissions`],
-      [['restore', folder, '--db-path', join(folder, 'memory.db')], `${folder} cannot be read (EISDIR); check the path and its permissions`],
-      [['restore', copy, '--db-path', join(below, 'memory.db')], 'memory.db cannot be created (ENOTDIR); check the folder and its permissions'],
+      [
+        ['restore', nowhere, '--db-path', join(folder, 'memory.db')],
+        `${nowhere} cannot be read (ENOENT); check the path and its permissions`,
+      ],
+      [
+        ['restore', folder, '--db-path', join(folder, 'memory.db')],
+        `${folder} cannot be read (EISDIR); check the path and its permissions`,
+      ],
+      [
+        ['restore', copy, '--db-path', join(below, 'memory.db')],
+        'memory.db cannot be created (ENOTDIR); check the folder and its permissions',
+      ],
     ] as const;
     for (const [args, message] of failures) {
       // `import` opens a folder before it fails, and only the end of the process closes it.
@@ -452,7 +461,10 @@ describe('on a full disk', () => {
   it('a restore fails, names the file that it cannot create, and leaves no file behind', async () => {
     const restored = join(temporaryFolder(), 'restored.db');
     const { code, stderr } = await runCommand(['restore', dbPath, '--db-path', restored], { under });
-    expect([code, stderr]).toEqual([6, `${restored} cannot be created (EFBIG); check the folder and its permissions\n`]);
+    expect([code, stderr]).toEqual([
+      6,
+      `${restored} cannot be created (EFBIG); check the folder and its permissions\n`,
+    ]);
     expect(readdirSync(dirname(restored))).toEqual([]);
   });
 });

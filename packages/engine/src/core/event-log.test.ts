@@ -266,7 +266,7 @@ describe('event logs that share notices', () => {
         texts.push(text);
         listeners[1 - place]?.onNotice(text);
       },
-      hear: async (_topic, listener) => void (listeners[place] = listener),
+      subscribe: async (_topic, listener) => void (listeners[place] = listener),
     });
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const logs = [0, 1].map(

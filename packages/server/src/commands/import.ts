@@ -42,7 +42,9 @@ async function openFile(file: string): Promise<{ pieces: Readable; sizeBytes: nu
     return { pieces: handle.createReadStream(), sizeBytes: stats.size };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new MemoryError('UNAVAILABLE', `${file} cannot be read (${code}); check the path and its permissions`, { cause });
+    throw new MemoryError('UNAVAILABLE', `${file} cannot be read (${code}); check the path and its permissions`, {
+      cause,
+    });
   }
 }
 

@@ -44,7 +44,9 @@ function read(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
-    throw new UsageError(`the settings file ${path} cannot be read (${(cause as NodeJS.ErrnoException).code}); check the path and its permissions`);
+    throw new UsageError(
+      `the settings file ${path} cannot be read (${(cause as NodeJS.ErrnoException).code}); check the path and its permissions`,
+    );
   }
 }
 

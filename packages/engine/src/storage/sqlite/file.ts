@@ -153,7 +153,9 @@ export async function assertRoom(path: string): Promise<void> {
 export async function sizeOnDisk(path: string): Promise<number> {
   const [file, log] = await Promise.all([
     stat(path).catch((cause: unknown) => {
-      throw new MemoryError('UNAVAILABLE', 'the database file is missing; stop memoryd and restore a backup', { cause });
+      throw new MemoryError('UNAVAILABLE', 'the database file is missing; stop memoryd and restore a backup', {
+        cause,
+      });
     }),
     stat(`${path}-wal`).catch(() => ({ size: 0 })),
   ]);

@@ -56,7 +56,9 @@ async function copyBytes(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const cannotBeRead = (cause: NodeJS.ErrnoException) => {
-    throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code}); check the path and its permissions`, { cause });
+    throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code}); check the path and its permissions`, {
+      cause,
+    });
   };
   const source = await open(from, 'r').catch(cannotBeRead);
   try {
@@ -90,7 +92,8 @@ function assertSound(path: string): void {
       }
     }),
   );
-  if (problems !== 'ok') throw new MemoryError('UNAVAILABLE', `the copy is corrupt (${problems}); restore another backup`);
+  if (problems !== 'ok')
+    throw new MemoryError('UNAVAILABLE', `the copy is corrupt (${problems}); restore another backup`);
 }
 
 /** Error codes of file systems without hard links. */
@@ -140,7 +143,9 @@ function isFileSystemError(error: unknown): boolean {
 
 function createCannotCreateError(path: string, cause: unknown): MemoryError {
   const { code } = cause as NodeJS.ErrnoException;
-  return new MemoryError('UNAVAILABLE', `${path} cannot be created (${code}); check the folder and its permissions`, { cause });
+  return new MemoryError('UNAVAILABLE', `${path} cannot be created (${code}); check the folder and its permissions`, {
+    cause,
+  });
 }
 
 function pathExists(path: string): MemoryError {
