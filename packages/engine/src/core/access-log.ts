@@ -7,13 +7,13 @@ import type { MemoryAccess } from '../ports/storage-memories.ts';
 const FLUSH_INTERVAL_MS = 5000;
 const MAX_PENDING = 10_000;
 
-/** Memories per write. One write takes some milliseconds, which other writers have to wait. */
+/** Memories per write. One write takes some milliseconds, during which other writers wait. */
 const WRITE_BATCH_SIZE = 1000;
 
 /**
  * Collects the memories that recall returned and writes their use counts in batches, so that recall itself never
- * writes. A crash loses the counts since the last write; they are only a hint for ranking. If writes fall behind, the
- * memories that were recalled longest ago are dropped.
+ * writes. A crash loses the counts since the last write, which is acceptable because counts are only a hint for
+ * ranking. If writes fall behind, the memories that were recalled longest ago are dropped.
  */
 export class AccessLog {
   readonly #storage: Storage;

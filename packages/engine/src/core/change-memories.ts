@@ -62,8 +62,8 @@ export async function update(
 }
 
 /**
- * Returns the user and agent that a write is limited to. Only these fields are checked; a condition may also hold
- * others, such as an abort signal.
+ * Returns the user and agent that a write is limited to. Only `user_id` and `agent_id` are checked, since a condition
+ * may contain other fields, such as an abort signal.
  */
 function toConditionOwner(condition: WriteCondition): OwnerFilter {
   assertOwnerGiven(condition);
@@ -135,7 +135,7 @@ export async function forgetMany(
     });
     return { status: 'forgotten', forgotten_count: deleted.count, ...purge(purged) };
   } finally {
-    // Runs after a failure too: the batches before it have been deleted.
+    // Also runs after a failure, since the batches before the failure have been deleted.
     core.events.publishCounts(namespace, 'forgotten', deleted.owned);
     if (deleted.embedding) core.embedding?.look();
   }

@@ -12,7 +12,7 @@ import type { Thesaurus } from './ranking/query-terms.ts';
 export interface Core {
   storage: Storage;
   clock: Clock;
-  /** Arrival times of memories; see `ArrivalClock`. */
+  /** Clock for the times at which memories are stored; see `ArrivalClock`. */
   arrivals: Clock;
   ids: IdSource;
   telemetry: Telemetry;
@@ -29,7 +29,7 @@ export interface Core {
   redactor?: Redactor;
   /** Interval between scheduled consolidation runs; 0 if none are scheduled. */
   consolidationIntervalMs: number;
-  /** Time zone for dates in queries that name none. */
+  /** Time zone for dates in queries, unless the request names one. */
   timezone: string;
   /** Maximum bytes of JSON in one response. */
   maxAnswerBytes: number;

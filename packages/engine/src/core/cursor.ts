@@ -4,7 +4,8 @@ import type { Page, PageRequest, Position, SessionPlace } from '../ports/storage
 import type { Core } from './core.ts';
 
 /**
- * Writes and reads the cursors of one list. A place counts rows of the whole database, so clients see only sealed places.
+ * Writes and reads the cursors of one list. Cursors are sealed, since a plain position would reveal the number of rows
+ * in the whole database.
  *
  * @param filters the filters of the list as text; a cursor is valid only for a list with the same filters
  */
@@ -14,7 +15,7 @@ export interface Cursors<Place> {
   read(seal: Seal, cursor: string, filters: string): Place;
 }
 
-/** Creates cursors for a list sorted by creation time and arrival. */
+/** Creates cursors for a list sorted by (createdAt, ordinal). */
 export function positionCursors(list: string): Cursors<Position> {
   return createCursors(
     list,

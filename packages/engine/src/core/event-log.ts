@@ -25,8 +25,8 @@ interface EventLogOptions extends Partial<EventLimits> {
 const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsPerNamespace: 64 };
 
 /**
- * Backlogs of namespaces without a stream that are stored in addition to the maximum number of streams. At least one
- * backlog can then always be dropped.
+ * Number of backlogs that are stored in addition to the maximum number of streams. With more backlogs than streams, at
+ * least one namespace has no stream, so that its backlog can be dropped.
  */
 const IDLE_BACKLOGS = 32;
 
@@ -62,7 +62,7 @@ function tooManyStreams(max: number, option: string): MemoryError {
 export class EventLog {
   readonly #clock: Clock;
   readonly #ids: IdSource;
-  /** By namespace, the one with the oldest last event first. */
+  /** Backlogs by namespace, the one with the oldest last event first. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
   readonly #limits: EventLimits;
@@ -201,7 +201,7 @@ export class EventLog {
   }
 }
 
-/** Lists fewer ids if not all fit into a notice. */
+/** Formats a notice. Shortens the list of ids until the text has at most `MAX_NOTICE_BYTES`. */
 function formatNotice(notice: EventNotice): string {
   const { happening } = notice;
   const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
@@ -275,7 +275,10 @@ function countIds(event: MemoryEvent): number {
   return 'memory_ids' in event ? event.memory_ids.length : 0;
 }
 
-/** Whether an event concerns some users and agents. A consolidation concerns all of a namespace and is excluded. */
+/**
+ * Whether a client that is limited to some users and agents sees an event. A consolidation run concerns the whole
+ * namespace, so only unlimited clients see its events.
+ */
 function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
   if (!isLimited(of)) return true;
   if (!('memory_ids' in event) || isEmptyNamespaceRecall(event)) return false;
@@ -298,7 +301,7 @@ function isEmptyNamespaceRecall({
 const SEAL_PURPOSE = 'event';
 const PADDED_ID_CHARS = 64;
 
-/** One client's position in a backlog. `next` must not be called again before its last result. */
+/** One client's position in a backlog. `next` must not be called again before the previous call has resolved. */
 class EventStream implements AsyncIterableIterator<MemoryEvent> {
   readonly #backlog: Backlog;
   readonly #types: EventsRequest['type'];
@@ -362,7 +365,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     return undefined;
   }
 
-  /** Continues the stream after a new event. Ends it if its position is no longer stored. */
+  /** Continues the stream after a new event. Ends the stream if the event at its position is no longer stored. */
   wake(): void {
     if (this.#place < this.#backlog.first) this.end();
     this.#wake?.();

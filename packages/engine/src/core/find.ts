@@ -7,12 +7,16 @@ import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 import { rankOrdinals } from './ranking/rank.ts';
 
-/** Candidates from words and from vectors. A pool four times as large gains nothing on four question sets. */
+/**
+ * Number of pool candidates from words, and from vectors. A pool four times as large did not improve results on four
+ * question sets.
+ */
 const POOL_SIZE = 50;
 
 /**
- * Candidates of each kind per requested memory, and maximum extra candidates. A memory far down one list can still be
- * among the best by both.
+ * Number of candidates from words, and from vectors, per requested memory; and maximum number beyond the requested
+ * memories. A memory with a low rank by words can still be among the best by words and vectors together, and vice
+ * versa.
  */
 const CANDIDATES_PER_RESULT = 5;
 const MAX_EXTRA_CANDIDATES = 1000;
@@ -24,7 +28,7 @@ export interface FindParts {
   embedding?: EmbeddingQueue;
 }
 
-/** Asks for at most `limit` memories that pass the filter and have at least `minScore`. */
+/** Requests at most `limit` memories that match the filter and have a score of at least `minScore`. */
 export interface FindRequest {
   namespace: string;
   /** Trimmed, and not empty. */
@@ -67,7 +71,7 @@ async function toAnswerRequest(
   { namespace, query, filter, limit, minScore = 0, asked, isPoolOnly, isUpToDate }: FindRequest,
 ): Promise<Omit<RankedSearchRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
-  // The rejection is handled by the `await` below; this prevents an unhandled rejection before that.
+  // The `await` below handles the rejection; the empty handler prevents an unhandled rejection before the `await`.
   if (vector instanceof Promise) vector.catch(() => {});
   const now = clock.now();
   // Concurrent queries go to the model in one batch, in the next microtask. The date is parsed after that, while the
@@ -108,7 +112,10 @@ export class Stages {
     this.#at = now;
   }
 
-  /** Adds durations that were measured elsewhere. The rest of the time since the last stage was spent waiting. */
+  /**
+   * Adds durations that were measured elsewhere, and begins the next stage. The rest of the time since the last stage
+   * was spent waiting and belongs to no stage.
+   */
   endAs(measured: Partial<Record<Stage, number>>): void {
     for (const [stage, ms] of Object.entries(measured)) this.#ms[stage as Stage] += ms;
     this.#at = performance.now();

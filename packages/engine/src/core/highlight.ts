@@ -13,11 +13,14 @@ interface Match extends Part {
 interface QueryTerm {
   /** Position of the word in the query. */
   word: number;
-  /** Weight of the word in a window where this is its term of greatest weight. */
+  /** Weight that the term adds to a window, unless the window has a term of greater weight for the same word. */
   weight: number;
 }
 
-/** Weights are rounded to this fraction. Their sums are then exact in any order, so windows with the same words tie. */
+/**
+ * Factor by which weights are scaled and rounded to integers. Sums of integers are exact in any order, so windows with
+ * the same words have equal weights.
+ */
 const WEIGHT_STEPS = 2 ** 20;
 
 /**
@@ -59,7 +62,8 @@ function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTe
     byText.set(text, [...(byText.get(text) ?? []), { word, weight }]);
   };
   for (const [word, texts] of words.entries()) for (const text of texts) add(text, word, 1);
-  // Words of another language have no synonyms here; some only look like English words.
+  // The thesaurus is English. Words of another language have no synonyms in it, even if they are spelled like English
+  // words.
   const synonyms = isForeign ? [] : getSynonyms(thesaurus, words);
   for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.most * closeness);
   return byText;
@@ -82,7 +86,7 @@ function findMatches(text: string, terms: ReadonlyMap<string, QueryTerm[]>): Mat
   return matches.sort((a, b) => a.start - b.start);
 }
 
-/** Returns the part of a text that contributes the weight of the best window; undefined without matches. */
+/** Returns the shortest part of a text that has the weight of the best window; undefined without matches. */
 function findBestPart(text: string, matches: readonly Match[]): Part | undefined {
   const window = new Window();
   const sentences = new SentenceStarts(text);
@@ -126,7 +130,7 @@ function getBeginning(text: string): Part {
  */
 class Window {
   weight = 0;
-  /** For each query word, the number of its terms in the part by weight. */
+  /** For each query word, the number of matches in the part by weight of the term. */
   readonly #counts: Map<number, number>[] = [];
 
   add({ terms }: Match): void {

@@ -60,7 +60,7 @@ class Import {
     refused: [],
     unlinked_count: 0,
   };
-  /** By the id of the memory that they wait for. */
+  /** Pending links, by the id of the memory that has not been imported yet. */
   readonly #pendingLinks = new Map<string, PendingLink[]>();
   readonly #scope: OwnScopeRequest;
   #pendingLinkCount = 0;

@@ -91,8 +91,8 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
 }
 
 /**
- * See `MemoryApi.stats`. For callers without the scope `operate`, and for some users or agents, the size is that of
- * their texts.
+ * See `MemoryApi.stats`. `db_size_mb` is the size of the texts, instead of the database, for callers without the scope
+ * `operate` and for a request that is limited to some users or agents.
  */
 export async function stats(
   core: Core,
@@ -110,7 +110,10 @@ export async function stats(
   };
 }
 
-/** Returns when the next run is due. A last run in the future was recorded before the clock was set back. */
+/**
+ * Returns the time of the next scheduled run; null without a schedule. If the last run is in the future, because the
+ * clock was set back, the next run is due now.
+ */
 function getNextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
   if (intervalMs === 0) return null;
   return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;

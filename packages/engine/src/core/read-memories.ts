@@ -35,7 +35,7 @@ const memoryCursors = positionCursors('memories');
 const historyCursors = numberCursors('history');
 const sessionCursors = positionCursors('session');
 const sessionsCursors = sessionPlaceCursors('sessions');
-/** A place in the list of users is the id of the last user. */
+/** The page position is the id of the last user. */
 const usersCursors = textCursors('users');
 
 /** See `MemoryApi.memory`. */
@@ -57,7 +57,7 @@ export async function memory(
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(checkMemories, request);
   const now = core.clock.now();
-  // The moments are not a filter, so the cursor also works without them.
+  // `growth_at` is not a filter, so the cursor is also valid for a request without this field.
   const { growth_at, ...list } = request;
   const paging = pageRequest(core, list, memoryCursors);
   const filter = { ...toMemoryFilter(list), ...(list.id !== undefined && { idPart: list.id }) };

@@ -25,7 +25,7 @@ import { toMs, toTimestamp } from './time.ts';
 
 const check = createCheck(RecallRequest, 'query');
 
-/** Explains the score of a text. */
+/** Returns the explanation of a result's score. */
 type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
 
 /** See `MemoryApi.recall`. */

@@ -1,6 +1,8 @@
 const DAY_MS = 86_400_000;
 
-/** Minimum age. Within the first hour a memory does not fade, and a use says little. */
+/**
+ * Minimum age. Ages below one hour are treated as one hour, so that a very recent use does not dominate the activation.
+ */
 const MIN_AGE_DAYS = 1 / 24;
 
 /** Age in days at which a memory of importance .5 without uses has a retention of .5. */
@@ -9,7 +11,10 @@ const EVEN_AGE_DAYS = 30;
 /** Noise of activation; models of human memory use .2 to .5 (Anderson et al. 2004). */
 const NOISE = 0.4;
 
-/** Difference in activation between the largest and the smallest importance: 4 to 220 days instead of the 30 above. */
+/**
+ * Difference in activation between importance 1 and importance 0. A memory without uses then has a retention of .5 at
+ * an age of 220 days for importance 1, and of 4 days for importance 0.
+ */
 const IMPORTANCE_SPAN = 2;
 
 /** The inputs of retention. Times are milliseconds since 1970. */
@@ -23,9 +28,10 @@ export interface Retainable {
 }
 
 /**
- * Returns the probability that a memory is still useful, from 0 to 1. It decreases with time as a power law, and
- * increases with use and importance. It is ACT-R's probability of retrieval, `1 / (1 + exp((threshold - activation) /
- * noise))` (Anderson et al. 2004, "An integrated theory of the mind", equations 2 and 4), of the base-level activation
+ * Returns the probability that a memory is still useful, from 0 to 1. Retention decreases with time as a power law, and
+ * increases with use and importance. The formula is ACT-R's probability of retrieval, `1 / (1 + exp((threshold -
+ * activation) / noise))` (Anderson et al. 2004, "An integrated theory of the mind", equations 2 and 4), of the
+ * base-level activation
  *
  *   ln(sum over uses of age ^ -d),   d = .5, ages in days
  *
@@ -36,7 +42,8 @@ export interface Retainable {
  *
  *   last ^ -.5 + 2 (uses - 1) / (lifetime ^ .5 + last ^ .5)
  *
- * Importance is added to the activation. A memory from the future, stored before the clock was set back, counts as new.
+ * Importance is added to the activation. A memory with a time in the future, stored before the clock was set back, is
+ * treated as new.
  */
 export function getRetention({ importance, storedAt, accessCount, accessedAt }: Retainable, now: number): number {
   const lifetime = getAgeDays(storedAt, now);
@@ -51,7 +58,10 @@ export function getRetention({ importance, storedAt, accessCount, accessedAt }: 
 /** Recall rounds retention to thousandths. */
 export const RETENTION_STEPS = 1000;
 
-/** Minimum retention that rounds to 1. A memory at or above is so new that further uses do not change its score. */
+/**
+ * Minimum retention that rounds to 1. A memory with at least this retention is so new that further uses do not change
+ * its score.
+ */
 export const WHOLE_RETENTION = 1 - 0.5 / RETENTION_STEPS;
 
 function getAgeDays(since: number, now: number): number {

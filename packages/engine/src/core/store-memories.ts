@@ -92,7 +92,7 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
   }
 }
 
-/** Creates the FORBIDDEN error, which names the quota and the ways to free or raise it. */
+/** Creates the FORBIDDEN error, whose message names the quota and explains how to free space or raise the quota. */
 export function quotaExceeded({ holder, of, most }: OverQuota): MemoryError {
   const quota = of === 'memories' ? counted(most, 'memory', 'memories') : `${counted(most, 'byte')} of text`;
   return new MemoryError(
@@ -153,7 +153,10 @@ function assertBatch(requests: unknown): void {
   throw invalidRequest([{ path: '', message }]);
 }
 
-/** The values that all memories of a batch share. The memories have one arrival time, and the order of the batch. */
+/**
+ * The values that all memories of a batch share. All memories have the same time of storing, and are stored in the
+ * order of the batch.
+ */
 interface Batch {
   namespace: string;
   key: string | undefined;

@@ -2,7 +2,8 @@ import { invalidRequest, parseTime, TIME_MUST } from '@memoryd/contract';
 import type { Clock } from '../ports/runtime.ts';
 
 /**
- * Returns the milliseconds since 1970 of a time. Throws INVALID_REQUEST, naming the field, for any other text.
+ * Returns the milliseconds since 1970 of a time. Throws INVALID_REQUEST, naming the field, for a text that is not a
+ * time.
  *
  * @param edge whether a period such as a day stands for its first or its last millisecond
  */
@@ -24,12 +25,12 @@ export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }
 
-/** If the clock is set back by more than this, its new time is trusted over the old one. */
+/** If the clock is set back by more than this, the new time is used. */
 const MAX_HELD_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The arrival time of memories. The time never goes back, so that a clock that is set back does not change the order of
- * memories. While the clock is behind by at most a day, new memories get the time of the last arrival.
+ * Clock for the times at which memories are stored. A clock that is set back by at most a day does not change the order
+ * of memories: until the clock has caught up, new memories get the time of the last stored memory.
  */
 export class ArrivalClock implements Clock {
   readonly #clock: Clock;
@@ -46,7 +47,6 @@ export class ArrivalClock implements Clock {
   }
 }
 
-/** Maximum pause in ms. */
 const MAX_PAUSE_MS = 100;
 
 /**

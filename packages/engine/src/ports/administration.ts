@@ -59,7 +59,7 @@ export interface Namespaces {
   setQuota(name: string, quota: NamespaceQuota): Promise<void>;
   /** Returns the quota that was set for one user of a namespace. */
   userQuota(name: string, userId: string): Promise<NamespaceQuota>;
-  /** Sets the quota of one user of a namespace, in the same way. */
+  /** Sets the quota of one user of a namespace. Memories that already exceed the quota stay. */
   setUserQuota(name: string, userId: string, quota: NamespaceQuota): Promise<void>;
   /**
    * Returns the statistics of all namespaces together, as `MemoryApi.stats` does for one. The last consolidation is the
@@ -98,8 +98,8 @@ export interface StoredKey {
 export interface KeySnapshot {
   keys: StoredKey[];
   /**
-   * Number of changes until then: keys created, revoked or deleted, and openings of loopback. 0 if no key was ever
-   * created.
+   * Number of changes before the snapshot: keys created, revoked or deleted, and calls of `openLoopback`. 0 if no key
+   * was ever created.
    */
   changes: number;
   /** True if callers on the same machine need no key. */
@@ -114,13 +114,13 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<boolean>;
   /** See `Keys.openLoopback`. */
   openLoopback(): Promise<void>;
-  /** Records the use of a key, unless a later use is recorded. Does not count in `KeySnapshot.changes`. */
+  /** Records the use of a key, unless a later use is recorded. Does not increase `KeySnapshot.changes`. */
   recordUse(id: string, at: number): Promise<void>;
   /**
    * Imports the keys of another store, except for ids that exist here. Afterwards `changes` is at least that of the
    * other store.
    */
   importAll(other: KeySnapshot): Promise<void>;
-  /** Returns all keys, or undefined if nothing has changed since `changes` was `seen`. */
+  /** Returns all keys, or undefined if `KeySnapshot.changes` is still `seen`. */
   read(seen?: number): Promise<KeySnapshot | undefined>;
 }

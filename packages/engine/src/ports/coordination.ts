@@ -4,13 +4,13 @@ export const CONSOLIDATION_LEASE = 'consolidation';
 /**
  * A lease with at most one holder among all processes that share a database. A lease expires when its holder stops
  * renewing it, so a killed process blocks others for at most the time to live. A slow holder may still write after its
- * lease has expired: each write carries the fencing token (`fence`) that the holder was given, and the write is refused
- * once another holder has taken the lease.
+ * lease has expired: each write carries the holder's fencing token (`fence`), and is refused once another holder has
+ * acquired the lease.
  */
 export interface Lease {
   /**
-   * Takes or renews the lease for `holder` until `now + ttlMs`. Returns its fencing token, an integer that grows
-   * whenever another holder takes the lease, or null if another holder has the lease.
+   * Acquires or renews the lease for `holder` until `now + ttlMs`. Returns the fencing token, an integer that increases
+   * whenever another holder acquires the lease. Returns null if another holder has the lease.
    */
   acquire(name: string, holder: string, now: number, ttlMs: number): Promise<number | null>;
   /** Releases the lease if `holder` has it. */

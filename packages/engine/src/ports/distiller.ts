@@ -35,7 +35,7 @@ export interface Distilled {
   content: string;
   /** From 1 to `DISTILLED_LIMITS.facts`. */
   facts: readonly DistilledFact[];
-  /** Name of the distiller that produced it. */
+  /** Name of the distiller that wrote the texts. */
   by: string;
   /** Sources that other sources of the group correct. Each source is corrected by at most one other. */
   corrections?: readonly Correction[];
@@ -53,10 +53,10 @@ export const DISTILLED_LIMITS = { chars: 2000, facts: 8 } as const;
 export interface Distiller {
   /** `extractive`, or the name of a model. */
   readonly name: string;
-  /** True if it quotes sources side by side, so that the sources must agree. See `selectAgreeing`. */
+  /** True if the distiller quotes sources side by side, so that the sources must agree. See `selectAgreeing`. */
   readonly quotes: boolean;
   /**
-   * Rejects with DistillerUnavailable if it cannot distil this group at the moment, and with the signal's reason if
+   * Rejects with DistillerUnavailable if the group cannot be distilled at the moment, and with the signal's reason if
    * the signal is aborted.
    */
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled>;

@@ -1,12 +1,14 @@
 /**
- * Why a text is embedded. Models may embed the two differently, and a waiting query is served before waiting memories.
+ * The purpose of an embedding. Models may embed queries and memories differently, and pending queries are embedded
+ * before pending memories.
  */
 export type EmbedPurpose = 'query' | 'memory';
 
 /** The embedding of one text. */
 export interface Embedding {
   /**
-   * Unit vectors: one for each part of a memory, at most one for a query. Empty if the model knows nothing of the text.
+   * Unit vectors: one for each part of a memory, at most one for a query. Empty if the model cannot represent the text,
+   * for example because of its language.
    */
   vectors: Float32Array[];
   /**
@@ -17,8 +19,8 @@ export interface Embedding {
 }
 
 /**
- * Converts texts to unit vectors. A text that is longer than the model's window gives one vector for each part, so that
- * nothing is cut off. A vector depends on its text alone.
+ * Converts texts to unit vectors. A text that is longer than the model's window is split into parts with one vector
+ * each, so that no text is cut off. A vector depends on its text alone.
  */
 export interface Embedder {
   /**
@@ -29,8 +31,8 @@ export interface Embedder {
   /** Length of every vector. */
   readonly dimensions: number;
   /**
-   * True if the model supports English only. Vectors of texts in other languages are close to each other without
-   * reason.
+   * True if the model supports English only. With such a model, vectors of unrelated texts in other languages are close
+   * to each other.
    */
   readonly onlyEnglish?: boolean;
   /** Maximum number of texts in one call. */
@@ -40,11 +42,11 @@ export interface Embedder {
    *
    * @throws RangeError for more texts than `maxBatchSize`
    * @throws MemoryError UNAVAILABLE if too many calls wait, or after closing
-   * @throws EmbedderUnavailable if the model cannot be used at the moment, whatever the texts
+   * @throws EmbedderUnavailable if the model cannot be used at the moment, regardless of the texts
    * @throws any other error if the model fails, possibly because of these texts
    */
   embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]>;
-  /** Frees threads and memory, and rejects the calls that still wait. */
+  /** Frees threads and memory, and rejects pending calls. */
   close(): Promise<void>;
 }
 
@@ -58,8 +60,8 @@ export type EmbedderOption =
   | 'embeddingPooling';
 
 /**
- * The model cannot be opened or used at the moment, whatever the texts. The message is a phrase for operators. Neither
- * the message nor the cause's message contains a secret.
+ * The model cannot be opened or used at the moment, regardless of the texts. The message is a phrase for operators.
+ * Neither the message nor the cause's message contains a secret.
  */
 export class EmbedderUnavailable extends Error {
   override readonly name = 'EmbedderUnavailable';

@@ -37,15 +37,15 @@ export interface Ranking {
  * half, `meaning` double, and `tokens` not at all.
  */
 export interface Evidence {
-  /** Match of the memory's own words. Synonyms of query words count a little. */
+  /** Match between the words of the memory and of the query. Synonyms of query words are weak matches. */
   words: number;
-  /** Similarity of the memory's own vector to the query's. */
+  /** Similarity of the memory's vector to the vector of the query. */
   meaning: number;
   /** How much closer the memory's tokens are to the query's than usual; 0 if the model provides no token states. */
   tokens: number;
   /** Relevance of the better of the previous and the next memory in the same session. */
   neighbour: number;
-  /** Relevance of the memory together with the candidates around it, up to four places away in the session. */
+  /** Relevance of the memory combined with the candidates up to four positions before and after it in the session. */
   passage: number;
   /** Relevance of all candidates of the memory's session together. Equals `passage` if the memory has no session. */
   session: number;
@@ -55,20 +55,23 @@ export interface Evidence {
    */
   reply: number;
   /**
-   * 1 if the memory is of the period that the query names or of the week after, 0.5 if it is so only in another time
-   * zone.
+   * 1 if the memory was created in the period that the query names or in the week after; 0.5 if it was created in the
+   * period only according to another time zone; else 0.
    */
   date: number;
   /**
-   * Relevance of a memory that states a wish for the future, if the query is one that the wish governs. Decreases with
-   * the share of candidates that are such wishes, to 0 at one eighth.
+   * Relevance of a memory that states a lasting instruction or, if the query asks for advice, a preference. 0 if the
+   * query asks about the past. Decreases with the share of such memories in the pool, to 0 at about one eighth.
    */
   wish: number;
-  /** Set if the memory itself is a question. Decreases with its length. */
+  /**
+   * For a memory that ends with a question: decreases with the length of the memory, from 1 to 0 at 25 content words.
+   * Else 0.
+   */
   question: number;
-  /** ln(12 / (words + 1)) for a text of at most eleven words that count, else 0. */
+  /** ln(12 / (words + 1)) for a text of at most eleven content words, else 0. */
   brevity: number;
-  /** ln((words + 1) / 100) for a text of at least a hundred words that count, else 0. */
+  /** ln((words + 1) / 100) for a text of at least a hundred content words, else 0. */
   length: number;
   /** Age: ln(1 + years), in whole days. */
   age: number;
@@ -90,8 +93,8 @@ export interface Ranked {
   /** From 0 to 1, rounded to a hundred-thousandth. Computed from the evidence. */
   score: number;
   /**
-   * The memory's own evidence, or that of a better match which it supersedes, of a match by which it is superseded, or
-   * of one from which it was distilled.
+   * Evidence of the memory itself or, if `isInherited`, of the memory whose score this memory has: a memory that it
+   * supersedes, is superseded by, or was distilled from.
    */
   evidence: Evidence;
   isInherited: boolean;

@@ -9,18 +9,21 @@ import type { Page, PageRequest } from './storage-memories.ts';
 export type RunState = 'running' | 'completed' | 'undoing' | 'undone' | 'reverted';
 
 /**
- * The kinds of change that a consolidation run makes to a memory, with the details that are recorded beside the
- * memory's ordinal. `version` is the version that the memory had: the run cannot be undone once a client has written
- * the memory.
+ * The kinds of change that a consolidation run makes to a memory, with the details that are recorded in addition to the
+ * memory's ordinal. `version` is the version of the memory at the change. A run cannot be undone once a client has
+ * written the memory.
  */
 export interface ChangeDetails {
   /** Promoted from the working to the episodic tier. */
   promoted: Record<string, never>;
-  /** Merged into its duplicate `into`, and no longer in recall. */
+  /** Merged into its duplicate `into`, so that recall no longer returns the memory. */
   merged: { into: number };
-  /** Was merged into `from` before, and followed that memory into `into`. */
+  /** Now merged into `into` instead of `from`, because the run merged `from` into `into`. */
   moved: { from: number; into: number };
-  /** Had these values before duplicates were merged into it. It gained `uses` from them, the last at `lastUse`. */
+  /**
+   * Duplicates were merged into the memory. `uses` and `lastUse` are the number and the last time of their uses, which
+   * the memory gained. The other fields are values of the memory before the merge.
+   */
   gained: {
     version: number;
     tags: string[];
@@ -29,11 +32,11 @@ export interface ChangeDetails {
     uses: number;
     lastUse: number | null;
   };
-  /** Created from these sources. */
+  /** A semantic memory, created from `sources`. */
   distilled: { version: number; sources: number[] };
-  /** Distilled again. Before, it had this revision of its text and these sources. */
+  /** A semantic memory, distilled again. `revision` and `sources` are its text revision and its sources before. */
   refreshed: { version: number; revision: number; sources: number[] };
-  /** Superseded by the memory `by`, which corrects it. */
+  /** Superseded by the correction `by`. */
   corrected: { by: number };
   /** Evicted because it had expired, or because its tier exceeded its maximum. */
   evicted: { reason: 'expired' | 'maximum' };
@@ -50,7 +53,10 @@ export interface NewRun {
   fence: number;
 }
 
-/** A reference to a run, for its own writes, which reject with UNAVAILABLE once another process has taken the lease. */
+/**
+ * A reference to an active run, for the writes of the run. Writes reject with UNAVAILABLE once another process has
+ * acquired the lease.
+ */
 export interface RunRef {
   namespace: string;
   no: number;
@@ -59,8 +65,8 @@ export interface RunRef {
 }
 
 /**
- * `resumed`: an unfinished run continues. It promotes memories up to the later time of the two runs, unless the clock
- * has been set back since. `undoing`: an unfinished undo has to be finished first.
+ * `resumed`: an unfinished run continues. `promotedUntil` is the later value of the unfinished run and the request, or
+ * the requested value if the clock has been set back since. `undoing`: an unfinished undo has to be finished first.
  */
 export type BeginRunResult =
   | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
@@ -103,7 +109,7 @@ export type UndoOutcome =
   | { outcome: 'newer'; id: string }
   | { outcome: 'written'; ids: string[] };
 
-/** Result of a consolidation step. `more`: the same step has more to do. */
+/** Result of a consolidation step. `more`: true if the step has to be called again. */
 export interface StepResult {
   count: number;
   more: boolean;
@@ -118,12 +124,12 @@ export interface RunStorage {
   beginRun(namespace: string, begin: NewRun): Promise<BeginRunResult>;
   /** Ends a run, with optional notes, and returns it. */
   endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<ConsolidationRun>;
-  /** Returns runs, newest first. A position is a run's `no`. */
+  /** Returns runs, newest first. Page positions are values of `no`. */
   runs(namespace: string, page: PageRequest<number>): Promise<Page<ConsolidationRun, number>>;
   run(namespace: string, id: string): Promise<ConsolidationRun | undefined>;
   /**
-   * Returns the changes of a run in order, without changes to memories that have been forgotten since. A position is a
-   * change's `seq`.
+   * Returns the changes of a run in order, without changes to memories that have been forgotten since. Page positions
+   * are values of `seq`.
    */
   changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
@@ -135,22 +141,23 @@ export interface RunStorage {
   /** Begins to undo a run that has not ended, with notes on the reason. */
   beginRevert(run: RunRef, notes: Record<string, unknown>): Promise<void>;
   /**
-   * Undoes the last `limit` changes of a run that is being undone; after the last change, the run is undone. Memories
-   * that were forgotten since stay forgotten, and changes that clients wrote since stay.
+   * Undoes at most `limit` changes of a run, newest first. The run must be in the state `undoing`; its state changes
+   * when all changes are undone. Memories that were forgotten since the run stay forgotten, and later writes by clients
+   * stay.
    */
   undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
 }
 
 /**
- * Selects the working memories that are old enough to promote: those stored until `promotedUntil`. Memories with a time
- * at least `now - promotedUntil` ahead of `now` were stored before the clock was set back and are promoted as well.
+ * Selects the working memories to promote, which were stored at or before `promotedUntil`. Also selects memories whose
+ * time is at least `now - promotedUntil` after `now`, since they were stored before the clock was set back.
  */
 export interface Promotion {
   promotedUntil: number;
   now: number;
 }
 
-/** Preview of a step: the total number of memories, and the first of them. */
+/** Preview of a step: the total number of affected memories, and the first of these memories. */
 export interface Planned<Item> {
   total: number;
   items: Item[];
@@ -172,7 +179,7 @@ export interface ConsolidationStorage {
    * merged duplicates.
    */
   mergeDuplicates(run: RunRef, limit: number): Promise<StepResult>;
-  /** Evicts expired memories from the tiers; their rows stay. */
+  /** Evicts expired memories. Their rows stay in the archive. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
    * Returns the live memories of a tier with the lowest retention, lowest first, older first among equals. See
@@ -181,18 +188,21 @@ export interface ConsolidationStorage {
    * @param count at most 10,000
    */
   leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]>;
-  /** Evicts those of the memories that are in the tier; their rows stay. Returns their number. */
+  /**
+   * Evicts the given memories, except memories that are no longer in the tier. Their rows stay in the archive. Returns
+   * the number of evicted memories.
+   */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
-   * Deletes memories that were evicted until a time, as `forget` does, and the records of runs that ended until then,
-   * except the newest run. `count` is the sum of both.
+   * Deletes memories that were evicted at or before `until`, as `forget` does. Also deletes the records of runs that
+   * ended at or before `until`, except the newest run. `count` is the total of deleted memories and records.
    */
   clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
   /** Deletes idempotency keys that were used before a time. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
   /** Previews `promote`: at most `most` items, oldest first. */
   planPromotion(namespace: string, promotion: Promotion, most: number): Promise<Planned<{ id: string }>>;
-  /** Previews `mergeDuplicates` for memories that do not expire until `now`. */
+  /** Previews `mergeDuplicates` for memories that have not expired at `now`. */
   planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
   /** Previews `evictExpired`. */
   planEvict(
@@ -202,19 +212,24 @@ export interface ConsolidationStorage {
   ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>>;
 }
 
-/** The version of a memory that was read. A write based on it is refused if a client has written the memory since. */
+/**
+ * A memory, and the version that was read. A write based on this version is refused if a client has written the memory
+ * since.
+ */
 export interface MemoryVersion {
   ordinal: number;
   version: number;
 }
 
-/** The semantic memory that a memory is a source of, and the number of its sources. */
+/**
+ * The existing group of a memory: the semantic memory that was distilled from the group, and the number of its sources.
+ */
 interface GroupSoFar {
   semantic: number;
   sourceCount: number;
 }
 
-/** Requests candidates for distillation. Working memories that are old enough count as promoted. */
+/** Requests candidates for distillation. Working memories that are old enough to promote are included. */
 export interface DistilCandidatesRequest extends Promotion {
   namespace: string;
   /** `next` of the previous call. */
@@ -227,31 +242,34 @@ export interface DistilNeighbour {
   ordinal: number;
   /** Maximum cosine over the parts of both memories. */
   cosine: number;
-  /** Number of words that count, occur in both memories, and are rare in the namespace. */
+  /** Number of content words that occur in both memories and are rare in the namespace. */
   sharedRareWords: number;
   group?: GroupSoFar;
 }
 
-/** A memory whose group is to be checked. It has no neighbors if it can no longer be distilled itself. */
+/**
+ * A memory to group, because the memory is new or changed, or its group has to change. `neighbours` is empty if the
+ * memory can no longer be a source.
+ */
 export interface DistilCandidate extends MemoryVersion {
   group?: GroupSoFar;
   neighbours: DistilNeighbour[];
 }
 
-/** A batch of candidates. `next` is the start of the following call, absent if no more are pending. */
+/** A batch of candidates. `next` is the `after` of the following call, absent on the last batch. */
 export interface DistilCandidates {
   candidates: DistilCandidate[];
   next?: number;
 }
 
-/** A group of memories: the sources of a semantic memory, other memories, or both. */
+/** Requests a group of memories: the sources of the semantic memory `semantic`, the memories `joining`, or both. */
 export interface GroupRequest extends Promotion {
   namespace: string;
   semantic?: number;
   joining: number[];
 }
 
-/** The present state of a group. */
+/** The current state of a group. */
 export interface ReadGroup {
   /** Sources that can be distilled, oldest first. Of a long text only the first 65,536 characters. */
   sources: (MemoryVersion & DistilSource)[];
@@ -310,10 +328,10 @@ export interface DistilStorage {
    */
   refresh(run: RunRef, memory: RefreshedMemory): Promise<boolean>;
   /**
-   * Marks a memory as superseded by the memory that corrects it. Returns false and changes nothing if that memory
-   * corrects another one already, or if either was changed.
+   * Marks a memory as superseded by the memory that corrects it. Returns false and changes nothing if the correcting
+   * memory already supersedes another one, or if one of the two was changed.
    */
   correct(run: RunRef, correction: CorrectionPair): Promise<boolean>;
-  /** Removes memories from the candidates if they have not changed since. */
+  /** Removes memories from the candidates, except memories that have changed since they were read. */
   dropCandidates(run: RunRef, memories: MemoryVersion[]): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
   revision: number;
   /** Revision of the last text that consolidation wrote; null if there is none. */
   distilledRevision: number | null;
-  /** Sources of earlier texts that are not sources of the present text. */
+  /** Sources of earlier texts that are not sources of the current text. */
   formerlyDerivedFrom: string[];
   /** Oldest first. */
   history: EarlierText[];
@@ -32,14 +32,14 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
 export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
 
 /**
- * Records in order of arrival, except that a semantic memory comes after the first of its sources. Declined groups come
- * last.
+ * Records in the order in which the memories were stored, except that a semantic memory follows the first of its
+ * sources. Declined groups are last.
  */
 export interface ExportRecords {
   count: number;
   /** Can be read once. */
   records: AsyncIterable<ExportRecord>;
-  /** Frees their disk space. Records cannot be read afterwards. */
+  /** Frees the disk space of the records, which cannot be read afterwards. */
   discard(): Promise<void>;
 }
 
@@ -53,13 +53,13 @@ export interface PendingLink extends Owner {
 }
 
 /**
- * `unchanged`: the memory exists with the same text and the same version. `different`: the id is taken by a memory with
- * another text, or the memory was written since. `rootless`: a semantic memory whose text no client wrote, and that has
- * no source in the database or a source of another owner.
+ * `unchanged`: the memory exists with the same text and the same version. `different`: the memory exists with another
+ * text or a later version. `rootless`: a semantic memory whose text no client wrote, and that has no source in the
+ * database or a source of another owner.
  */
 export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
-/** `waiting`: new links to memories that are missing, without the links that were pending before. */
+/** `waiting`: links of the imported records to memories that have not been imported yet. */
 export interface Imported {
   outcomes: ImportOutcome[];
   waiting: PendingLink[];
@@ -68,7 +68,7 @@ export interface Imported {
 /** A copy of the whole database as of one moment. Takes disk space until it is read or discarded. */
 export interface StorageCopy {
   sizeBytes: number;
-  /** SHA-256 of its bytes, in base64. */
+  /** SHA-256 of the copy, in base64. */
   sha256: string;
   /**
    * Yields the bytes. Can be called once. The copy is discarded at the end of the iteration, or when the iteration is
@@ -87,13 +87,13 @@ export interface ExportStorage {
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
-   * Returns the records of a namespace as of one moment, optionally of some users and agents. Rejects with UNAVAILABLE
-   * as `backup` does.
+   * Returns the records of a namespace as of one moment, optionally only those of some users and agents. Rejects with
+   * UNAVAILABLE as `backup` does.
    */
   kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**
-   * Imports records of another database: all of them or, if it rejects, none. Their vectors are re-embedded. A link is
-   * set once both memories exist, so pending `links` whose memory is among the records are set.
+   * Imports records of another database: all records or, if the call rejects, none. The imported memories are
+   * re-embedded. A link is set once both of its memories exist, so the call also sets the pending `links`.
    *
    * @param links the pending links to memories of these records
    */
@@ -107,6 +107,6 @@ export interface ExportStorage {
   beginMigration(from: string): Promise<boolean>;
   /** Returns true if a migration has begun and not ended. */
   isMigrating(): Promise<boolean>;
-  /** Ends the migration. From now on, the data belongs to this database. */
+  /** Ends the migration, so that `isMigrating` returns false. */
   endMigration(): Promise<void>;
 }

@@ -50,7 +50,10 @@ export type StoreOutcome =
   | { outcome: 'superseded-unknown' }
   | OverQuota;
 
-/** Changes of a memory. Absent fields stay unchanged. A memory whose owner does not match `of` counts as unknown. */
+/**
+ * Changes to a memory. Absent fields stay unchanged. If the owner of the memory does not match `of`, the outcome is
+ * `unknown`.
+ */
 export interface MemoryChange {
   namespace: string;
   id: string;
@@ -64,7 +67,10 @@ export interface MemoryChange {
   expiresAt?: number | null;
 }
 
-/** `embedding`: whether new vectors of the memory are pending. `othersEmbedding`: the same for a semantic memory. */
+/**
+ * `embedding`: true if new vectors of the memory are pending. `othersEmbedding`: true if new vectors are pending for a
+ * semantic memory that was distilled again because of the update.
+ */
 export type UpdateOutcome =
   | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean; othersEmbedding: boolean }
   | { outcome: 'unknown' }
@@ -72,9 +78,9 @@ export type UpdateOutcome =
   | OverQuota;
 
 /**
- * State after forgetting. `purged`: no byte of the texts is left in the database. Otherwise they are purged within 5
- * seconds of the end of the last read or copy of a file, or when the PostgreSQL server has vacuumed. `embedding`: a
- * memory that was distilled from forgotten and other memories has a new text, whose vectors are pending.
+ * State after forgetting. `purged`: true if no byte of the texts is left in the database. If false, SQLite purges the
+ * texts within 5 seconds after the last active read or copy of the file ends, and PostgreSQL with its next vacuum.
+ * `embedding`: true if a semantic memory lost some of its sources and has a new text, whose vectors are pending.
  */
 interface Forgetting {
   purged: boolean;
@@ -83,8 +89,8 @@ interface Forgetting {
 
 /**
  * `alsoForgotten`: ids of the hidden duplicates of a visible memory, and of the memories that were distilled from the
- * forgotten ones alone. `remainingDuplicates`: ids of the memories in the group of a hidden duplicate that still have
- * its text.
+ * forgotten ones alone. `remainingDuplicates`: if a hidden duplicate was forgotten, ids of the other memories of its
+ * group, which have the same text.
  */
 type ForgetOutcome =
   | ({
@@ -97,7 +103,10 @@ type ForgetOutcome =
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/** Selects the memories of a bulk forget. At least one condition is given, and all given conditions must hold. */
+/**
+ * Selects the memories of a bulk forget: the memories that match all present conditions. At least one condition must be
+ * present.
+ */
 export interface ForgetSelection extends OwnerFilter {
   sessionId?: string;
   tag?: string;
@@ -106,10 +115,16 @@ export interface ForgetSelection extends OwnerFilter {
   createdBefore?: number;
 }
 
-/** Called after a bulk forget has deleted a batch of memories for good. */
+/**
+ * Called after a bulk forget has deleted a batch of memories. `owned` has the number of deleted memories by owner. For
+ * `embedding`, see `Forgetting`.
+ */
 type OnForgotten = (gone: { owned: OwnedCount[]; embedding: boolean }) => void;
 
-/** A stored memory. It is live (in recall and in the counts) unless it is merged, evicted or expired. */
+/**
+ * A stored memory. A memory is live (recall can return it, and counts include it) unless it is merged, evicted or
+ * expired.
+ */
 export interface StoredMemory extends Owner {
   ordinal: number;
   id: string;
@@ -129,7 +144,7 @@ export interface StoredMemory extends Owner {
   mergedInto: string | null;
   accessCount: number;
   accessedAt: number | null;
-  /** Counts the writes by clients. */
+  /** Increases with every write by a client. */
   version: number;
   /** Ids of the memories that a semantic memory was distilled from, in order of time. Empty in other tiers. */
   derivedFrom: string[];
@@ -150,7 +165,10 @@ export type RecalledMemory = Pick<
   | 'supersededBy'
 >;
 
-/** A present or earlier text of a memory. `heldUntil` is null for the present one. */
+/**
+ * The current or an earlier text of a memory, and the period in which it was current. `heldUntil` is null for the
+ * current text.
+ */
 export interface MemoryText {
   /** Increases with every new text of the memory. */
   revision: number;
@@ -159,7 +177,7 @@ export interface MemoryText {
   heldUntil: number | null;
 }
 
-/** Conditions on memories; all must hold. `since` and `until` are inclusive and compare `createdAt`. */
+/** Matches memories that meet all present conditions. `since` and `until` are inclusive and compare `createdAt`. */
 export interface MemoryFilter extends OwnerFilter {
   /**
    * Matches the first or last characters of the id, ASCII only. If set, the filter also matches memories that were
@@ -177,7 +195,7 @@ export interface MemoryFilter extends OwnerFilter {
   superseded?: false;
 }
 
-/** Number of times that a memory was returned, and the last time. */
+/** An addition to the use count of a memory, and the time of its last use. A use is a return by recall. */
 export interface MemoryAccess {
   namespace: string;
   ordinal: number;
@@ -215,21 +233,21 @@ export interface MemoryStorage {
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
-   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each. If it
-   * rejects, none was stored.
+   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each. If
+   * the call rejects, no memory was stored.
    */
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
    * Updates a visible memory or a hidden duplicate, and adds a replaced text to its history. The hidden duplicates of a
    * visible memory stay hidden, and expire with it. A hidden duplicate becomes an independent memory if its text or
-   * metadata change. The new text counts in addition to the earlier ones and may exceed a quota. If `at` is before the
-   * last change, because the clock was set back, the time of the last change is used instead.
+   * metadata change. The quota counts the new text in addition to the earlier texts. If `at` is before the last change,
+   * because the clock was set back, the time of the last change is used instead.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
-   * Deletes a memory with its history, vectors and words, and purges them from the bytes of the file. A visible memory
-   * is deleted with its hidden duplicates; of a hidden duplicate, only that row is deleted. A memory that was distilled
-   * from it is distilled again from the remaining sources, or deleted with its last source.
+   * Deletes a memory with its history, vectors and words, and purges them from the bytes of the file. Forgetting a
+   * visible memory also deletes its hidden duplicates. Forgetting a hidden duplicate deletes only that row. A semantic
+   * memory that loses a source is distilled again from its remaining sources, or deleted with its last source.
    */
   forget(
     namespace: string,
@@ -237,7 +255,8 @@ export interface MemoryStorage {
     condition?: { ifVersions?: number[]; of?: OwnerFilter },
   ): Promise<ForgetOutcome>;
   /**
-   * Forgets all selected memories in batches. If it rejects, committed batches stay forgotten, and are purged as usual.
+   * Forgets all selected memories in batches. If the call rejects, committed batches stay forgotten, and are purged as
+   * usual.
    *
    * @param onForgotten called after each committed batch
    */
@@ -249,7 +268,8 @@ export interface MemoryStorage {
   /** Returns a memory that has not expired, merged duplicates included. */
   memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
   /**
-   * Returns the texts of a memory, oldest first; undefined if `memory` does not return it. A position is a revision.
+   * Returns the texts of a memory, oldest first; undefined if `memory` would return undefined. Page positions are
+   * revisions.
    */
   history(
     namespace: string,
@@ -268,8 +288,8 @@ export interface MemoryStorage {
     now: number,
   ): Promise<Page<StoredMemory, Position>>;
   /**
-   * Returns, for each moment, the number of live memories per tier that match the filter and were created until then
-   * (inclusive, by `createdAt`).
+   * Returns, for each moment, the number of live memories per tier that match the filter and were created at or before
+   * the moment (by `createdAt`).
    */
   growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
   /**
@@ -297,8 +317,8 @@ export interface MemoryStorage {
     now: number,
   ): Promise<Page<UserRow, string>>;
   /**
-   * Returns the live memories at these ordinals, in that order. `supersededBy` ignores expired memories. `truncated`:
-   * the remaining ones would exceed `maxBytes` of JSON.
+   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` ignores expired memories.
+   * `truncated`: true if memories at the end were left out because the JSON would exceed `maxBytes`.
    */
   read(
     namespace: string,

@@ -1,7 +1,7 @@
 import type { NamespaceQuota, TierCounts } from '@memoryd/contract';
 import type { OwnerFilter } from './storage-owner.ts';
 
-/** A number of memories, and of bytes of their texts in UTF-8. As a quota, 0 is unlimited. */
+/** A number of memories, and the number of bytes of their texts in UTF-8. In a quota, 0 means unlimited. */
 export interface Quota {
   memories: number;
   bytes: number;
@@ -13,7 +13,10 @@ export interface Quotas {
   user: Quota;
 }
 
-/** Nothing was stored, because the namespace or user would exceed its quota `most` of memories or bytes. */
+/**
+ * Nothing was stored, because the namespace or user (`holder`) would exceed its quota. `most` is the quota, in memories
+ * or bytes (`of`).
+ */
 export interface OverQuota {
   outcome: 'over-quota';
   holder: 'namespace' | 'user';
@@ -29,8 +32,8 @@ export interface StorageStats extends TierCounts {
   lastSleepAt: number | null;
   pendingEmbeddings: number;
   /**
-   * The model in use, and the number of memories in a tier that are not pending for it. `total` and `embedded` include
-   * expired memories that are hidden. Null if no model was ever used.
+   * The model in use. `total` is the number of memories in a tier, and `embedded` the number of these that are not
+   * pending for the model. Both include expired memories. Null if no model was ever used.
    */
   embedding: { modelId: string; embedded: number; total: number } | null;
 }
@@ -41,7 +44,7 @@ export interface NamespaceUsage {
   counts: TierCounts;
   /**
    * Memories and bytes of text that clients stored and that have not been deleted. Includes hidden memories and earlier
-   * texts. Excludes semantic memories and the texts that consolidation gave them.
+   * texts. Excludes semantic memories and the texts that consolidation wrote.
    */
   used: Quota;
   quota: NamespaceQuota;

@@ -9,22 +9,24 @@ export interface QueryVector {
   states?: Int8Array;
 }
 
-/** A search. Without `vector`, it matches words alone. */
+/** A search request. Without `vector`, the search uses words only. */
 export interface SearchRequest {
   namespace: string;
   text: string;
   vector?: QueryVector | undefined;
   filter: MemoryFilter;
   now: number;
-  /** The period that the text asks about. Memories of that period match the words that name it. */
+  /** The period that the text asks about. A memory of the period matches the words of the text that name the period. */
   date?: QueryPeriod | undefined;
-  /** Maximum number of candidates by words, and by vector. Scores depend on this pool alone. */
+  /**
+   * Maximum number of pool candidates from the word search, and from the vector search. Scores depend only on the pool.
+   */
   poolSize: number;
-  /** Maximum number of further candidates of each, for results beyond the pool. */
+  /** Maximum number of further candidates from each of the two searches, for results beyond the pool. */
   tailSize: number;
   /**
-   * True: the search sees every write that was completed before it. Otherwise writes of other processes may become
-   * visible some seconds later.
+   * If true, the search sees every write that completed before the call. Otherwise, writes of other processes may
+   * become visible some seconds later.
    */
   isUpToDate?: boolean;
 }
@@ -35,7 +37,7 @@ export const NO_SESSION = -1;
 
 export const NO_SPEAKER = 0;
 
-/** Kinds of the words of a query. */
+/** Properties of the words of a query, in columns. */
 export interface QueryWordKinds {
   /** For each query word, 1 if it is "I", "my", "me", "you", "your" or "the user". */
   persons: Uint8Array;
@@ -48,7 +50,8 @@ export interface QueryWordKinds {
 }
 
 /**
- * The candidates of a search, in columns: row r of every column describes the same memory. Rows are in this order:
+ * The candidates of a search and their context, in columns: row r of every column describes the same memory. Rows are
+ * in this order:
  *
  * | rows | content |
  * |---|---|
@@ -57,21 +60,23 @@ export interface QueryWordKinds {
  * | `pool` to `admitted` | sources of semantic memories among these; the tail with its successors and sources |
  * | from `admitted` on | context: neighbors of all these, and the one or two memories that lie between two of these |
  *
- * The first three groups have passed the filter and may be results.
+ * Rows before `admitted` are the candidates: they match the filter and may become results.
  */
 export interface Signals extends QueryWordKinds {
-  /** Number of live memories of the namespace without semantic ones, whose content is counted in their sources. */
+  /**
+   * Number of live memories of the namespace. Excludes semantic memories, since their content is that of their sources.
+   */
   memoryCount: number;
   /** Time of the search, in milliseconds since 1970. */
   now: number;
-  /** For each distinct query word that counts, the number of these memories that contain it, or 0. */
+  /** For each query word, the number of memories, out of `memoryCount`, that contain the word. */
   documentFrequencies: number[];
   found: number;
   pool: number;
   admitted: number;
   ordinals: Float64Array;
   createdAts: Float64Array;
-  /** Number of words that count. */
+  /** Number of content words, which are all words except stop words. */
   lengths: Uint32Array;
   /** Term frequencies: row r, word w is at `r * documentFrequencies.length + w`. */
   frequencies: Uint16Array;
@@ -86,21 +91,21 @@ export interface Signals extends QueryWordKinds {
   /** 1 if the word names the row's speaker, in the layout of `frequencies`. */
   speaks: Uint8Array;
   /**
-   * Cosine to the query's vector, the best over the parts of a memory. NaN if the query or the memory has no vector
-   * yet; 0 if the model has no vector for the memory, since it does not support its language.
+   * Maximum cosine between a part of the memory and the query. NaN if the query or the memory has no vector yet; 0 if
+   * the model has no vector for the memory, for example because of the language of the text.
    */
   cosines: Float32Array;
   /**
-   * For each admitted row, the similarity of its tokens to the query's from 0 to 1, the best over the parts of a
-   * memory. NaN if the query or the memory has no token states.
+   * For each candidate, the similarity of its tokens to the tokens of the query, from 0 to 1: the maximum over the
+   * parts of the memory. NaN if the query or the memory has no token states.
    */
   nearnesses: Float32Array;
   /**
-   * For each admitted row, a number that is equal for equal texts. Texts that differ only in outer white space or
-   * Unicode normalization may count as equal.
+   * For each candidate, a number that is equal for equal texts. Texts that differ only in outer white space or Unicode
+   * normalization may have the same number.
    */
   texts: Int32Array;
-  /** For each admitted row, its retention from 0 to 1. See `getRetention` in core. */
+  /** For each candidate, its retention from 0 to 1. See `getRetention` in core. */
   retentions: Float32Array;
   /** Equal numbers mean the same session; NO_SESSION if the memory has none. */
   sessions: Int32Array;
@@ -109,17 +114,14 @@ export interface Signals extends QueryWordKinds {
   /** Bits of `MARKS` in core/text. */
   marks: Uint16Array;
   /**
-   * Row of the previous and the next memory in the same session; -1 if there is none among the rows. Memories without a
-   * session are neighbors only if they name their speaker.
+   * Rows of the previous and the next memory in the same session; -1 if that memory does not exist or has no row.
+   * Memories without a session are neighbors only if they name their speaker.
    */
   previous: Int32Array;
   next: Int32Array;
-  /** Row of the memory that supersedes this one, if it is admitted; otherwise -1. */
+  /** Row of the memory that supersedes this one; -1 if no candidate does. */
   supersededBy: Int32Array;
-  /**
-   * Row of the semantic memory that was distilled from this one, if it is admitted; otherwise -1. Such a row is not
-   * superseded by any other.
-   */
+  /** Row of the semantic memory that was distilled from this one; -1 if no candidate was. */
   distilledInto: Int32Array;
   /** Duration of the search by stage, in ms. */
   stagesMs: { words: number; vectors: number; fuse: number };
@@ -148,7 +150,6 @@ export interface Answer {
   stagesMs: Signals['stagesMs'] & { read: number };
 }
 
-/** Searches memories. */
 export interface SearchStorage {
   /** Maximum number of vector dimensions that the storage can search. Models with more cannot be used. */
   readonly maxDimensions: number;

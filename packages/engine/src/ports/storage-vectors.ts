@@ -8,22 +8,22 @@ export interface PendingEmbedding {
   content: string;
 }
 
-/** Limits of a batch. A first text that exceeds the limit of characters is returned all the same. */
+/** Limits of a batch. The first text is returned even if it exceeds the limit of characters. */
 export interface EmbeddingBatch {
   limit: number;
   maxChars: number;
   /** Limit of characters for texts to re-embed, instead of `maxChars`. */
   maxReembeddingChars: number;
-  /** True: the newest texts, newest first. Otherwise the oldest. */
+  /** If true, the batch has the newest texts, newest first; otherwise the oldest, oldest first. */
   newest?: true;
 }
 
 /**
- * A batch of pending texts, in order of arrival unless the newest were requested.
+ * A batch of pending texts, oldest first unless the newest were requested.
  *
- * `isInUse`: false if another model is in use; the batch is empty then. `reembed`: the texts are to be re-embedded, or
- * were written by consolidation. Such texts come last, once no new text is pending. `waiting`: the number of other
- * pending texts, counted up to 1,000.
+ * `isInUse`: false if another model is in use; then the batch is empty. `reembed`: true if the batch has texts to
+ * re-embed, or texts that consolidation wrote. Such texts are returned once no other text is pending. `waiting`: the
+ * number of pending texts of the other kind, which are new or changed by clients, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -41,14 +41,14 @@ export interface MemoryVectors extends Embedding {
 /** Stores the vectors of one model, and lists the memories that lack vectors. */
 export interface VectorStorage {
   /**
-   * Makes this the model in use: from now on, every memory without its vectors is pending. Returns the number of
-   * pending memories that have vectors of another model or layout; those vectors are no longer compared. If this takes
-   * long, the signal aborts it: the model is in use then, and the rest is done by `pendingEmbeddings` or the next call.
+   * Makes this the model in use, so that every memory without vectors of this model is pending. Returns the number of
+   * pending memories that have vectors of another model or layout; search ignores such vectors. After an abort by the
+   * signal, the model is in use, and `pendingEmbeddings` or the next call completes the work.
    */
   useModel(modelId: string, signal?: AbortSignal): Promise<number>;
   /**
    * Returns pending memories, at least one if any is pending. Texts that clients wrote and that never had vectors come
-   * first, then the others. Returns none if this is not the model in use.
+   * first, then the others. Returns none if another model is in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
   /**

@@ -10,8 +10,8 @@ import type { VectorStorage } from './storage-vectors.ts';
 /**
  * Stores memories with their vectors and history. Every write is on disk when its promise resolves.
  *
- * Times are milliseconds since 1970 in UTC. An ordinal is the position of a memory in the order of arrival in the whole
- * database: a positive integer that is never reused.
+ * Times are milliseconds since 1970 in UTC. Ordinals number the memories of the whole database in the order in which
+ * they were stored. An ordinal is a positive integer and is never reused.
  */
 export interface Storage
   extends MemoryStorage,
@@ -40,7 +40,10 @@ export interface Storage
    * all recall data with the memories themselves, which takes long for large databases.
    */
   integrity(): Promise<string[]>;
-  /** Completes accepted writes and closes the database. Leaves a single file without a write-ahead log. */
+  /**
+   * Completes accepted writes and closes the database. An SQLite database is then a single file without a write-ahead
+   * log.
+   */
   close(): Promise<void>;
 }
 

@@ -61,8 +61,8 @@ export class Consolidator {
   }
 
   /**
-   * Starts a run after this call, or continues the run that a crash interrupted. Calls for a namespace share its queued
-   * run, which uses the smallest of their ages.
+   * Queues a run, which continues a run that a crash interrupted, if any. Calls for the same namespace share its queued
+   * run, which uses the smallest `minAgeMs` of these calls.
    *
    * @param minAgeMs time since storing after which a working memory is promoted
    */
@@ -98,7 +98,7 @@ export class Consolidator {
     return planned;
   }
 
-  /** Each part of a plan reflects the time at which it was read. */
+  /** The parts of a plan are read one after the other, without a common snapshot. */
   async #plan(due: Due) {
     const { namespace, now, promotedUntil } = due;
     const { storage } = this.#parts;
@@ -184,8 +184,8 @@ export class Consolidator {
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
       const distilling = new Distillation(this.#parts, due, this.#stopping.signal);
-      // Eviction comes first, so that expired memories are neither merged nor distilled. Merging comes before
-      // distilling, so that no duplicate becomes a source.
+      // Eviction runs before merging and distilling, so that expired memories are neither merged nor distilled. Merging
+      // runs before distilling, so that no duplicate becomes a source.
       for (const step of [promote, evict, merge, () => distilling.work(ref), excess]) await repeatStep(step);
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revertRun(ref, lost, startedMs);
@@ -232,11 +232,11 @@ export class Consolidator {
   async #undoRun(ref: RunRef): Promise<void> {
     const { storage, clock, embedding } = this.#parts;
     await this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
-    // The memories that are recalled again need vectors.
+    // Memories that an undo makes visible to recall again need vectors.
     embedding?.look();
   }
 
-  /** Runs batches until none is left. Each batch checks that the lease is still held. */
+  /** Runs batches until no work is left. Each batch checks that this process still has the lease. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#stopping.signal.throwIfAborted();

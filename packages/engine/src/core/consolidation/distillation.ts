@@ -88,7 +88,10 @@ export class Distillation {
     return { total: planned.length, items: planned };
   }
 
-  /** The number of texts by distiller, and of texts by a fallback distiller with the reason. */
+  /**
+   * Notes for the record of the run: the number of texts by distiller, and the number of texts of a fallback distiller
+   * by reason.
+   */
   get notes(): Record<string, unknown> {
     const hasDistilled = Object.keys(this.#countByDistiller).length > 0;
     const hasReplaced = Object.keys(this.#replacementCounts).length > 0;
@@ -215,7 +218,7 @@ interface FoundGroup {
   candidates: MemoryVersion[];
 }
 
-/** Groups the queued memories in batches. It changes nothing in storage. */
+/** Groups the queued memories in batches, without writes to storage. */
 class Survey {
   /** Memories without a group. */
   readonly ungroupable: MemoryVersion[] = [];

@@ -5,7 +5,7 @@ import type { Consolidator } from './consolidator.ts';
 
 /**
  * Interval for checking whether runs are due, and minimum checks per consolidation interval, which bound the delay of a
- * run. The first check comes one interval after the start.
+ * run. The first check runs one interval after the start.
  */
 const MAX_CHECK_INTERVAL_MS = 20_000;
 const MIN_CHECKS = 4;

@@ -19,8 +19,8 @@ const MAX_QUERY_CHARS = 300;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * A memory counts as found among the first `FOUND_WITHIN` results. `SEARCH_LIMIT` results are searched, which is the
- * size of the candidate pool.
+ * A memory is considered found if it is among the first `FOUND_WITHIN` results. The search returns `SEARCH_LIMIT`
+ * results, which is the size of the candidate pool.
  */
 const FOUND_WITHIN = 10;
 const SEARCH_LIMIT = 50;
@@ -87,8 +87,8 @@ export class SelfCheck {
     if (memory?.version !== version || (await this.#isRewritten(memory))) return false;
     const result = await this.#recallOwnText(memory);
     if (!result || result.rank < FOUND_WITHIN || result.score >= score - MAX_SCORE_LOSS) return false;
-    // The memory is not lost if a result before it was written since the run began, or has the same query text. It is
-    // not lost either if it was written or has expired during the check.
+    // The memory is not lost if a result before it was written since the run began, or has the same query text. Nor is
+    // the memory lost if a client has written it, or if it has expired, during the check.
     return !(await this.#hasValidSuccessor(memory, result.before)) && (await this.#read(id))?.version === version;
   }
 
@@ -138,8 +138,8 @@ export class SelfCheck {
   }
 
   /**
-   * Whether any of these memories may rightly rank before the given memory: it was written during the run, or has the
-   * same query text.
+   * Whether any of these memories may rightly rank before `memory`: a memory that was written during the run, or that
+   * has the same query text.
    */
   async #hasValidSuccessor(memory: StoredMemory, ordinals: number[]): Promise<boolean> {
     const { namespace, now } = this.#due;

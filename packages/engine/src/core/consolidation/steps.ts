@@ -16,12 +16,12 @@ export interface Due {
   namespace: string;
   /** Start time of the run, the same for all steps. */
   now: number;
-  /** Working memories stored until then are promoted. */
+  /** Working memories stored at or before this time are promoted. */
   promotedUntil: number;
   maxima: TierMaxima;
 }
 
-/** An active run, as its steps see it. */
+/** The data of an active run that steps need. */
 interface ActiveRun extends Omit<Due, 'namespace'> {
   ref: RunRef;
   /** A time in the past even if the clock was set forward by mistake. Steps that cannot be undone use this time. */
@@ -30,10 +30,10 @@ interface ActiveRun extends Omit<Due, 'namespace'> {
   archiveMs: number;
 }
 
-/** A step of every run. It is repeated, one batch per call, until `more` is false. */
+/** A step of every run. The run calls a step repeatedly, one batch per call, until `more` is false. */
 export type Step = (storage: Storage, run: ActiveRun) => Promise<StepResult>;
 
-/** The first steps of a run. They cannot be undone, and their effect stays if the run is reverted. */
+/** The first steps of a run. These steps cannot be undone, and their effect stays if the run is reverted. */
 export const HOUSEKEEPING: readonly Step[] = [
   (storage, { ref, certainNow, archiveMs }) => storage.clearArchive(ref, certainNow - archiveMs, BATCH_SIZE),
   (storage, { certainNow }) => storage.dropIdempotencyKeys(certainNow - LIMITS.idempotencyKeyMs, BATCH_SIZE),
@@ -51,7 +51,7 @@ export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BA
 
 const TIERS = ['episodic', 'semantic'] as const;
 
-/** Maximum memories per ranking of a tier; they are evicted in batches. */
+/** Maximum memories per ranking of a tier; the ranked memories are evicted in batches. */
 const RANKING_SIZE = 5000;
 
 /**

@@ -11,9 +11,12 @@ const MAX_CHARS = 4096;
 const MAX_SENTENCES = 8;
 const MAX_WORDS = 40;
 
-/** How a group will be distilled. */
+/** Options for selecting sources, which depend on the embedder and the distiller. */
 interface SelectionOptions {
-  /** Whether the embedder knows English only. Near vectors of other texts then mean nothing. */
+  /**
+   * Whether the embedder supports English only. Similar vectors of texts in other languages then do not show similar
+   * meanings.
+   */
   onlyEnglish: boolean;
   /**
    * Whether the distiller quotes sources side by side. A language model distinguishes speakers and states
@@ -23,9 +26,9 @@ interface SelectionOptions {
 }
 
 /**
- * Returns the sources of a group that belong together, in their order. They are in a language that the embedder knows,
- * and share a subject, which is the word that most of them have. If they are quoted, they also have one speaker, and no
- * two of them contradict each other.
+ * Returns the sources of a group that belong together, in their order. The returned sources are in a language that the
+ * embedder supports, and share a subject: the content word that most sources have. With `quoted`, the returned sources
+ * also have one speaker and do not contradict each other.
  */
 export function selectAgreeing<Source extends DistilSource>(
   sources: readonly Source[],
@@ -77,7 +80,7 @@ function withoutContradictions<Source extends DistilSource>(sources: readonly So
 
 /** The compared parts of a sentence. */
 interface Statement {
-  /** Its stemmed words in order, with function words and without negations. */
+  /** The stemmed words of the sentence in order, with function words and without negations. */
   words: string[];
   isNegated: boolean;
 }
@@ -97,8 +100,8 @@ function contradict(some: readonly Statement[], others: readonly Statement[]): b
 
 /**
  * Two sentences are about the same thing if at least this share of the longer one is common to both, in the same order,
- * and each has at most `MAX_DIFFERENT` words of its own. Sentences on one subject that differ by more say different
- * things ("Mara planted the tomatoes", "Mara picked the first ripe tomatoes").
+ * and each has at most `MAX_DIFFERENT` words of its own. Sentences on one subject that differ by more are statements
+ * about different things ("Mara planted the tomatoes", "Mara picked the first ripe tomatoes").
  */
 const MIN_COMMON = 0.6;
 const MAX_DIFFERENT = 2;

@@ -9,8 +9,8 @@ export const EXTRACTIVE = 'extractive';
 const CENTRALITY_WEIGHT = 0.3;
 
 /**
- * Maximum UTF-16 units and quotes of a group that are processed, shared equally by its sources. They limit the time,
- * since this also runs within a transaction.
+ * Maximum UTF-16 units and quotes of a group that are processed, shared equally by its sources. The limits bound the
+ * duration, since a transaction may wait for the extraction.
  */
 const MAX_CHARS = 64 * 1024;
 const MAX_QUOTES = 240;
@@ -30,11 +30,11 @@ interface Candidate {
  * line breaks are added, so the text is correct if its sources are.
  *
  * Sentences are ranked by LexRank, which finds what the sources have in common and needs neither training nor a model's
- * vectors for groups of a few short texts. They are selected by maximal marginal relevance (Carbonell and Goldstein,
- * "The use of MMR, diversity-based reranking for reordering documents and producing summaries", SIGIR 1998), since the
- * most central sentences alone repeat each other. Similarity never excludes a sentence, since two sentences that differ
- * in a name, a number or a "not" say different things. Identical sentences are quoted once, for all their sources.
- * Questions are quoted only if there is nothing else.
+ * vectors for groups of a few short texts. The quoted sentences are selected by maximal marginal relevance (Carbonell
+ * and Goldstein, "The use of MMR, diversity-based reranking for reordering documents and producing summaries", SIGIR
+ * 1998), since the most central sentences alone repeat each other. Similarity never excludes a sentence, since two
+ * sentences that differ in a name, a number or a "not" have different meanings. Identical sentences are quoted once,
+ * for all their sources. Questions are quoted only if the group has no other sentences.
  *
  * Only the beginning of a long source is processed: an equal share of 65,536 UTF-16 units and 240 quotes.
  *
@@ -71,7 +71,7 @@ function findFirstQuotes(content: string, sources: number) {
   return quotes.slice(0, Math.max(1, Math.floor(MAX_QUOTES / sources)));
 }
 
-/** Returns the selected candidates in their order. */
+/** Returns the candidates to quote, in the order of `candidates`. */
 function selectMostRelevant(candidates: readonly Candidate[]): Candidate[] {
   const similarities = getSimilarities(candidates.map(({ text }) => text));
   const central = getCentralities(similarities);
@@ -121,7 +121,7 @@ const MAX_ROUNDS = 50;
 /** Term weights, normalized to length 1; empty for a text without terms. */
 type TermWeights = ReadonlyMap<string, number>;
 
-/** Cosines of sentences, row by row; 1 with itself. */
+/** Cosines between sentences; 1 between a sentence and itself. */
 interface Similarities {
   readonly count: number;
   /** From 0 to 1. */
@@ -129,8 +129,8 @@ interface Similarities {
 }
 
 /**
- * Returns the similarities of sentences: cosine over tf·idf of the stems of their words that count. Sentences are so
- * short that tf is 1. idf is ln(1 + sentences / sentences with the term), over these sentences only.
+ * Returns the similarities of sentences: cosine over tf·idf of the stems of their content words. Sentences are so short
+ * that tf is 1. idf is ln(1 + sentences / sentences with the term), over these sentences only.
  */
 function getSimilarities(sentences: readonly string[]): Similarities {
   const count = sentences.length;

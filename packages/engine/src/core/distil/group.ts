@@ -2,13 +2,14 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { queryWords } from '../text/analyze.ts';
 import { getLabel } from '../text/traits.ts';
 
-/** A near memory of a candidate. */
+/** A memory that is similar to a candidate. */
 interface Neighbor {
   ordinal: number;
   /** Cosine of the nearest parts of both, from -1 to 1. */
   cosine: number;
   /**
-   * Number of terms that count, occur in both, and occur in at most `getMaxRareWordFrequency` memories of the namespace.
+   * Number of content words that occur in both memories, and in at most `getMaxRareWordFrequency` memories of the
+   * namespace.
    */
   sharedRareWords: number;
 }
@@ -25,7 +26,7 @@ export interface GroupsBefore {
   semanticBySource: ReadonlyMap<number, number>;
   /** The number of sources of each semantic memory in `semanticBySource`. */
   groupSizes: ReadonlyMap<number, number>;
-  /** Median cosine of memories of the namespace taken at random, from -1 to 1. */
+  /** Median cosine of random pairs of memories of the namespace, from -1 to 1. */
   background: number;
 }
 
@@ -117,7 +118,10 @@ interface Group {
   joining: number[];
 }
 
-/** A memory that could join a group. `cosine` is that of the farther of the sources to which it must be tied. */
+/**
+ * A memory that could join a group. `cosine` is the lowest cosine of the ties that the join requires: the nearest
+ * `MIN_TIES` sources, or fewer for a smaller group.
+ */
 interface Join {
   ordinal: number;
   group: Group;

@@ -4,7 +4,7 @@ import { getLabel } from '../text/traits.ts';
 /** Maximum length of a quote in UTF-16 units. A longer sentence is cut at a pause or a blank. */
 export const MAX_QUOTE_CHARS = 500;
 
-/** A part of a text that can stand alone: an exact substring on one line, without blanks around it. */
+/** A part of a text that is understandable alone: an exact substring on one line, without blanks at its ends. */
 export interface Quote {
   text: string;
   /** Whether it contains questions only. */
@@ -14,8 +14,9 @@ export interface Quote {
 const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]+/u;
 
 /**
- * A sentence end by the rules of Unicode that may be none: a title, an initial, letters with points between them, or a
- * short number (`am 8. Mai`). A wrong join only gives a longer quote; a wrong cut changes the meaning.
+ * Matches an end by the Unicode rules for sentences that may not end a sentence: a title, an initial, letters with
+ * points between them, or a short number (`am 8. Mai`). A wrong join only gives a longer quote; a wrong cut changes the
+ * meaning.
  */
 const UNCERTAIN_END = /(?:^|[\s(])(?:\p{Lu}\p{L}{0,3}|\p{L}(?:\.\p{L})+|\p{Nd}{1,3})\.\s*$/u;
 const QUESTION_END = /[?\uff1f\u061f\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s\u300c-\u300f]*$/u;
@@ -47,7 +48,7 @@ export function findQuotes(text: string): Quote[] {
   return meaningful.length > 0 ? meaningful : quotes;
 }
 
-/** Splits a line into sentences; joined, they are the line. */
+/** Splits a line into sentences. The joined sentences equal the line. */
 function splitIntoSentences(line: string): string[] {
   const sentences: string[] = [];
   let current = '';

@@ -1,7 +1,6 @@
 /** Maximum pause as a multiple of the working time, so that at least a quarter of the time is left for the work. */
 const PAUSE_FACTOR = 3;
 
-/** Maximum length of one pause in ms. */
 const MAX_PAUSE_MS = 1000;
 
 /** Pauses background work while prioritized work runs. */

@@ -3,7 +3,7 @@ import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../port
 
 /**
  * Maximum memories per batch, and approximate maximum characters. Batches of re-embedded memories are smaller, since a
- * caller that arrives meanwhile waits for the current batch.
+ * store or a query waits for the current batch.
  */
 export const BATCH = { limit: 32, maxChars: 16_384, maxReembeddingChars: 2048 };
 
@@ -19,7 +19,7 @@ const NEWEST_EVERY = 5;
  * Returns the next batch of a large backlog: usually the oldest memories, and now and then the newest. New memories of
  * any namespace then soon have vectors, even if a long history takes hours.
  *
- * @param count number of batches taken before
+ * @param count number of earlier batches of the backlog
  */
 export function getBacklogBatch(count: number): EmbeddingBatch {
   return count % NEWEST_EVERY === NEWEST_EVERY - 1 ? NEWEST_BATCH : BACKLOG_BATCH;
@@ -45,7 +45,8 @@ export function* splitIntoBatches(memories: readonly PendingEmbedding[]): Iterab
 const MAX_ATTEMPTS = 3;
 
 /**
- * A text that every model can embed. It distinguishes a text that cannot be embedded from a model that does not work.
+ * A text that every model can embed. If embedding the probe fails, the model does not work; otherwise the failed text
+ * cannot be embedded.
  */
 const PROBE = 'memory';
 
@@ -102,7 +103,8 @@ export class BatchEmbedder {
     }
   }
 
-  // A text that cannot be embedded must not block the others. It is reported, and recall finds it by its words only.
+  // A text that cannot be embedded must not block the others. The failure is reported, and recall finds the memory by
+  // its words only.
   async #embedOneByOne(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     const embedded: MemoryVectors[] = [];
     for (const { ordinal, revision, content } of memories) {

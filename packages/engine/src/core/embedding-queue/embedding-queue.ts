@@ -53,11 +53,11 @@ export interface EmbedderHealth {
 }
 
 /**
- * Embeds memories in order of arrival, and queries. Storage knows which memories are pending, so they survive a
- * restart. The queue itself holds only the texts of a few new memories, and the stores that wait for them. It opens the
- * model itself and retries after failures, so a model that comes back is used without a restart. If several processes
- * with different models share a database, the model that was opened last is used; the queues of the other models pause,
- * and their recall uses words only.
+ * Embeds queries, and memories in the order in which they were stored. Storage records which memories are pending, so
+ * pending memories survive a restart. The queue itself has only the texts of a few new memories, and the stores that
+ * wait for their vectors. The queue opens the model and retries after failures, so a model that works again is used
+ * without a restart. If several processes with different models share a database, the model that was opened last is
+ * used; the queues of the other models pause, and their recall uses words only.
  */
 export class EmbeddingQueue {
   readonly #open: OpenEmbedder;
@@ -85,7 +85,7 @@ export class EmbeddingQueue {
   #polledAt = Number.NEGATIVE_INFINITY;
   /** The write of the last batch of vectors, which runs while the next batch is embedded. */
   #writing: Promise<void> = Promise.resolve();
-  /** Number of batches taken from a large backlog. */
+  /** Number of batches that were read from a large backlog. */
   #backlogBatchCount = 0;
   /** The last failure; undefined after the model has worked again. */
   #failure: unknown;
@@ -242,7 +242,10 @@ export class EmbeddingQueue {
     return 'done';
   }
 
-  /** Checks whether a failed model is no longer in use, which explains more than the failure does. */
+  /**
+   * Checks after a failure whether another process has switched to another model. If so, the switch is reported instead
+   * of the failure.
+   */
   async #checkDisplaced(error: unknown): Promise<boolean> {
     if (!this.#embedder || error instanceof StorageFailure || this.#task.signal.aborted) return false;
     const pending = await this.#storage
@@ -309,8 +312,8 @@ export class EmbeddingQueue {
     const { isInUse, memories, reembed, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // Memories are read in order, so every memory before the first pending one has current vectors. Re-embedded
-    // memories, and texts by consolidation, come after all memories that a client waits for.
+    // Memories are read in order, so every memory before the first pending one has current vectors. Storage returns
+    // re-embedded memories, and texts by consolidation, after all memories that a client waits for.
     const first = (reembed ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     this.#waiting.release(awaited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {

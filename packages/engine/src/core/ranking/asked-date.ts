@@ -44,8 +44,8 @@ interface NamedTime {
 
 /**
  * Returns the date that a query asks about; undefined if the query names no date, several dates, or a future date. A
- * date relative to now, such as "last week", counts only if the query names no other date. A yearly date means its last
- * occurrence.
+ * date relative to now, such as "last week", is used only if the query names no other date. A yearly date means its
+ * last occurrence.
  */
 export async function askedDate(query: string, { now, zone }: QueryContext): Promise<QueryPeriod | undefined> {
   const searched = normalizeForParser(query.slice(0, MAX_SEARCHED_CHARS));
@@ -84,8 +84,8 @@ async function findNamedTime(query: string, now: number, zone: string): Promise<
 const SLOW_LANGUAGES: ReadonlySet<DateLanguage> = new Set(['ru', 'uk']);
 
 /**
- * Normalizes a query for the parser: single blanks, since the parser tries each of several, and replacements for
- * English forms that it misreads.
+ * Normalizes a query for the date parser: reduces blanks to single ones, since the parser is slow on repeated blanks,
+ * and replaces English forms that the parser misreads.
  */
 function normalizeForParser(query: string): string {
   return query
@@ -187,10 +187,10 @@ function withPreposition(
 
 const BEFORE_DATE = /\b(before|until|till|after|since)\s+(?:(?:in|on|the)\s+)*$/i;
 
-/** "last 3 days", "past few weeks" */
+/** Matches periods that end now: "last 3 days", "past few weeks". */
 const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
 
-/** Excludes the first year of a range or of two alternatives. */
+/** Matches a year after a preposition, except the first year of a range or of two alternatives. */
 const YEAR_ALONE =
   /\b(?:in|of|since|during|before|after|until)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9]|\s*(?:to|and|or|until|till|through|[-–—])\s*(?:19|20)[0-9]{2}\b)/i;
 
@@ -224,7 +224,8 @@ const YEAR = '((?:19|20)[0-9]{2})';
 const ORDINALS = ['first', 'second', 'third', 'fourth'];
 
 /**
- * Matches "Q4 2026", "the third quarter of 2026", "last quarter". Without a year, the last one that has begun is meant.
+ * Matches "Q4 2026", "the third quarter of 2026", "last quarter". Without a year, the query means the last such quarter
+ * that has begun.
  */
 const QUARTER = new RegExp(
   `\\b(?:Q([1-4])|(${ORDINALS.join('|')}|[1-4](?:st|nd|rd|th)|last|this) quarter)(?:(?:,|\\s+of)?[\\s/-]${YEAR})?\\b(?!\\s+of\\b)`,
@@ -261,7 +262,10 @@ const SEASON = new RegExp(
   'gi',
 );
 
-/** Finds "in spring 2026" or "last summer": the last one that has begun or, after "last", has ended. */
+/**
+ * Finds seasons such as "in spring 2026" or "last summer". Without a year, returns the last such season that has begun
+ * or, after "last", has ended.
+ */
 function* findSeasons(query: string, now: number): Iterable<NamedTime> {
   for (const { 0: whole, 1: name = '', 2: year, index } of query.matchAll(SEASON)) {
     const month = SEASONS.get(name.toLowerCase()) as number;
@@ -307,7 +311,7 @@ function getSpan(text: string, before: string): Span {
   return namesWeeks(text) || WEEK_OF.test(before) ? 'week' : undefined;
 }
 
-/** Length in days. Weeks begin on Sunday or on Monday, so a week covers both. */
+/** Length in days. A week has 8, since weeks begin on Sunday or on Monday. */
 const SPAN_DAYS = { week: 8, weekend: 2 } as const;
 
 function getStart(components: ParsedComponents, span: Span): number {

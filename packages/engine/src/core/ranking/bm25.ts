@@ -9,9 +9,9 @@ export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies' |
 
 /**
  * Returns the match of each row with each word of the query, at `r * words + w` for row r and word w. A match is the
- * word's share (see `getWordShares`) times a saturation below 1 that grows with repetitions, as in BM25. Words that occur
- * in no memory have shares too, so that a score does not change when another memory with such a word is stored. An
- * occurrence of a synonym counts as less than one occurrence of its word. The value of a row does not depend on other
+ * word's share (see `getWordShares`) times a saturation below 1 that grows with repetitions, as in BM25. Words that
+ * occur in no memory have shares too, so that a score does not change when another memory with such a word is stored.
+ * An occurrence of a synonym is worth less than an occurrence of its word. The value of a row does not depend on other
  * rows.
  */
 export function getWordMatches(signals: WordSignals): Float64Array {
@@ -54,9 +54,9 @@ function getFrequenciesWithSynonyms({
 const { k1, b, pivotLength, longest } = WEIGHTS.bm25;
 
 /**
- * The damping of BM25, added to a frequency in its denominator: for a text without words, per word of the text, and at
- * most. Storage uses these values to select candidates, for which repetitions and length count less than in ranking.
- * With the damping of ranking, long texts would displace shorter candidates.
+ * The damping of BM25, which is added to a frequency in the denominator: `least` for a text without words, `perWord`
+ * for each word of the text, and `most` as the maximum. Storage selects candidates with these values. The maximum of
+ * ranking is lower (see `longest`); with the lower maximum, long texts would displace shorter candidates.
  */
 export const DAMPING = {
   least: k1 * (1 - b),
@@ -70,8 +70,8 @@ function getDamping(length: number): number {
 
 /**
  * Returns the share of each query word in a match: its weight divided by the mean of the total weight of this query and
- * that of a typical query. The words of a query with little information sum to less than 1, so its vector counts more;
- * those of a long and specific query sum to up to 2.
+ * that of a typical query. For a query with little information, the shares sum to less than 1, so that the vector has
+ * more influence; for a long and specific query, the shares sum to up to 2.
  */
 export function getWordShares(query: QueryWords): Float64Array {
   const weights = wordWeights(query);
@@ -91,10 +91,11 @@ function getNormalizer(weights: Float64Array): number {
 }
 
 /**
- * Returns the weight of each word: ln(1 + M / (n + 3 + e)) for a word in n memories. M stands for the number of
- * memories: it is the geometric mean of that number plus a pivot, and the pivot. With the actual number, unrelated
- * memories would change scores; with a constant, common words of a large store would seem rare. e is the number of
- * notes of everyday English, out of the pivot, that would contain the word; n alone is unreliable in a small store.
+ * Returns the weight of each word: ln(1 + M / (n + 3 + e)) for a word in n memories. M replaces the number of memories:
+ * the geometric mean of the pivot, and of the number of memories plus the pivot. With the actual number of memories,
+ * unrelated memories would change scores; with a constant, common words of a large store would seem rare. e is the
+ * number of notes of everyday English, out of the pivot, that would contain the word; n alone is unreliable in a small
+ * store.
  */
 export function wordWeights({ memoryCount, documentFrequencies, everyday }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;

@@ -2,9 +2,9 @@ import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storag
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Returns 1 for each row that is part of a conversation, else 0. A row is part of one if it has a session, or if it has
- * a speaker and most such rows in the pool are turns. Otherwise a name before a colon is a title, such as that of a
- * paper.
+ * Returns 1 for each row that is part of a conversation, else 0. A row is part of a conversation if it has a session. A
+ * row without a session is part of one if it has a speaker, and most pool rows with a speaker but no session are turns.
+ * Otherwise the text before a colon is probably a title, such as that of a paper.
  */
 export function getConversationRows(signals: Signals): Uint8Array {
   const { sessions, speakers } = signals;
@@ -36,8 +36,8 @@ function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
 }
 
 /**
- * Returns the nearness of a memory to the query by its vectors, from 0 to 1, given the cosine of its nearest part. NaN
- * means unknown.
+ * Converts the cosine between the query and the nearest part of a memory to a nearness from 0 to 1. NaN means an
+ * unknown cosine, for which an average is returned.
  */
 export function getMeaning(cosine: number): number {
   return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
@@ -58,7 +58,7 @@ export interface Matches {
   likenesses: Float64Array;
 }
 
-/** Returns the relevance of each row without its context: the sum of its words and its likeness. */
+/** Returns the relevance of each row without its context: the sum of its word matches and its likeness. */
 export function getRelevances({ wordCount, words, likenesses }: Matches): Float64Array {
   const own = new Float64Array(likenesses.length);
   for (let row = 0, at = 0; row < likenesses.length; row += 1) {
@@ -70,7 +70,7 @@ export function getRelevances({ wordCount, words, likenesses }: Matches): Float6
 }
 
 /**
- * The combined match of several memories: each word counts with its best match among them, and so does the likeness. An
+ * The combined match of several memories: the best match of each word, and the best likeness, among the memories. An
  * answer in a conversation is often spread over several turns, none of which contains all words of the question.
  */
 export class Passage {
@@ -114,12 +114,12 @@ export class Passage {
   }
 }
 
-/** Maximum distance, in turns of the session, of the context that counts for a memory. */
+/** Maximum distance, in turns, between a memory and the context that its passage includes. */
 export const MAX_PASSAGE_DISTANCE = 4;
 
 /**
- * Returns the relevance of a row together with the surrounding rows that were found, or are neighbors of a found row.
- * Other rows are left out, since among so many rows some word of a query always matches.
+ * Returns the relevance of a row together with the surrounding rows before `found` (direct matches) and the direct
+ * neighbors of such rows. Other rows are left out, since among so many rows some word of a query always matches.
  *
  * @param passage is cleared and reused, which saves an allocation per row
  */

@@ -26,18 +26,21 @@ export async function loadDateParser(language: DateLanguage): Promise<Chrono> {
   return (await LOCALES[language]()).casual;
 }
 
-/** Languages in which words show that a text names a date. The others are recognized by signs. */
+/** Languages whose dates are recognized by words. Japanese and Chinese dates are recognized by characters such as 年. */
 const WORD_BASED: readonly DateLanguage[] = ['en', 'de', 'fr', 'es', 'pt', 'nl', 'it', 'sv', 'fi', 'ru', 'uk'];
 
 interface DateWords {
-  /** The languages whose dates may contain a word. Parsing is slow, and few queries name a date. */
+  /**
+   * For each date word, the languages that have the word. Only these are parsed, since parsing is slow and few queries
+   * name a date.
+   */
   languages: Map<string, Set<DateLanguage>>;
   weeks: Set<string>;
 }
 
 let loadedWords: DateWords | undefined;
 
-// Computed for the first query that needs the words, since it takes a good part of a start.
+// Computed for the first query that needs the words, since the computation would delay the start.
 function getDateWords(): DateWords {
   loadedWords ??= readDateWords();
   return loadedWords;
@@ -57,7 +60,7 @@ function readDateWords(): DateWords {
   return { languages, weeks };
 }
 
-/** Returns full and short names, alone and beside a day, since some languages inflect them. */
+/** Returns full and short names, alone and with a day, since some languages inflect them. */
 function getMonthNames(language: string): string[] {
   const formats: Intl.DateTimeFormatOptions[] = [
     { month: 'long' },
@@ -84,7 +87,10 @@ function getParts(language: string, format: Intl.DateTimeFormatOptions, type: st
 
 const RELATIVE_UNITS = ['day', 'month', 'year'] as const;
 
-/** Units ago: this one, the last, and plurals, of which Slavic languages have two. */
+/**
+ * Numbers of units ago: 0 and 1 for the current and the last unit, 2 and 5 for the plurals, of which Slavic languages
+ * have two.
+ */
 const AGO = [0, 1, 2, 5];
 
 /** Minimum characters of a word in a phrase of several words; shorter words occur in many queries. */
@@ -110,7 +116,7 @@ const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
 /** Returns the languages in which a text may contain a date. */
 export function getDateLanguages(text: string): Set<DateLanguage> {
   const languages = new Set<DateLanguage>();
-  // In a date with dots, the day comes first.
+  // The German parser reads the day first, as in a date with dots.
   if (DOTTED_DATE.test(text)) languages.add('de');
   if (NUMERIC_DATE.test(text)) languages.add('en');
   if (EAST_ASIAN_DATE.test(text)) languages.add('ja').add('zh');

@@ -18,9 +18,9 @@ import { createColumns, type EvidenceColumns, getCrowd, getDistilledRows, getRep
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Returns the evidence for each admitted row. For a memory outside conversations, `neighbour` and `passage` are its own
- * relevance, so that it ranks like a memory of a session without other relevant memories. Without a session, the
- * passage replaces the session.
+ * Returns the evidence for each candidate row. For a memory outside conversations, `neighbour` and `passage` are the
+ * memory's own relevance, so that the memory ranks like one of a session without other relevant memories. Without a
+ * session, `session` equals `passage`.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isInConversation = getConversationRows(signals);
@@ -121,14 +121,15 @@ function getMatches(
     words,
     likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
       const { meaning, tokens } = WEIGHTS.evidence;
-      // For the pool only: the nearness of a surrounding row is known only if a longer answer admits the row.
+      // Used for pool rows only: the nearness of a context row is known only if a request with a higher limit makes the
+      // row a candidate, and scores must not depend on the limit.
       const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
       return meaning * factors.meaning * getMeaning(cosine) + tokens * factors.tokens * getTokens(nearness);
     }),
   };
 }
 
-// The speaker is a separate field: the name occurs once before the text, whatever the length of the text. Outside
+// The speaker is a separate field: the name occurs once before the text, regardless of the length of the text. Outside
 // conversations, the text before a colon is the beginning of a title.
 function addSpeakers(
   { speaks }: Signals,
@@ -142,7 +143,7 @@ function addSpeakers(
   }
 }
 
-// A memory of the requested date matches the words that name the date, whatever its text.
+// A memory of the requested date matches the words that name the date, regardless of its text.
 function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: QueryPeriod): void {
   for (let row = 0; row < createdAts.length; row += 1) {
     const share = getDateMatch(date, createdAts[row] as number);
@@ -153,8 +154,9 @@ function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Fl
   }
 }
 
-// Outside conversations, "my" says nothing about the question, even if few notes of one person contain it. The same
-// applies to a question such as "What did I do yesterday?". The other query words then make up the whole match.
+// Outside conversations, words such as "my" do not distinguish memories, even if few notes of one person contain them.
+// The same applies to a question about a date, such as "What did I do yesterday?". The other query words then make up
+// the whole match.
 function removePersons(signals: Signals, words: Float64Array, keepsPersons: Uint8Array): void {
   const { persons } = signals;
   if (!persons.includes(1)) return;
@@ -209,7 +211,7 @@ function getBrevity(length: number): number {
   return Math.max(0, Math.log(WEIGHTS.brevity.below / (length + 1)));
 }
 
-/** Decreases linearly from 1 at 0 to 0 at `end`. */
+/** Returns a value that decreases linearly from 1 at 0 to 0 at `end`. */
 function getDecreasing(value: number, end: number): number {
   return Math.max(0, 1 - value / end);
 }

@@ -4,7 +4,7 @@ import { queryWords } from '../text/analyze.ts';
 import { type QueryWords, wordWeights } from './bm25.ts';
 import { WEIGHTS } from './weights.ts';
 
-/** The names that chats give an assistant, which "you" refers to in a question about a conversation. */
+/** Speaker names of assistants in stored chats. In a question about a conversation, "you" refers to the assistant. */
 const ASSISTANTS = ['assistant', 'ai'];
 
 const YOU = new Set(getTermsOfEach(['you', 'your', 'yours']));
@@ -16,8 +16,8 @@ const NAMES = getTermsOfEach(ASSISTANTS);
 const ADDRESSES = /(?<!\b(?:can|could|will|would)\s{1,4})\byou(?:rs?)?\b/i;
 
 /**
- * Returns for each query word, given as alternative terms, the terms that match a speaker's name: its own and, for
- * "you" in a question about the conversation, those of an assistant. English only.
+ * Returns, for each query word, the terms that match a speaker's name: the alternative terms of the word and, for "you"
+ * in a question about the conversation, the names of assistants. English only.
  */
 export function getSpeakerTerms(query: string, words: readonly string[][]): string[][] {
   if (!ADDRESSES.test(query)) return [...words];
@@ -54,7 +54,7 @@ function getTermsOfEach(words: readonly string[]): string[] {
   return words.flatMap(getTerms);
 }
 
-/** A word; it is a name if it has a digit, or starts with a capital within a sentence. */
+/** Matches a word. A word is a name if it has a digit, or starts with a capital letter within a sentence. */
 const NAME = /[\p{L}\p{N}]+(?:[-_.:/#][\p{L}\p{N}]+)*/gu;
 const SENTENCE_END = /(?:^|[.!?:]\s)[\s\p{P}]*$/u;
 
@@ -79,7 +79,8 @@ interface AnalyzedQuery {
 export function getWordKinds({ text, words, isForeign, date }: AnalyzedQuery, thesaurus: Thesaurus): QueryWordKinds {
   const persons = getPersons(text);
   const dateTerms = new Set(date && getTerms(date.text));
-  // In other languages, nouns may start with capitals too; in a text in capitals they mean nothing.
+  // In other languages, nouns may start with capitals too. In a text without lower-case letters, capitals do not
+  // indicate names.
   const names = getNames(text, !isForeign && /\p{Ll}/u.test(text));
   const mark = (isMarked: (term: string) => boolean) =>
     Uint8Array.from(words, ([term]) => (isMarked(term as string) ? 1 : 0));
@@ -104,7 +105,7 @@ function getEverydayShare(rank: number | undefined): number {
 const MIN_MATCH = 0.1;
 
 /**
- * Returns the match of a memory that is found by its date only, from 0 to 1.
+ * Returns the match of a memory that matches the query only by its date, from 0 to 1.
  *
  * @param shares share of each query word in a match; see `getWordShares`
  */
@@ -112,7 +113,7 @@ export function dateMatch(shares: Float64Array, dated: Uint8Array): number {
   return Math.max(MIN_MATCH, WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0));
 }
 
-/** Match of a memory that is within a date only in another time zone than that of the query. */
+/** Match of a memory that was created in the period only according to another time zone than the query's. */
 const OTHER_ZONE_MATCH = 0.5;
 
 /** Returns how well a creation time matches a date, from 0 to 1. */
@@ -130,11 +131,11 @@ export function getMentionMatch(date: QueryPeriod, createdAt: number): number {
   return isAfter ? 1 : getDateMatch(date, createdAt);
 }
 
-/** A word with a similar meaning, or that is used about the same things. */
+/** A word with a similar meaning, or a word that is used about the same topics. */
 export interface Synonym {
   /** The index term; see `Word.terms` in core/text. */
   term: string;
-  /** Similarity of the two, from 0 to 1. */
+  /** Similarity of the synonym and its word, from 0 to 1. */
   closeness: number;
   /** See `Thesaurus.getRank`. */
   rank: number;
@@ -149,8 +150,8 @@ export interface Thesaurus {
 }
 
 /**
- * Maximum synonyms, the closest, whose frequencies are read; and maximum synonyms, of the greatest weight, that take
- * part in a search. The latter is limited by the space of the index for query words.
+ * Maximum number of synonyms whose frequencies are read (the closest), and that a search uses (of the greatest
+ * weights). The second limit is due to the space that the index has for query words.
  */
 const MAX_COUNTED_SYNONYMS = 512;
 const MAX_WEIGHTED_SYNONYMS = 128;
@@ -161,8 +162,8 @@ export interface WordSynonym extends Synonym {
 }
 
 /**
- * Returns the synonyms of a query's words that may have enough weight, closest first. Each word is given as alternative
- * terms, English first.
+ * Returns the synonyms of a query's words that can reach the minimum weight, closest first. Each word is given as
+ * alternative terms, English first.
  */
 export function getSynonyms(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
@@ -182,11 +183,11 @@ export interface WeighedSynonym {
 }
 
 /**
- * Returns the weights of the synonyms that occur in memories, greatest first. A synonym weighs less the less similar it
- * is to its word, and the more frequent it is than its word, since it is at most as specific as it would be as a query
- * word.
+ * Returns the weights of the synonyms that occur in memories, greatest first. A synonym weighs less if it is less
+ * similar to its word, and less if it is more frequent than its word, since a frequent word distinguishes memories
+ * less.
  *
- * @param held number of memories with each synonym
+ * @param held number of memories that contain each synonym
  */
 export function weighed(
   synonyms: readonly WordSynonym[],

@@ -53,7 +53,7 @@ function getRowEvidence(columns: EvidenceColumns, row: number): Evidence {
   return evidence as Evidence;
 }
 
-/** Like `rank`, with the results by their ordinals. */
+/** Returns the results of `rank` by ordinal, best first. */
 export function rankOrdinals(signals: Signals, ranking: Ranking): Map<number, Ranked> {
   return new Map(rank(signals, ranking).map(({ row, ...ranked }) => [signals.ordinals[row] as number, ranked]));
 }

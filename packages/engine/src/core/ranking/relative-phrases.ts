@@ -40,7 +40,7 @@ interface Phrase {
 
 let phrases: ReadonlyMap<string, readonly Phrase[]> | undefined;
 
-// Computed for the first query that needs the phrases, since it takes some milliseconds.
+// Computed for the first query that needs the phrases, since the computation takes some milliseconds.
 function getPhrasesByFirstWord(): ReadonlyMap<string, readonly Phrase[]> {
   phrases ??= readPhrases();
   return phrases;
@@ -71,8 +71,8 @@ function findWords(text: string): { word: string; index: number; end: number }[]
 
 /**
  * Finds the first day or week that a text names relative to the current one ("yesterday", "la semaine dernière"), with
- * the position of the phrase; of two phrases that start there, the longer one. The phrases are those of CLDR, which
- * `Intl.RelativeTimeFormat` provides, and some other common ones.
+ * the position of the phrase. Of several phrases at this position, returns the longest. The phrases are those of CLDR,
+ * which `Intl.RelativeTimeFormat` provides, and some other common ones.
  */
 export function findRelativeTime(text: string): (RelativeTime & { index: number; text: string }) | undefined {
   const words = findWords(text);

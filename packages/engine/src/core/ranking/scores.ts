@@ -41,9 +41,10 @@ export function getScores(evidence: EvidenceColumns): Float64Array {
 }
 
 /**
- * Returns 1 for each admitted row whose text a better row has too, else 0. Of rows with equal texts, the best counts as
- * the original; of equally good ones, the newest. A row of the pool never repeats a row of the tail, and no row repeats
- * a semantic memory with admitted sources, so that neither changes the scores of other rows.
+ * Returns 1 for each candidate row that repeats the text of a better row, else 0. Of rows with equal texts, the
+ * original is the row with the greatest sum or, of equal sums, the newest. A pool row never repeats a tail row, and no
+ * row repeats a semantic memory with sources among the candidates. Tail rows and such semantic memories therefore do
+ * not change the scores of other rows.
  *
  * @param sums weighted sums of all other evidence that differs between rows
  */
@@ -81,9 +82,9 @@ function findOriginals(
 }
 
 /**
- * Returns the weighted sum of the evidence of the found row at the rank in `WEIGHTS.crowd`, or a minimum. Semantic
- * memories with admitted sources are excluded, so that they do not change scores. So are the neighbors in the pool,
- * since a longer answer may have more evidence for them.
+ * Returns the weighted sum of the evidence of the row at `WEIGHTS.crowd.rank` among the rows before `found`, or a
+ * minimum. Excludes semantic memories with sources among the candidates, so that such memories do not change scores.
+ * Also excludes neighbors in the pool, since a request with a higher limit may have more evidence for the neighbors.
  *
  * @param sums weighted sums of all other evidence except repeats
  */
@@ -120,12 +121,12 @@ export function createScoreOrder(scores: Float64Array): ScoreOrder {
   };
 }
 
-/** Raises a row to the score of another if that is higher. */
+/** Raises the score of a row to the score of `other`, if higher. */
 function raiseTo({ scores, scoreRows }: ScoreOrder, row: number, other: number): void {
   if ((scores[other] as number) > (scores[row] as number)) copyScore({ scores, scoreRows }, row, other);
 }
 
-/** Lowers a row to the score of another if that is lower. */
+/** Lowers the score of a row to the score of `other`, if lower. */
 function lowerTo({ scores, scoreRows }: ScoreOrder, row: number, other: number): void {
   if ((scores[other] as number) < (scores[row] as number)) copyScore({ scores, scoreRows }, row, other);
 }
@@ -136,8 +137,9 @@ function copyScore({ scores, scoreRows }: Pick<ScoreOrder, 'scores' | 'scoreRows
 }
 
 /**
- * Ranks each semantic memory below all of its admitted sources, in place. Its score is limited to the lowest of theirs,
- * and the sources count as above it, so that it never takes the place of a source.
+ * Ranks each semantic memory below all of its sources among the candidates, in place. The score is limited to the
+ * lowest score of these sources, and `above` is increased, so that a semantic memory never displaces a source from the
+ * results.
  */
 export function placeBelowSources(scoreOrder: ScoreOrder, { distilledInto }: Signals): void {
   const { above } = scoreOrder;
@@ -149,7 +151,7 @@ export function placeBelowSources(scoreOrder: ScoreOrder, { distilledInto }: Sig
   }
 }
 
-/** Returns the rows of semantic memories with at least one admitted source. */
+/** Returns the rows of semantic memories with at least one source among the candidates. */
 export function getDistilledRows({ distilledInto }: Signals): ReadonlySet<number> {
   const distilled = new Set<number>();
   for (const semantic of distilledInto) if (semantic !== NO_ROW) distilled.add(semantic);
@@ -158,10 +160,10 @@ export function getDistilledRows({ distilledInto }: Signals): ReadonlySet<number
 
 /**
  * Ranks each row below its successor, the memory that supersedes it, in place. A successor gets the higher of both
- * scores, along whole chains, and counts as above. Rows of the tail do not raise their successors and are lowered
- * instead, so that a longer answer does not change scores of the pool. The same applies to semantic memories with
- * admitted sources, which could otherwise raise a successor above these sources. Circular successors, which should not
- * exist, are ignored.
+ * scores, along whole chains, and ranks first (`above`). Rows of the tail do not raise their successors and are lowered
+ * instead, so that a higher limit does not change scores of the pool. The same applies to semantic memories with
+ * sources among the candidates, which could otherwise raise a successor above these sources. Circular successors, which
+ * should not exist, are ignored.
  */
 export function placeBelowSuccessors(scoreOrder: ScoreOrder, signals: Signals): void {
   const { pool, supersededBy } = signals;

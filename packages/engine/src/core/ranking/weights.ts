@@ -1,6 +1,6 @@
 /**
- * The constants of recall ranking. They were measured: nDCG@10 over questions to LoCoMo conversations, BEAM chats,
- * QMSum meetings, SciFact abstracts and notes, with all-MiniLM-L6-v2 vectors. See docs/decisions/0005-ranking.md and
+ * The constants of recall ranking, measured by nDCG@10 over questions to LoCoMo conversations, BEAM chats, QMSum
+ * meetings, SciFact abstracts and notes, with all-MiniLM-L6-v2 vectors. See docs/decisions/0005-ranking.md and
  * 0029-late-interaction.md.
  */
 export const WEIGHTS = {
@@ -23,8 +23,8 @@ export const WEIGHTS = {
     /** Chosen, not measured: small enough to order only nearly equal results (at most .027 of a score). */
     retention: 0.07,
     /*
-     * The next two are the same for all results of a query. They do not change the order, but make scores of different
-     * queries comparable.
+     * The next two are the same for all results of a query. These two do not change the order, but make scores of
+     * different queries comparable.
      */
     crowd: -0.5,
     missing: -2,
@@ -51,7 +51,7 @@ export const WEIGHTS = {
    * Mandelbrot's form (1953).
    */
   everyday: { most: 0.07, half: 100 },
-  /** Synonyms count as fewer occurrences of their word; see query-terms.ts. */
+  /** An occurrence of a synonym is worth a fraction of an occurrence of its word; see query-terms.ts. */
   synonym: {
     /** Maximum weight: of a very close synonym that is not more frequent than its word. */
     most: 0.3,
@@ -66,13 +66,13 @@ export const WEIGHTS = {
   unknownCosine: 0.3,
   /** Nearness of the tokens of unrelated memories to those of a query, approximately the mean. */
   usualNearness: 0.3,
-  /** Words from which a question no longer expects a reply, and above which a reply is self-contained. */
+  /** Length in words from which a question no longer expects a reply, and above which a reply is self-contained. */
   reply: { longestQuestion: 40, longReply: 30 },
-  /** Words from which a text that ends with a question is not just a question. */
+  /** Length in words from which a text that ends with a question is considered more than a question. */
   question: { longest: 25 },
-  /** Words below which a text depends on its context. */
+  /** Length in words below which a text is considered hard to understand without its context. */
   brevity: { below: 12 },
-  /** Words above which a text is long, and maximum length that counts. */
+  /** Length in words above which a text is considered long, and length from which the evidence no longer increases. */
   length: { above: 100, most: 500 },
   /** Rank of the result that represents the crowd, and its minimum sum of evidence. */
   crowd: { rank: 20, least: 0.6 },
@@ -81,7 +81,9 @@ export const WEIGHTS = {
    * they share a topic but few words.
    */
   advice: { words: 0.5, meaning: 2, tokens: 0 },
-  /** Wishes no longer count if their share of the pool times this is 1 or more. */
+  /**
+   * The evidence of wishes (instructions and preferences) is 0 if their share of the pool times `rare` is 1 or more.
+   */
   wish: { rare: 8 },
   /**
    * The score is .5 at the sum `even`, and its slope there is a quarter of `slope`. Fitted to the relevance of first

@@ -11,19 +11,22 @@ import {
 import { scan } from './scan.ts';
 import { type Term, Word } from './word.ts';
 
-/** Version of the rules below. An index of another version is rebuilt. */
+/** Version of the text analysis. An index of another version is rebuilt. */
 export const ANALYZER_VERSION = 7;
 
-/** The index data of a memory: the frequency of each term, and the length in words that count. */
+/**
+ * The index data of a memory: the frequency of each term, and the number of content words (all words except stop
+ * words).
+ */
 export interface TermFrequencies {
   frequencies: Map<string, number>;
   length: number;
 }
 
 /**
- * A text usually states its topic first. In a text of at least `ofAtLeast` words that count, the terms of the first
- * `words` words count once more than they occur. Measured in docs/decisions/0005; any number from 8 to 20 is about as
- * good.
+ * A text usually states its topic first. In a text of at least `ofAtLeast` content words, the frequency of each term
+ * within the first `words` content words is increased by one. Measured in docs/decisions/0005; any number from 8 to 20
+ * is about as good.
  */
 const OPENING = { words: 15, ofAtLeast: 30 } as const;
 
@@ -66,8 +69,9 @@ function increment(frequencies: Map<string, number>, term: string): void {
 }
 
 /**
- * Returns the additions to the English terms of a text in another language: the stems of its words in that language,
- * with the indexes of the words, and the change in length from that language's stop words instead of the English ones.
+ * Returns the stems of the words of a text in a language other than English, with the indexes of the words; the index
+ * has these stems in addition to the English terms. `lengthChange` is the difference in the number of content words
+ * between this language's stop words and the English stop words.
  */
 function getForeignStems(language: number, words: readonly Word[]) {
   const stems: { stem: string; place: number }[] = [];
@@ -94,15 +98,14 @@ export interface ReadQuery {
 }
 
 /**
- * Returns the distinct words of a query: those that count, or all if none counts. Each word consists of 1 to 4
- * alternative terms, any of which may match in a memory: first the term that the index has in any language, then the
- * stems in the languages that the query may be in. No term belongs to two words.
+ * Returns the distinct content words of a query, or all distinct words if the query has no content words. Each word
+ * consists of 1 to 4 alternative terms, any of which may match in a memory: first the term that is indexed for texts in
+ * any language, then the stems in the languages that the query may be in. No term belongs to two words.
  */
 export function queryWords(text: string): string[][] {
   return readQuery(text).words;
 }
 
-/** Analyzes a query. */
 export function readQuery(text: string): ReadQuery {
   const found: (Word | Term)[] = [];
   const evidence = new LanguageEvidence();
@@ -156,8 +159,8 @@ export function isEnglish(text: string): boolean {
 }
 
 /**
- * The languages, besides English, in which a query's words are stemmed, and the languages whose stop words are left
- * out.
+ * The languages, besides English, in which a query's words are stemmed, and the languages whose stop words are
+ * excluded.
  */
 interface QueryLanguages {
   stems: LanguageSet;
@@ -188,7 +191,7 @@ function* getAlternatives(
   }
 }
 
-/** Returns the stems that most of these languages agree on. */
+/** Returns at most three stems of a word in these languages, the stem of the most languages first. */
 function getLikeliestStems(word: Word, languages: LanguageSet): string[] {
   const votes = new Map<string, number>();
   for (const language of languagesIn(word.stemmedIn & languages)) {
@@ -222,8 +225,8 @@ class Alternatives {
 }
 
 /**
- * Creates a function that returns the words of a text that match words of a query as an index would match them: each
- * distinct word once, as written, words that match only by a stem last.
+ * Creates a function that returns the distinct words of a text, as written, that match words of a query by the rules of
+ * the index. Words that match only by a stem in the text's own language are last.
  *
  * @param maxUnits maximum UTF-16 units to search, over all texts together
  */
@@ -260,7 +263,7 @@ interface PlacedWord {
 
 /**
  * Visits each match of a wanted term in a text, as an index would match it, in linear time. Words that match only by
- * the stem in the text's own language come last.
+ * the stem in the text's own language are visited last.
  */
 export function visitMatches(text: string, wanted: WantedTerms, found: MatchVisitor): void {
   const others: PlacedWord[] = [];

@@ -8,8 +8,8 @@ export interface Part {
 
 /**
  * Returns an excerpt around a part of a text: an exact substring of at most `max` UTF-16 units without blanks at its
- * ends. It starts with a sentence or a line if one starts closely enough before the part, else with a word. It ends
- * with a word. Only words longer than 64 units, and graphemes longer than `max`, may be cut.
+ * ends. The excerpt starts with a sentence or a line if one starts closely enough before the part, else with a word.
+ * The excerpt ends with a word. Only words longer than 64 units, and graphemes longer than `max`, may be cut.
  *
  * @param part at most `max` units, without blanks at its ends
  */
@@ -29,7 +29,7 @@ function toWholeGraphemes(text: string, { start, end }: Part): Part {
 
 function getStart(text: string, from: number, to: number, max: number): number {
   const earliest = Math.max(0, to - max);
-  // From here on, the rest of the text is shorter than `max`.
+  // From this position on, the rest of the text fits into `max` units.
   const tail = Math.max(0, text.length - max);
   const sentence = new SentenceStarts(text).findLast(earliest, from);
   const context = max - (to - from);
@@ -41,7 +41,7 @@ function getStart(text: string, from: number, to: number, max: number): number {
   return index < earliest ? Math.min(index + segment.length, from) : index;
 }
 
-/** Returns the first start of a sentence at or after `from`, or `known`, a known start. */
+/** Returns the first sentence start from `from` to `known`, which is a sentence start itself. */
 function findFirstSentence(text: string, from: number, known: number): number {
   for (let at = from; at < known; at += 1) if (beginsSentence(text, at)) return at;
   return known;
@@ -60,7 +60,8 @@ function getEnd(text: string, start: number, to: number, max: number): number {
 const MAX_WHOLE_WORD = 64;
 
 /**
- * Returns the word at a position, or the blanks or signs between words; an empty part if it is too long to be whole.
+ * Returns the word at a position, or the blanks or signs between words; an empty part if the word is longer than
+ * `MAX_WHOLE_WORD`.
  */
 function getWordAt(text: string, at: number): Part {
   const from = Math.max(0, at - MAX_WHOLE_WORD);

@@ -1,7 +1,8 @@
 /**
  * The function words of languages other than English: articles, pronouns, prepositions, conjunctions, auxiliaries,
- * question words, and fragments around apostrophes. They show the structure of a sentence rather than its topic, and so
- * its language. Written with all accents; the first and second person singular are included.
+ * question words, and fragments around apostrophes. Function words show the structure of a sentence rather than its
+ * topic, and therefore indicate its language. Written with all accents; the first and second person singular are
+ * included.
  */
 export const FUNCTION_WORDS = {
   danish: `
@@ -176,8 +177,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words that do not distinguish another language from English: its own function words, and English words and names that
- * are spelled like function words of other languages.
+ * Words that indicate an English text: English function words, and English words and names that are spelled like
+ * function words of other languages.
  */
 export const ENGLISH_EVIDENCE: ReadonlySet<string> = new Set([
   ...STOP_WORDS,

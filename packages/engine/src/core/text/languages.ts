@@ -64,7 +64,7 @@ const LATIN: readonly LatinLanguage[] = [
   { stem: lithuanian, functionWords: FUNCTION_WORDS.lithuanian, letters: 'ąčęėįšųūž' },
 ];
 
-/** Number of English. The other languages in Latin letters follow from 1. */
+/** Number of English. The other languages in Latin letters have the numbers from 1. */
 export const ENGLISH = 0;
 const LANGUAGE_COUNT = LATIN.length + 1;
 
@@ -114,8 +114,8 @@ for (const [index, { letters }] of LATIN.entries()) {
 }
 
 /**
- * Returns the languages in which a folded word is a stop word. A stop word of a script with one language is one in all
- * languages.
+ * Returns the languages in which a folded word is a stop word. For a script that is treated as one language, the result
+ * is all languages or none.
  */
 export function stopWordIn(folded: string): LanguageSet {
   if (!ASCII.test(folded)) return getScript(folded)?.stopWords.has(folded) ? ANY_LANGUAGE : NO_LANGUAGE;
@@ -127,7 +127,7 @@ const LETTERS = /^\p{sc=Latin}+$/u;
 const PLAIN = /^[a-z]+$/;
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Returns the languages other than English that have all letters of a lower-case word. */
+/** Returns the languages other than English whose alphabet has all letters of a lower-case word. */
 export function spelledIn(written: string): LanguageSet {
   if (PLAIN.test(written)) return FOREIGN;
   if (!LETTERS.test(written)) return NO_LANGUAGE;
@@ -139,8 +139,8 @@ export function spelledIn(written: string): LanguageSet {
 }
 
 /**
- * Returns the languages that a word is evidence of: those in which it is a function word, else those whose letters it
- * needs. A single letter is no evidence.
+ * Returns the languages that a word indicates: the languages in which the word is a function word or, if a word with
+ * letters beyond a to z is none, the languages that have all its letters. A single letter indicates no language.
  */
 export function getEvidence(written: string, folded: string): LanguageSet {
   if (written.length === 1) return NO_LANGUAGE;

@@ -81,7 +81,7 @@ function scanWord(text: string, start: number, visitor: Visitor): number {
 
 /**
  * Visits joined numbers as one term in addition to their parts, so that 10.0.1.25 differs from 10.25.0.1. Prefixes,
- * such as 10.0.1, are terms that do not count.
+ * such as 10.0.1, are visited with `counts` false.
  */
 function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void {
   const first = text.charCodeAt(start);
@@ -121,7 +121,9 @@ function findWordEnd(text: string, start: number): number {
 const APOSTROPHES = "'’‘ʼ＇";
 const CLITICS: ReadonlySet<string> = new Set(['s', 'm', 'd', 're', 've', 'll']);
 
-/** Removes clitics (Caroline's, I'm), and appends n't, which negates the word (don't). */
+/**
+ * Removes clitics (Caroline's, I'm). Appends the t of n't to the word (don't becomes dont), since n't negates the word.
+ */
 function withoutClitics(text: string, plain: string, plainEnd: number): { word: string; end: number } {
   let word = plain;
   let end = plainEnd;
@@ -136,8 +138,8 @@ function withoutClitics(text: string, plain: string, plainEnd: number): { word: 
 }
 
 /**
- * Visits pairs of adjacent letters as the words of a script without spaces. Single letters are visited too, so that a
- * query of one letter matches, but count only if a letter stands alone.
+ * Visits pairs of adjacent letters as the words of a script without spaces. Also visits single letters, so that a query
+ * of one letter matches; `counts` is true only for a letter without adjacent letters.
  */
 function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let before = '';

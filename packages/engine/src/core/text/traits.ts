@@ -3,7 +3,7 @@ import { fold } from './fold.ts';
 
 /** Properties of a text that ranking uses in addition to its terms. */
 export interface Traits {
-  /** The speaker named by a tag, or else the text before the first colon; empty if there is none. */
+  /** Name of the speaker: from a tag, or else the text before a colon at the beginning; empty if there is none. */
   speakerName: string;
   /** A number for the speaker, independent of case and accents; NO_SPEAKER if there is none. */
   speaker: number;
@@ -11,7 +11,7 @@ export interface Traits {
   marks: number;
 }
 
-/** One bit each. */
+/** Flags of a text, as bits. */
 export const MARKS = {
   /** The text ends with a question mark, of any script. */
   question: 1,

@@ -12,7 +12,10 @@ import {
   stopWordIn,
 } from './languages.ts';
 
-/** An index term. `counts` is true for a term about the topic of a text; only these affect scores and lengths. */
+/**
+ * An index term. `counts` is true for a content word or another term about the topic of a text. Only such terms affect
+ * scores and lengths.
+ */
 export interface Term {
   readonly text: string;
   readonly counts: boolean;
@@ -25,15 +28,15 @@ const FOREIGN_STEM_PREFIX = '~';
 export class Word {
   /**
    * The word itself, folded and stemmed in the language of its script, which is English for Latin letters. Then its
-   * parts, if changes of case or between letters and digits separate some (`fooBar`, `5pm`). Whether they count applies
-   * to a text in English.
+   * parts, if changes of case or between letters and digits separate some (`fooBar`, `5pm`). `counts` of these terms is
+   * for a text in English.
    */
   readonly terms: readonly Term[];
-  /** Languages that the word is evidence of. */
+  /** Languages that the word indicates; see `getEvidence`. */
   readonly evidence: LanguageSet;
   /**
-   * Languages other than English in which the word can be stemmed; none for words with digits, in parts, or of other
-   * scripts.
+   * Languages other than English in which the word can be stemmed. Empty for words that are short, have digits or
+   * several parts, or are of other scripts.
    */
   readonly stemmedIn: LanguageSet;
   readonly #stopWordIn: LanguageSet;
@@ -53,7 +56,9 @@ export class Word {
     this.stemmedIn = folded.length < MIN_STEMMED_CHARS ? NO_LANGUAGE : spelledIn(this.#written);
   }
 
-  /** Whether the word itself counts in a text that may be in any of these languages. */
+  /**
+   * Whether the word is a content word in a text that may be in any of these languages: a stop word in none of them.
+   */
   countsIn(languages: LanguageSet): boolean {
     return (this.#stopWordIn & languages) === NO_LANGUAGE;
   }
@@ -99,7 +104,8 @@ const BORDER = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})|(?<=\p{L})(
 const WITHOUT_PARTS = /^[A-Z]?[a-z]*$/;
 
 /**
- * Returns the parts of a compound word. Several groups of digits suggest a key or a digest, whose parts mean nothing.
+ * Returns the parts of a compound word. A word with several groups of digits is probably a key or a digest, whose parts
+ * have no meaning; the result is then empty.
  */
 function splitIntoParts(word: string): string[] {
   if (WITHOUT_PARTS.test(word)) return [];
