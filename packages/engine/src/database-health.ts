@@ -2,26 +2,26 @@ import { MemoryError } from '@memoryd/contract';
 import type { Storage } from './ports/storage.ts';
 import { isCorruption } from './storage/corruption.ts';
 
-/** Time for which a result is reused, so that frequent health checks do not cause more writes. */
+/** Time in ms for which a result is reused, so that frequent health checks do not cause more writes. */
 const RESULT_TTL_MS = 1000;
 
-/** Timeout of a probe. */
+/** Timeout of a probe, in ms. */
 const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Time for which the database counts as corrupt after a request has found corruption. A successful probe does not end
- * this time, since a probe reads little of the database.
+ * Time in ms for which the database is reported as corrupt after a request has found corruption. A successful probe
+ * does not end this time, because a probe reads only a small part of the database.
  */
 const CORRUPTION_TTL_MS = 300_000;
 
 /** Characters written by a probe after a request failed with UNAVAILABLE: the maximum size of a request. */
 const LARGE_PROBE_CHARS = 1024 * 1024;
 
-/** Tracks whether a database works: by errors of requests, and by probes that write and read. */
+/** Detects whether a database works, by errors of requests and by probes that write and read. */
 export class DatabaseHealth {
   readonly #storage: Storage;
   #corruption: { problem: string; at: number } | undefined;
-  /** Whether a request has failed with UNAVAILABLE since the last successful probe. */
+  /** True if a request has failed with UNAVAILABLE since the last successful probe. */
   #isSuspect = false;
   #last: { result: Promise<string | undefined>; at: number } | undefined;
 
@@ -39,8 +39,8 @@ export class DatabaseHealth {
   }
 
   /**
-   * Returns the problem that prevents reading or writing the database, as a phrase for operators; undefined if there is
-   * none.
+   * Returns the problem that prevents reading or writing the database, as a phrase for operators. Returns undefined if
+   * the database works.
    */
   async problem(): Promise<string | undefined> {
     const now = performance.now();

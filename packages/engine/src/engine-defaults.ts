@@ -36,7 +36,8 @@ export const ENGINE_RANGES = {
   userMaxBytes: [0, 1_000_000_000_000_000],
   maxEventStreams: [0, 100_000],
   maxEventStreamsPerNamespace: [0, 100_000],
-  // 64 MiB of control characters, with six characters each in JSON, still fit in the longest string of V8 (2^29 - 24).
+  // 64 MiB of control characters, which take six characters each in JSON, are shorter than V8's longest string (2^29 -
+  // 24).
   maxAnswerBytes: [1024, 64 * 1024 * 1024],
 } as const satisfies Partial<Record<keyof EngineSettings, readonly [min: number, max: number]>>;
 
@@ -47,7 +48,7 @@ export type Pooling = (typeof POOLINGS)[number];
 /** Maximum length of a prefix, in UTF-16 units. Instructions of known models have about 100. */
 export const MAX_PREFIX_LENGTH = 256;
 
-/** Settings that only some kinds of embedder use, with these kinds. */
+/** The kinds of embedder that use a setting, for settings that only some kinds use. */
 const EMBEDDERS_OF_SETTING = {
   embeddingQueryPrefix: ['openai', 'transformers'],
   embeddingPassagePrefix: ['openai', 'transformers'],
@@ -57,7 +58,8 @@ const EMBEDDERS_OF_SETTING = {
 export type EmbeddingSetting = keyof typeof EMBEDDERS_OF_SETTING;
 
 /**
- * Returns the first setting that the embedder would ignore, and the embedders that use it; undefined if there is none.
+ * Returns the first setting that the embedder would ignore, with the kinds of embedder that use the setting. Returns
+ * undefined if no setting is ignored.
  */
 export function findIgnoredSetting(
   settings: Pick<EngineSettings, 'embedder' | EmbeddingSetting>,

@@ -25,21 +25,21 @@ export interface EngineSettings {
    * empty, no prefix is added. If absent, `transformers:` reads the prefix from the model folder.
    */
   embeddingQueryPrefix?: string;
-  /** Prefix of each memory, or of each part of a long memory, such as `passage: `. */
+  /** Prefix of each memory, or of each part of a long memory, such as `passage: `. See `embeddingQueryPrefix`. */
   embeddingPassagePrefix?: string;
   /**
    * How `transformers:` pools the states of a text's tokens into a vector: their mean, the first token (`cls`) or the
-   * last token. If absent, it is read from the model folder.
+   * last token. If absent, the pooling is read from the model folder.
    */
   embeddingPooling?: 'mean' | 'cls' | 'last';
   /**
-   * True: the model does not replace another model whose vectors the database has. Recall then uses words alone, as if
-   * no model could be opened. False or absent: all memories are re-embedded.
+   * True: the model does not replace another model that has vectors in the database. Recall then uses words alone, as
+   * if the model could not be opened. False or absent: all memories are re-embedded.
    */
   keepModel?: boolean;
   /**
-   * `off`: the bundled model stores no token states, which take most of the disk space of recall, and recall ranks
-   * without them. A change re-embeds all memories. `on` if absent.
+   * `off`: the bundled model stores no token states, and recall ranks without them. Token states take most of the disk
+   * space of recall. A change of the setting re-embeds all memories. `on` if absent.
    */
   tokenStates?: 'on' | 'off';
   /**
@@ -62,11 +62,13 @@ export interface EngineSettings {
   workingAgeSeconds: number;
   /** Days for which evicted memories and records of consolidations are stored, and consolidations can be undone. */
   archiveDays: number;
-  /** Maximum number of working memories per namespace. Beyond three quarters of it, the oldest are promoted at once. */
+  /**
+   * Maximum number of working memories per namespace. If three quarters are exceeded, a store promotes the oldest ones.
+   */
   workingMax: number;
   /**
-   * Maximum number of memories per namespace in these tiers. Beyond it, consolidation evicts the memories with the
-   * lowest retention. 0 is unlimited.
+   * Maximum number of episodic or semantic memories per namespace. If the number is exceeded, consolidation evicts the
+   * memories with the lowest retention. 0 is unlimited.
    */
   episodicMax: number;
   semanticMax: number;
@@ -76,7 +78,7 @@ export interface EngineSettings {
    */
   namespaceMaxMemories?: number;
   namespaceMaxBytes?: number;
-  /** Default quota of each user of a namespace, in the same way. */
+  /** Default quota of each user of a namespace. See `namespaceMaxMemories`. */
   userMaxMemories?: number;
   userMaxBytes?: number;
   /** IANA time zone of dates in queries that name no time zone. `UTC` if absent. */
@@ -96,28 +98,28 @@ export interface EngineSettings {
 /** An open database with its embedder, consolidation and APIs. */
 export interface Engine extends Administration {
   /**
-   * Returns the API of one namespace. Namespaces need not be created and are isolated from each other. Throws
+   * Returns the API of one namespace. Namespaces are isolated from each other, and exist without being created. Throws
    * INVALID_REQUEST for a name with U+0000 or a lone surrogate.
    *
-   * @param scope `operate` if absent. Without `operate`, `stats` does not return the size of the database. The caller
-   *   enforces all other limits of a scope.
+   * @param scope `operate` if absent. Without `operate`, `stats` omits the size of the database. The caller enforces
+   * all other limits of a scope.
    * @param keyId the public id of the caller's key, for the log of recalls
    */
   namespace(name: string, scope?: Scope, keyId?: string): Scopable<MemoryApi>;
   /**
-   * Creates a copy of the whole database while it is in use. Rejects with UNAVAILABLE if the disk has no room, too many
-   * copies are being made or read, or the signal is aborted. Rejects with NOT_FOUND for PostgreSQL, which has its own
-   * backup tools.
+   * Creates a copy of the whole database while the database is in use. Rejects with UNAVAILABLE if the disk has no
+   * room, too many copies are being created or read, or the signal is aborted. Rejects with NOT_FOUND for PostgreSQL,
+   * which has backup tools of its own.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
-   * Returns the problem that prevents reading or writing the database, as a phrase for operators; undefined if there is
-   * none. Tests the database with a small write at most once a second. Never rejects.
+   * Returns the problem that prevents reading or writing the database, as a phrase for operators. Returns undefined if
+   * the database works. Tests the database with a small write at most once a second. Never rejects.
    */
   databaseProblem(): Promise<string | undefined>;
   /** See `StorageCondition`. */
   databaseCondition(): Promise<StorageCondition>;
-  /** Records that a backup has just been made. */
+  /** Records the current time as the time of the last backup. */
   recordBackup(): Promise<void>;
   /** Returns whether recall by vectors works at the moment, and the reason if not. */
   embedder(): EmbedderHealth;

@@ -2,7 +2,7 @@ import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent, 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WEIGHTS } from './core/ranking/weights.ts';
 
-/** A `MemoryApi` under test, over a database that was empty and has no other writer. */
+/** A `MemoryApi` under test. Its database must be empty at the start and have no other writer. */
 export interface MemoryApiUnderTest {
   memory: MemoryApi;
   close(): Promise<void>;
@@ -61,7 +61,7 @@ export function memoryApiContract(
     return (await stored).id;
   }
 
-  /** Stores texts one after the other, so that they arrive in this order. */
+  /** Stores texts one after another, so that the order of their ids is known. */
   async function storeAll(session_id: string, contents: string[]): Promise<string[]> {
     const ids: string[] = [];
     for (const content of contents) ids.push(await getId(memory.store({ content, session_id })));

@@ -14,8 +14,8 @@ import { systemClock, uuidV7 } from './system.ts';
 type OnProgress = (done: number, total: number) => void;
 
 /**
- * A migrated namespace: the number of lines of its export without the header, and the SHA-256 of all lines, in
- * hexadecimal digits.
+ * A migrated namespace. `lines` is the number of lines of its export without the header; `sha256` is the SHA-256 of all
+ * lines, in hexadecimal digits.
  */
 interface MigratedNamespace {
   name: string;
@@ -30,14 +30,14 @@ export interface Migrated {
 }
 
 /**
- * Storage options that keep a database unchanged while it is read or filled: no promotion, no quotas, no recall index.
+ * Storage options that leave a database unchanged while it is read or filled: no promotion, no quotas, no recall index.
  */
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 
 /**
  * Migrates all data of one database to another: memories with history and links, quotas and keys. Does not migrate
- * records of consolidations and idempotency keys; vectors are re-embedded. The target must be empty, or contain part of
- * the data from an interrupted call. Compares both databases at the end.
+ * consolidation runs and idempotency keys. Vectors are re-embedded. The target must be empty, or contain part of the
+ * data from an interrupted migration. Compares both databases at the end.
  *
  * @throws MemoryError NOT_FOUND if the source file does not exist
  * @throws MemoryError CONFLICT if the target contains other data, or if the databases differ at the end
@@ -93,7 +93,7 @@ class Migration {
     const namespaces: MigratedNamespace[] = [];
     for (const { name, quota } of all) {
       namespaces.push(await this.#migrate(name));
-      // Set after the import, since the source may exceed a quota that was set later.
+      // Set after the import, because the source may exceed a quota that was set after its memories were stored.
       if (quota.memories !== null || quota.bytes !== null) await this.#target.storage.setQuota(name, quota);
       for (const { userId, ...own } of await this.#source.storage.userQuotas(name)) {
         await this.#target.storage.setUserQuota(name, userId, own);
@@ -182,8 +182,8 @@ function estimateLines({ used, counts }: NamespaceUsage): number {
 }
 
 /**
- * Returns true if a namespace has the same counts in both databases. A namespace that has only records may be absent
- * from the other database.
+ * Returns true if a namespace has the same usage in both databases. A namespace without memories, keys and quotas may
+ * be absent from the other database.
  */
 function hasSameUsage(one: NamespaceUsage, other: NamespaceUsage | undefined): boolean {
   return isDeepStrictEqual(one, other ?? { ...one, keys: 0, quota: NO_QUOTA, used: NO_USAGE });

@@ -44,18 +44,18 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database with one embedding model for all its namespaces, and starts automatic consolidation. While the model
- * cannot be opened, the engine reports this, recalls by words alone, and tries again. Other processes, including
+ * cannot be opened, the engine reports the failure, recalls by words alone, and retries. Other processes, including
  * servers, may have the same database open. Warnings and errors become warnings of the process, unless `telemetry`
  * receives them.
  *
  * @param database the path of a file, which is created if it does not exist, the address of a PostgreSQL database
- *   (`postgres://…`), or an object with either of them and other options
+ * (`postgres://…`), or an object with one of these and other options
  * @param options absent or undefined options have the values of `ENGINE_DEFAULTS`
  *
  * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
  * @throws TypeError for an invalid or ambiguous database, an unknown option, a number out of range (ENGINE_RANGES), an
- *   invalid value of `redact` or `tokenStates`, an unknown embedder, a setting that the embedder does not use, or only
- *   one of `llmUrl` and `llmModel`
+ * invalid value of `redact` or `tokenStates`, an unknown embedder, a setting that the embedder does not use, or only
+ * one of `llmUrl` and `llmModel`
  */
 export async function openEngine(
   database: string | (DatabaseOptions & Partial<EngineSettings>),
@@ -81,7 +81,8 @@ function toDatabaseOptions(database: string | (DatabaseOptions & Partial<EngineS
   throw new TypeError('database must be the path of a file or the address of a PostgreSQL database');
 }
 
-// Callers without types, or without exactOptionalPropertyTypes, may pass undefined for an absent option.
+// Removes undefined options. Callers without types, or without exactOptionalPropertyTypes, may pass undefined for an
+// absent option.
 function withoutUndefined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
@@ -144,7 +145,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   };
 }
 
-/** Parts that are opened with the engine, and closed if opening fails. */
+/** The parts that opening the engine creates. If opening fails, they are closed. */
 interface OpenParts {
   storage: Storage;
   health: DatabaseHealth;
@@ -234,14 +235,17 @@ function createCore(
   };
 }
 
-/** Throws TypeError for an unknown option. Otherwise a misspelt option would silently have its default value. */
+/** Throws TypeError for an unknown option. Otherwise, a misspelled option would silently have its default value. */
 function assertKnown(options: EngineOptions): void {
   const known: readonly string[] = [...ENGINE_SETTING_NAMES, ...DATABASE_OPTION_NAMES];
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}`);
 }
 
-/** Throws TypeError, with the name of the setting, for an invalid value. Callers may have no types. */
+/**
+ * Throws TypeError with the name of the setting for an invalid value. The check is needed because callers may not use
+ * types.
+ */
 function assertSettings(options: EngineOptions): void {
   const { redact = 'off', tokenStates = 'on' } = options;
   const { namespace, user } = toQuotas(options);
@@ -288,7 +292,7 @@ function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): s
   return zone;
 }
 
-/** Returns the quotas of namespaces and users that have no quota of their own. */
+/** Returns the default quotas of namespaces and users. */
 function toQuotas({
   namespaceMaxMemories = ENGINE_DEFAULTS.namespaceMaxMemories,
   namespaceMaxBytes = ENGINE_DEFAULTS.namespaceMaxBytes,
@@ -301,7 +305,7 @@ function toQuotas({
   };
 }
 
-/** Throws UNAVAILABLE if a migration to this database has not ended. */
+/** Throws UNAVAILABLE if a migration to this database is incomplete. */
 async function assertNotMigrating(storage: Storage): Promise<void> {
   if (!(await storage.isMigrating())) return;
   throw new MemoryError(
@@ -311,8 +315,8 @@ async function assertNotMigrating(storage: Storage): Promise<void> {
 }
 
 /**
- * Returns a function that opens the configured embedder; undefined for `none`. Imports the client for remote models on
- * demand, so that other embedders do not load it.
+ * Returns a function that opens the configured embedder; undefined for `none`. The client for remote models is imported
+ * on demand, because the other embedders do not need it.
  */
 function createEmbedder({
   embedder,
@@ -343,8 +347,8 @@ function createEmbedder({
 }
 
 /**
- * Returns the configured language model, with the extractive distiller as fallback; the extractive distiller alone if
- * no language model is configured.
+ * Returns a distiller with the configured language model, and the extractive distiller as fallback. Returns the
+ * extractive distiller if no language model is configured.
  */
 async function createDistiller(
   { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,

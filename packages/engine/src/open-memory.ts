@@ -3,25 +3,25 @@ import { assertNamespace } from './core/namespaces.ts';
 import type { EngineSettings } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 
-/** Options of `openMemory`. Absent or undefined options have the defaults of a server. */
+/** Options of `openMemory`. Absent or undefined options have the defaults of the server. */
 export interface OpenMemoryOptions extends Partial<EngineSettings> {
-  /** Namespace of the memories. `default`, the namespace of callers without a key, if absent. */
+  /** Namespace of the memories. If absent, `default`, which is the namespace of HTTP clients without a key. */
   namespace?: string | undefined;
 }
 
 /** The memories of one namespace in a database that is open in this process. */
 export interface OpenMemory extends Scopable<MemoryApi> {
-  /** Writes buffered data and closes the database. Until then the process keeps running. */
+  /** Writes buffered data and closes the database. The process keeps running until the database is closed. */
   close(): Promise<void>;
 }
 
 /**
  * Opens a database in this process and returns the `MemoryApi` of one namespace, without a server. Consolidates in the
  * background, as a server does. For several namespaces, use `openEngine`, which opens the database and the model once.
- * Rejects as `openEngine` does, and with INVALID_REQUEST for an invalid namespace.
+ * Rejects with the errors of `openEngine`, and with INVALID_REQUEST for an invalid namespace.
  *
  * @param database the path of a file, which is created if it does not exist, or the address of a PostgreSQL database,
- *   `postgres://…`
+ * `postgres://…`
  */
 export async function openMemory(database: string, options: OpenMemoryOptions = {}): Promise<OpenMemory> {
   if (typeof database !== 'string' || database === '') {

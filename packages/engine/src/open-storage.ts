@@ -9,7 +9,9 @@ import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
 import { systemClock } from './system.ts';
 
-/** The database to open: a file by its path, whose folders are created, or a PostgreSQL database by its address. */
+/**
+ * The database to open: a file by its path, whose missing folders are created, or a PostgreSQL database by its address.
+ */
 export type DatabaseOptions =
   | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never; databaseConnections?: never }
   | {
@@ -33,19 +35,19 @@ export const DATABASE_OPTION_NAMES: readonly string[] = [
 type StorageOptions = DatabaseOptions & {
   /** Maximum number of working memories per namespace. */
   workingMax: number;
-  /** Quotas of namespaces and users that have no quota of their own; unlimited if absent. */
+  /** Default quotas of namespaces and users; unlimited if absent. */
   quota?: Quotas;
-  /** False if the database is opened without recall. True if absent. */
+  /** False to open the database without a recall index. True if absent. */
   recalls?: boolean;
   telemetry?: Telemetry;
 };
 
-/** Parses the name of a database: the address of a PostgreSQL database, or the path of a file. */
+/** Parses a database argument: the address of a PostgreSQL database, or the path of a file. */
 export function parseDatabase(text: string): DatabaseOptions {
   return /^postgres(ql)?:\/\//i.test(text) ? { databaseUrl: text } : { dbPath: text };
 }
 
-/** Opens a database of either kind. Rejects with UNAVAILABLE if it cannot be used. */
+/** Opens a SQLite or PostgreSQL database. Rejects with UNAVAILABLE if the database cannot be used. */
 export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
   const { workingMax, quota, recalls, telemetry } = options;
   if (options.databaseUrl === undefined) {
@@ -69,8 +71,8 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
 }
 
 /**
- * Opens a database to administrate keys and namespaces, without a model, a recall index and consolidation. Rejects with
- * UNAVAILABLE if the database cannot be used.
+ * Opens a database for the administration of keys and namespaces, without a model, a recall index and consolidation.
+ * Rejects with UNAVAILABLE if the database cannot be used.
  */
 export async function openAdministration(database: DatabaseOptions): Promise<Administration> {
   const { storage, keys, notices } = await openStorage({
@@ -85,7 +87,7 @@ export async function openAdministration(database: DatabaseOptions): Promise<Adm
   };
 }
 
-/** Records in a database that a backup has just been made. */
+/** Opens a database and records the current time as the time of its last backup. */
 export async function recordBackup(database: DatabaseOptions): Promise<void> {
   const { storage } = await openStorage({ ...database, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
   try {
@@ -96,8 +98,8 @@ export async function recordBackup(database: DatabaseOptions): Promise<void> {
 }
 
 /**
- * Checks the integrity of a database, which a server may use at the same time. Rejects with UNAVAILABLE if it is not a
- * memoryd database, or has a newer schema.
+ * Checks the integrity of a database, even if a server uses the database. Rejects with UNAVAILABLE if the database is
+ * not a memoryd database, or has a newer schema.
  */
 export async function verifyDatabase(
   database: DatabaseOptions,

@@ -10,18 +10,18 @@ export interface PostgresOptions {
   connections?: number;
   /** Maximum number of working memories per namespace. */
   workingMax: number;
-  /** Quotas of namespaces and users that have no quota of their own; unlimited if absent. */
+  /** Default quotas of namespaces and users; unlimited if absent. */
   quota?: Quotas;
   /**
-   * Address of a replica for recall; absent to recall from the database itself. A replica of another database is
-   * refused.
+   * Address of a replica for recall; if absent, recall uses the database itself. A replica of another database is
+   * rejected.
    */
   readUrl?: string;
   /** Receives events when the replica fails or recovers, and when the vector index cannot be built. */
   telemetry?: Telemetry;
 }
 
-/** The schema step of a database (0 if it is empty), and the last step of this version of memoryd. */
+/** The schema version of a database (0 if the database is empty), and the schema version of this memoryd. */
 export interface SchemaSteps {
   at: number;
   last: number;
@@ -33,10 +33,14 @@ interface PostgresPackage {
   inspectPostgres(url: string): Promise<SchemaSteps>;
 }
 
-/** Not a literal, so that the compiler does not resolve the package: it is optional and depends on this package. */
+/**
+ * Typed as `string`, so that the compiler does not resolve the package, which is optional and depends on this package.
+ */
 const PACKAGE: string = '@memoryd/postgres';
 
-/** Loads the PostgreSQL package on demand. Rejects with UNAVAILABLE and the command to install it if it is missing. */
+/**
+ * Loads the PostgreSQL package on demand. If the package is missing, rejects with UNAVAILABLE and the install command.
+ */
 export async function loadPostgres(): Promise<PostgresPackage> {
   try {
     return await import(PACKAGE);
@@ -51,8 +55,8 @@ export async function loadPostgres(): Promise<PostgresPackage> {
 }
 
 /**
- * Reads the schema step of a PostgreSQL database without changing it. Rejects with UNAVAILABLE if memoryd could not use
- * the database.
+ * Reads the schema version of a PostgreSQL database without changing the database. Rejects with UNAVAILABLE if memoryd
+ * could not use the database.
  */
 export async function inspectDatabase(databaseUrl: string): Promise<SchemaSteps> {
   const { inspectPostgres } = await loadPostgres();

@@ -9,7 +9,7 @@ export interface RemoteModel {
   apiKey?: string;
 }
 
-/** The protocol of a model: its path, and the words for it in error messages. */
+/** The protocol of a model: its path, and the nouns that error messages use for it. */
 export interface Protocol {
   /** For example `/embeddings`. */
   path: string;
@@ -28,8 +28,8 @@ export interface RetryPolicy {
 }
 
 /**
- * A request. `secret`: its texts must not be logged, so that error messages of the server, which may quote them, are
- * not logged either.
+ * A request. With `secret`, the texts of the request must not be logged, and neither must the server's error messages,
+ * which may quote these texts.
  */
 interface RemoteRequest {
   body: object;
@@ -41,21 +41,22 @@ interface RemoteRequest {
 
 const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
 
-/** Maximum delay of a retry by the server's `Retry-After`. */
+/** Maximum delay of a retry that the server requests with `Retry-After`, in ms. */
 const MAX_RETRY_AFTER_MS = 30_000;
 const MAX_BACKOFF_MS = 5000;
 
-/** Maximum length of an error response that is read, and of the part that is logged. */
+/** Maximum characters of an error response that are read, and maximum that are logged. */
 const MAX_ERROR_BODY_CHARS = 16 * 1024;
 const MAX_LOGGED_CHARS = 300;
 
 /**
- * Error messages for too long texts by OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, for any status.
+ * Matches the error messages for too long texts of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, with
+ * any status.
  */
 const TOO_LONG_MESSAGE =
   /too (long|large|many tokens)|context.?(length|window|size)|max\w*.{0,30}(tokens|length)|less than \d+ tokens/i;
 
-/** Client of one remote model. Each request has limits of time and size. */
+/** Client of one remote model. Requests are limited in time and size. */
 export class RemoteModelClient {
   readonly #model: RemoteModel;
   readonly #protocol: Protocol;
@@ -64,9 +65,9 @@ export class RemoteModelClient {
   readonly #pending = new Set<() => void>();
   #closed = false;
 
-  /** @throws RemoteFailure for a key that is not valid in a header */
+  /** @throws RemoteFailure for an API key that is not a valid header value */
   constructor(model: RemoteModel, protocol: Protocol) {
-    // Checked here because the error of fetch would quote the key.
+    // Checked here, because the error of fetch would quote the key.
     if (model.apiKey && !/^[!-~]+$/.test(model.apiKey)) {
       throw new RemoteFailure('key', 'the API key must consist of printable ASCII characters without spaces');
     }
@@ -85,7 +86,7 @@ export class RemoteModelClient {
         jitter: true,
         shouldRetry: ({ error }) => (isTooLong(error) ? false : undefined),
       },
-      // Keep the text of an error response unparsed.
+      // Preserves the text of an error response unparsed.
       parseJson: (text) => text,
     });
   }
@@ -139,11 +140,11 @@ export class RemoteModelClient {
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(getMessages(error)));
   }
 
-  // The error of ky contains the request with the API key, so it is never passed on.
+  // The error of ky contains the request with the API key, so it must not become the cause.
   #getStatusFailure(error: HTTPError, secret: boolean): RemoteFailure {
     const { status } = error.response;
     if (status === 401 || status === 403) {
-      // No cause, since the message of the server may quote the key.
+      // Without a cause, because the message of the server may quote the key.
       const what = this.#model.apiKey ? 'rejects the API key' : 'requires an API key';
       return this.#failure('key', `${what} (${status})`);
     }
@@ -171,7 +172,7 @@ function isTooLongMessage(status: number, message: string): boolean {
   return status === 413 || ([400, 422, 500].includes(status) && TOO_LONG_MESSAGE.test(message));
 }
 
-/** Returns the beginning of the body of an error response, or an empty text if it could not be read. */
+/** Returns the beginning of the body of an error response, or an empty text if the body could not be read. */
 function getErrorBody({ data }: HTTPError): string {
   return typeof data === 'string' ? data.slice(0, MAX_ERROR_BODY_CHARS) : '';
 }
@@ -179,9 +180,9 @@ function getErrorBody({ data }: HTTPError): string {
 class ResponseTooLarge extends Error {}
 
 /**
- * Reads the text of a response body. Rejects if it exceeds the limit, or when the signal is aborted. Listens for the
- * signal itself, since fetch of Node references the signal weakly and may lose it while a body is read (nodejs/undici,
- * pull request 4984).
+ * Reads the text of a response body. Rejects if the body exceeds the limit, or when the signal is aborted. Adds its own
+ * listener to the signal, because fetch of Node references the signal weakly and may lose the signal while a body is
+ * read (nodejs/undici, pull request 4984).
  */
 async function getText({ body }: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
   const reader = body?.getReader();
@@ -211,7 +212,7 @@ async function readText(reader: Reader | undefined, maxBytes: number, signal: Ab
   return text + decoder.decode();
 }
 
-/** Joins the messages of an error and its causes, since the message of fetch itself is only "fetch failed". */
+/** Joins the messages of an error and its causes, because the message of fetch itself is only "fetch failed". */
 function getMessages(error: unknown): string {
   const messages: string[] = [];
   for (let cause = error; cause instanceof Error && messages.length < 4; cause = cause.cause) {
@@ -236,7 +237,7 @@ export type FailureKind =
   | 'busy'
   /** The server failed. */
   | 'failing'
-  /** The server rejects this request, but may accept others. */
+  /** The server rejects this request, but may accept other requests. */
   | 'refused'
   | 'too long'
   /** The response does not have the expected content. */
@@ -257,7 +258,7 @@ const SETTINGS: Partial<Record<FailureKind, RemoteSetting>> = {
 
 /**
  * A failed request to a remote model. The message is a phrase for operators. Neither message nor cause contains the API
- * key, or error messages of the server for a request with `secret`.
+ * key. For a request with `secret`, neither contains error messages of the server.
  */
 export class RemoteFailure extends Error {
   override readonly name = 'RemoteFailure';

@@ -8,8 +8,8 @@ export const systemClock: Clock = { now: () => Date.now() };
 const RANDOM_BYTES = 16;
 
 /**
- * Number of ids for which random bytes are generated at once, since a call of the generator costs more than the rest of
- * creating an id.
+ * Number of ids for which random bytes are generated at once, because a call of the generator takes longer than the
+ * rest of creating an id.
  */
 const IDS_PER_FETCH = 256;
 
@@ -19,8 +19,8 @@ let msecs = 0;
 let seq = 0;
 
 /**
- * Generates UUIDs of version 7 (RFC 9562). They are random and sort in order of creation, which keeps indexes over them
- * compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
+ * Generates UUIDs of version 7 (RFC 9562). The ids are random and sort in order of creation, so that indexes over them
+ * stay compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
  */
 export const uuidV7: IdSource = {
   next() {
@@ -28,7 +28,7 @@ export const uuidV7: IdSource = {
     const now = Date.now();
     if (now > msecs) {
       msecs = now;
-      // Only the lower half of the range, so that the counter does not overflow.
+      // The counter starts in the lower half of its range, so that it does not overflow.
       seq = bytes.readUInt32BE() >>> 1;
     } else {
       seq++;
@@ -50,7 +50,7 @@ const IV_BYTES = 16;
 const SEALED = /^[\w-]{22,}$/;
 
 /**
- * Returns deterministic authenticated encryption: the initialization vector is a keyed digest of purpose and text, and
+ * Returns deterministic authenticated encryption. The initialization vector is a keyed digest of purpose and text, and
  * authenticates both (Rogaway and Shrimpton 2006, "Deterministic authenticated-encryption"). Sealed texts reveal only
  * whether two texts are equal, and their approximate length.
  *

@@ -1,36 +1,36 @@
-/** Result of a run: all work is done, more work is left, or something prevents the work at the moment. */
+/** Result of a run: all work is done, more work is left, or the work is blocked at the moment. */
 export type Outcome = 'done' | 'more' | 'held-up';
 
 export interface BackgroundTaskOptions {
-  /** Does all or part of the pending work. The signal is aborted when the task is being stopped. */
+  /** Does all or part of the pending work. The signal is aborted by `stop`. */
   run(signal: AbortSignal): Promise<Outcome>;
-  /** Debounce in ms: the delay from a request to its run, which serves all requests in between. */
+  /** Debounce in ms: the delay between a request and its run. The run serves all requests of that time. */
   debounceMs?: number;
-  /** Minimum pause in ms after a run that is done. */
+  /** Minimum pause in ms after a run with the result `done`. */
   restMs?: number;
   /** Interval in ms of runs without a request. */
   everyMs?: number;
-  /** Delay in ms of the retry after a run that failed or was held up. If absent, the next request retries. */
+  /** Delay in ms before a failed or blocked run is retried. If absent, the next request retries the run. */
   retryMs?(failuresInARow: number): number;
-  /** Called at the first failure in a row. */
+  /** Called at the first of consecutive failures. */
   onFailed?(error: unknown): void;
   /** Called at the first successful run after failures. */
   onRecovered?(): void;
 }
 
 /**
- * Background work with one run at a time. Requests that arrive during a run, or before a run has begun, share the next
- * run. A run that failed or was held up is retried automatically.
+ * Background work with one run at a time. Requests during a run, or before a run begins, share the next run. A failed
+ * or blocked run is retried automatically if `retryMs` is set.
  */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** The run that requests wait for, until it begins. */
+  /** The next run, for which requests wait until the run begins. */
   #next: Next | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Earliest time of the next run, unless a request is urgent. */
+  /** Earliest time of the next run. Ignored by urgent requests. */
   #restsUntil = 0;
 
   constructor(options: BackgroundTaskOptions) {
@@ -42,33 +42,33 @@ export class BackgroundTask {
     return this.#failures;
   }
 
-  /** Aborted when the task is being stopped. */
+  /** Aborted by `stop`. */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Starts runs at the interval `everyMs`, the first after one interval. */
+  /** Starts runs at the interval `everyMs`. The first run begins after one interval. */
   start(): void {
     const { everyMs } = this.#options;
     if (everyMs !== undefined) this.#runIn(everyMs);
   }
 
   /**
-   * Requests a run. With `now`, the run waits only for a run in progress, not for debounce or pauses. Resolves with
-   * true if a run that began after this call is done. Resolves with false if the run failed or was held up, which is
-   * retried, and once the task is stopped.
+   * Requests a run. With `now`, the run ignores debounce and pauses, and waits only for the run in progress. Resolves
+   * with true if a run that began after this call is done. Resolves with false if the run failed or was blocked, or if
+   * the task is stopped.
    */
   request(when?: 'now'): Promise<boolean> {
     if (this.signal.aborted) return Promise.resolve(false);
     const isFirst = !this.#next;
     const next = (this.#next ??= newNext());
     if (when === 'now') next.isUrgent = true;
-    // Further requests share the timer of the first.
+    // Further requests share the timer of the first request.
     if (!this.#running && (isFirst || next.isUrgent)) this.#runNext(next);
     return next.promise;
   }
 
-  /** Starts no more runs, and waits for the run in progress. */
+  /** Prevents further runs, and waits for the run in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -131,7 +131,7 @@ export class BackgroundTask {
 interface Next {
   promise: Promise<boolean>;
   resolve(isDone: boolean): void;
-  /** Whether the run skips debounce and pauses. */
+  /** True if the run ignores debounce and pauses. */
   isUrgent: boolean;
 }
 
@@ -143,7 +143,7 @@ function newNext(): Next {
   return { promise, resolve, isUrgent: false };
 }
 
-/** Returns a function that computes a pause in ms, which doubles with each failure in a row up to `maxMs`. */
+/** Returns a function that computes a delay in ms. The delay doubles with each consecutive failure, up to `maxMs`. */
 export function doubling(firstMs: number, maxMs: number): (failuresInARow: number) => number {
   return (failures) => Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs);
 }

@@ -1,11 +1,11 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
 export interface FairQueueLimits {
-  /** Maximum number of concurrent slots. */
+  /** Maximum number of callers that have a slot at the same time. */
   atOnce: number;
   /** Maximum number of waiting callers. */
   waiting: number;
-  /** Maximum number of slots that one key may hold or wait for; unlimited if absent. */
+  /** Maximum number of slots that a key may use or wait for; unlimited if absent. */
   ofKey?: number;
   /** Timeout of a waiting caller in ms. */
   waitingMs: number;
@@ -20,23 +20,23 @@ export interface FairQueueMessages {
   share?: string;
 }
 
-/** A waiting caller: `begin` gives it a slot, `giveUp` rejects it. */
+/** A waiting caller. `begin` grants a slot; `giveUp` rejects the caller. */
 interface Waiter {
   begin(): void;
   giveUp(why: string): void;
 }
 
 /**
- * Limits concurrency with a fair queue. Waiting callers are served round robin by key, in order of arrival within a
- * key, so that a key with many calls does not delay others. If the queue is full, the last caller of the key with the
- * most waiting callers is rejected. p-limit and p-queue support neither keys nor a limit of the queue.
+ * Limits concurrency with a fair queue. Keys are served round robin, and the callers of a key in FIFO order, so that a
+ * key with many calls does not delay other keys. If the queue is full, the last caller of the key with the most waiting
+ * callers is rejected. p-limit and p-queue support neither keys nor a limit of the queue.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #refusals: FairQueueMessages;
-  /** FIFO of waiters per key, the next key first. Empty queues are removed. */
+  /** FIFO of waiters per key. The first key is served next. Empty queues are removed. */
   readonly #queues = new Map<string | undefined, Set<Waiter>>();
-  /** Number of slots that each key holds or waits for. */
+  /** Number of slots that each key uses or waits for. */
   readonly #shares = new Map<string, number>();
   #waiting = 0;
   #taken = 0;
@@ -57,8 +57,8 @@ export class FairQueue {
   }
 
   /**
-   * Waits for a slot. Resolves with a function that releases it. Rejects with UNAVAILABLE if the queue is full, the
-   * wait exceeds the timeout, the key has reached its limit, or the caller has disconnected.
+   * Waits for a slot. Resolves with a function that releases the slot. Rejects with UNAVAILABLE if the queue is full,
+   * the wait exceeds the timeout, the key has reached its limit, or the caller has disconnected.
    *
    * @param key the key for fairness; undefined for a caller without a key
    * @param createSignal creates a signal that aborts when the caller disconnects; called only if the caller has to wait
@@ -97,8 +97,8 @@ export class FairQueue {
   }
 
   /**
-   * Counts a slot for a key and returns a function that releases it. Throws UNAVAILABLE if the key has reached its
-   * limit.
+   * Counts a slot for a key, and returns a function that subtracts the slot again. Throws UNAVAILABLE if the key has
+   * reached its limit.
    */
   #takeShare(key: string | undefined): () => void {
     const limit = this.#limits.ofKey;
@@ -139,7 +139,10 @@ export class FairQueue {
     });
   }
 
-  /** Returns true if one more caller of a key may wait. Rejects a waiter of another key if necessary. */
+  /**
+   * Returns true if one more caller of a key may wait. If the queue is full, rejects a waiter of a key with more
+   * waiters.
+   */
   #makeRoomFor(key: string | undefined): boolean {
     if (this.#waiting < this.#limits.waiting) return true;
     const own = this.#queues.get(key)?.size ?? 0;
@@ -172,7 +175,7 @@ export class FairQueue {
       return;
     }
     const [key, queue] = next;
-    // The key moves behind the others.
+    // The served key moves to the end of the order.
     this.#queues.delete(key);
     this.#queues.set(key, queue);
     const [waiter] = queue;

@@ -17,7 +17,7 @@ interface ChatRequest {
   headers: IncomingHttpHeaders;
 }
 
-/** The model's message, as text or as an object that becomes JSON, or a failure to inject. */
+/** The model's message, as text or as an object that is sent as JSON, or a failure to inject. */
 export type Reply =
   | { says: unknown; finishReason?: string }
   | { refuses: string }
@@ -41,8 +41,8 @@ export interface ChatServer {
 }
 
 /**
- * Starts a server of the OpenAI chat protocol, like one of a third party. Its model returns the first line of each
- * memory as a fact.
+ * Starts a server of the OpenAI chat protocol that behaves like third-party servers. Its model returns the first line
+ * of each memory as a fact.
  */
 export async function startChatServer(): Promise<ChatServer> {
   const http = createServer(async (request, response) => {

@@ -21,35 +21,38 @@ import {
   type RetryPolicy,
 } from '../remote-model.ts';
 
-/** Long timeouts, since a model on a CPU writes only some words per second and no caller waits for a consolidation. */
+/**
+ * Long timeouts, because a model on a CPU writes only some words per second, and no client waits for a consolidation
+ * run.
+ */
 const PATIENCE: RetryPolicy = { attemptMs: 120_000, totalMs: 180_000, retries: 2 };
 
 const PROTOCOL: Protocol = {
   path: '/chat/completions',
   server: 'the language model',
   answers: 'chat completions',
-  // The text is at most some kilobytes, but a reasoning model may send much more with it.
+  // The distilled text has at most some kilobytes, but a reasoning model may send much more in the same response.
   maxResponseBytes: 1024 * 1024,
 };
 
 /**
  * Maximum UTF-16 units of a request's messages: about 6,000 tokens of English, 24,000 of Chinese. A larger group is not
- * sent, since a part of it would be distilled as if it were the whole.
+ * sent, because the model would distill a truncated group as if it were complete.
  */
 const MAX_REQUEST_CHARS = 24_000;
 
 const OPTIONS: Record<RemoteSetting, DistillerOption> = { url: 'llmUrl', model: 'llmModel', apiKey: 'llmApiKey' };
 
-/** Failures that are caused by the texts of one group. */
+/** Failures caused by the texts of one group. Other groups may succeed. */
 const GROUP_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'too long', 'unusable']);
 
 /**
  * Returns a distiller that asks a model behind the OpenAI chat protocol for the facts of a group, each with the ids of
- * its sources. Memories are sent as JSON data. Facts and corrections of the response that the group does not support
+ * its sources. Memories are sent as JSON data. Facts and corrections in the response that the group does not support
  * are dropped.
  *
- * A request has only the model and its messages, because servers differ in which other parameters (temperature,
- * response format, length) they reject.
+ * A request has only the model and its messages, because servers reject different optional parameters (temperature,
+ * response format, length).
  *
  * @throws DistillerUnavailable if the API key cannot be a header value
  */
@@ -145,7 +148,7 @@ function getMessages({ sources }: DistilGroup): ChatMessage[] {
   ];
 }
 
-/** The used part of a response; https://platform.openai.com/docs/api-reference/chat/object */
+/** The part of a response that is read; https://platform.openai.com/docs/api-reference/chat/object */
 const ChatCompletion = Type.Object({
   choices: Type.Array(
     Type.Object({
@@ -160,7 +163,7 @@ const ChatCompletion = Type.Object({
 });
 type ChatCompletion = Static<typeof ChatCompletion>;
 
-/** The JSON that the prompt requests. */
+/** The schema of the JSON that the prompt requests. */
 const DistillationResponse = Type.Object({
   facts: Type.Array(Type.Object({ text: Type.String(), sources: Type.Array(Type.String()) })),
   corrections: Type.Optional(
@@ -179,13 +182,13 @@ type DistillationResponse = Static<typeof DistillationResponse>;
 const isChatCompletion = createGuard<ChatCompletion>(ChatCompletion);
 const isDistillationResponse = createGuard<DistillationResponse>(DistillationResponse);
 
-// The check's findings are dropped, since they may quote the response and with it memories.
+// The validation errors are dropped, because they may quote the response, which may quote memories.
 function createGuard<T>(schema: TSchema): (value: unknown) => value is T {
   const check = createCheck(schema, 'answer');
   return (value): value is T => check(value).length === 0;
 }
 
-/** Reasoning that some models write before the response. */
+/** Matches the reasoning that some models write before the response. */
 const REASONING = /^\s*<think>[\s\S]*?<\/think>/;
 
 /**
@@ -218,7 +221,10 @@ function getContent(text: string): string {
   return message.content ?? '';
 }
 
-/** Parses the JSON object in a text. Models may add code fences and remarks to it against the instructions. */
+/**
+ * Parses the JSON object in a text. Models may surround the object with code fences and remarks, against the
+ * instructions.
+ */
 function parseResponse(content: string): DistillationResponse {
   const text = content.replace(REASONING, '');
   const response = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
@@ -260,7 +266,7 @@ function toCorrections({ corrections = [] }: DistillationResponse, { sources }: 
   return [...byCorrected.values()];
 }
 
-/** Shorter quotes occur in any text and prove nothing. */
+/** Minimum length of a quote. Shorter quotes occur in any text and prove nothing. */
 const MIN_QUOTE_CHARS = 4;
 
 function isQuoted(text: string | undefined, quote: string): boolean {

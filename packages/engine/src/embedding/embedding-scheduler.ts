@@ -4,12 +4,13 @@ import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbedParts, Thread } from './thread.ts';
 
 /**
- * Maximum characters of a step's texts, unless it has a single text. All texts of a step finish together. A step of
- * queries takes only as many as gain from batching, which long ones do not; no caller waits for a single memory.
+ * Maximum characters of a step's texts; a single text may be longer. A step has a character limit because all of its
+ * texts finish together. Only short queries gain from batching, so the limit for queries is low. No client waits for a
+ * single memory, so the limit for memories is high.
  */
 const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
 
-/** A call to `embed`. It is queued while it has texts that are in no step. */
+/** A call to `embed`. The call is queued while it has texts that are not part of a step. */
 interface Call {
   purpose: EmbedPurpose;
   texts: Text[];
@@ -21,7 +22,7 @@ interface Call {
   reject(error: unknown): void;
 }
 
-/** A text of a call. `parts` holds the embedded parts, which end at `from`. */
+/** A text of a call. `parts` has the embedded parts, which end at the offset `from`. */
 interface Text {
   call: Call;
   index: number;
@@ -37,10 +38,10 @@ interface PurposeQueue {
 }
 
 /**
- * A fair scheduler in front of a model, with one queue for queries and one for memories. The model runs queries first,
- * so that a query waits for at most one run of memory parts. Each step embeds several texts, since a model may batch
- * them faster than one after another. Calls take turns text by text, and texts part by part, so neither a long text nor
- * a call with many texts delays the others.
+ * A fair scheduler for a model, with one queue for queries and one for memories. The model runs queries first, so that
+ * a query waits for at most one run of memory parts. Each step embeds several texts, because a model may batch texts
+ * faster than it embeds them one by one. Steps alternate between calls after each text, and between texts after each
+ * part, so that neither a long text nor a call with many texts delays other calls.
  */
 export class EmbeddingScheduler {
   readonly #embedParts: EmbedParts;
@@ -55,7 +56,9 @@ export class EmbeddingScheduler {
     this.#textsTogether = textsTogether;
   }
 
-  /** Throws UNAVAILABLE if the queue is full or the scheduler is closed, and errors of the model. */
+  /**
+   * Embeds texts. Throws UNAVAILABLE if the queue is full or the scheduler is closed. Also throws errors of the model.
+   */
   async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     if (this.#closed) throw closedError();
     return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#enqueue(texts, purpose)));
@@ -99,7 +102,7 @@ export class EmbeddingScheduler {
     }
   }
 
-  // Retries each call separately, since only one call's text may have caused the failure.
+  // Retries each call separately, because the text of one call may have caused the failure.
   async #retry(texts: readonly Text[], error: unknown): Promise<void> {
     const calls = [...new Set(texts.map(({ call }) => call))];
     const alone = calls.length === 1 || this.#closed;
@@ -113,7 +116,7 @@ export class EmbeddingScheduler {
     const { call, content } = text;
     text.from += part.length;
     const done = text.from >= content.length || (call.purpose === 'query' && text.parts.length + 1 === MAX_QUERY_PARTS);
-    // A part of white space or of unknown characters has no tokens and gets no vector.
+    // A part that consists of white space or unknown characters has no tokens and gets no vector.
     if (part.tokens > 0) text.parts.push(part);
     if (done) finishText(text);
     else this.#requeue(text);
@@ -154,7 +157,7 @@ function finishText({ call, index, parts }: Text): void {
   if (call.pending === 0) call.resolve(call.embeddings);
 }
 
-/** Removes the texts of the next step from the queued calls: one of each call in turn, and at least one. */
+/** Removes the texts of the next step from the queued calls: at least one text, alternating between calls. */
 function takeStep(calls: Call[], maxTexts: number): Text[] {
   const step: Text[] = [];
   let chars = 0;
@@ -174,14 +177,16 @@ export function closedError(): MemoryError {
   return new MemoryError('UNAVAILABLE', 'the embedder is closed');
 }
 
-/** Maximum concurrent calls to an embedder: a query takes a millisecond, a memory of 1 MiB many seconds. */
+/**
+ * Maximum concurrent calls to an embedder. Embedding a query takes about a millisecond, a memory of 1 MiB many seconds.
+ */
 export const CALL_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
 
 /** Limits the concurrent calls to an embedder, by purpose. */
 export class CallLimit {
   readonly #calls: Record<EmbedPurpose, number> = { query: 0, memory: 0 };
 
-  /** Runs a call. Throws UNAVAILABLE without running it if the limit is reached. */
+  /** Runs a call. Throws UNAVAILABLE if the limit is reached. */
   async count<T>(purpose: EmbedPurpose, call: () => Promise<T>): Promise<T> {
     if (this.#calls[purpose] >= CALL_LIMITS[purpose]) {
       throw new MemoryError('UNAVAILABLE', 'too many texts are waiting to be embedded; retry later');
@@ -195,7 +200,7 @@ export class CallLimit {
   }
 }
 
-/** Maximum tokens of a query whose states are compared: enough for a page; further tokens add little. */
+/** Maximum tokens of a query whose states are compared. Tokens beyond about a page of text add little. */
 const MAX_QUERY_STATES = 64;
 
 function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
@@ -216,7 +221,7 @@ function takeFirstStates(states: readonly Int8Array[]): Int8Array {
   return first.slice(0, length);
 }
 
-/** Maximum parts that a query's vector covers: 2,000 tokens, about 8,000 characters of English. */
+/** Maximum parts of a query that are embedded: 2,000 tokens, about 8,000 characters of English. */
 export const MAX_QUERY_PARTS = 8;
 
 type WeightedVector = Pick<EmbeddedPart, 'vector' | 'tokens'>;
@@ -227,7 +232,10 @@ export function getVectors(parts: readonly WeightedVector[], purpose: EmbedPurpo
   return parts.length > 0 ? [getWeightedMean(parts)] : [];
 }
 
-/** Returns the mean of unit vectors weighted by tokens, at unit length. It equals mean pooling over all tokens. */
+/**
+ * Returns the mean of unit vectors weighted by their tokens, normalized. The result equals mean pooling over all
+ * tokens.
+ */
 function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
   const [first] = parts;
   if (first && parts.length === 1) return first.vector;
@@ -248,7 +256,7 @@ type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
   textsTogether: number;
 };
 
-/** Returns an embedder for the model of a thread. Closing it stops the thread. */
+/** Returns an embedder for the model of a thread. Closing the embedder stops the thread. */
 export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedder {
   const scheduler = new EmbeddingScheduler(thread.embedParts, model.textsTogether);
   return {

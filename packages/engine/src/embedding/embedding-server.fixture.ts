@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Delay per text: shorter requests finish before longer ones. */
+/** Delay per text in ms, so that shorter requests finish before longer requests. */
 const TEXT_MS = 3;
 
 /** Synonyms share a vector. */
@@ -14,7 +14,7 @@ interface EmbeddingRequest {
   inputs: string[];
   body: Record<string, unknown>;
   headers: IncomingHttpHeaders;
-  /** Number of concurrent requests when this one arrived, including it. */
+  /** Number of concurrent requests at the start of this request, including this request. */
   concurrent: number;
 }
 
@@ -49,8 +49,8 @@ export interface EmbeddingServer {
 }
 
 /**
- * Starts a server of the OpenAI embeddings protocol, like one of a third party. Its vectors are made of hashed words:
- * texts are similar if they share words or the few known synonyms.
+ * Starts a server of the OpenAI embeddings protocol that behaves like third-party servers. Vectors are computed from
+ * hashed words, so texts are similar if they share words or a pair of `SYNONYMS`.
  */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   let concurrent = 0;

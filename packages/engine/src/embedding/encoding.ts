@@ -5,7 +5,7 @@ import type { EmbedPurpose } from '../ports/embedder.ts';
 /** Text that is prepended to the texts of each purpose; an empty string prepends nothing. */
 export type Prefixes = Readonly<Record<EmbedPurpose, string>>;
 
-/** How texts are encoded. Another prefix or pooling makes other vectors with the same weights. */
+/** Encoding of texts. Another prefix or pooling results in other vectors with the same weights. */
 export interface Encoding {
   prefixes: Prefixes;
   pooling: Pooling;
@@ -15,8 +15,7 @@ export interface Encoding {
 export const PLAIN_ENCODING: Encoding = { prefixes: { query: '', memory: '' }, pooling: 'mean' };
 
 /**
- * Returns a suffix for the model id that identifies the prefixes and pooling. It is empty for `PLAIN_ENCODING`, so that
- * a model that needs neither keeps its id.
+ * Returns a suffix for the model id that identifies the prefixes and pooling. The suffix is empty for `PLAIN_ENCODING`.
  */
 export function getEncodingMark({ prefixes, pooling }: Encoding): string {
   const { query, memory } = prefixes;

@@ -7,7 +7,7 @@ import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import type { Embedder, Embedding } from '../ports/embedder.ts';
 import { openMiniLm } from './minilm.ts';
 
-/** Prints the figures for the decision record: times in milliseconds, sizes in megabytes. */
+/** Prints the measurements for the decision record: times in milliseconds, sizes in megabytes. */
 
 const FIXTURE = new URL('../../src/embedding/fixtures/texts.json', import.meta.url);
 const RUNS = 100;
@@ -34,7 +34,7 @@ print('query during a memory', await getMedianUnderLoadMs());
 await printQuality(embedder);
 await embedder.close();
 
-/** Returns the median time of queries that arrive while a text of three parts is embedded. */
+/** Returns the median time in ms of a query that is embedded while a memory of three parts is embedded. */
 async function getMedianUnderLoadMs(): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < RUNS; i++) {
@@ -48,7 +48,7 @@ async function getMedianUnderLoadMs(): Promise<number> {
   return median(times);
 }
 
-/** Prints the time of embedding 16 texts together relative to one after another. */
+/** Prints the time of embedding 16 texts in one call, relative to one call per text. */
 async function printTogether(words: number): Promise<void> {
   const texts = Array.from({ length: 16 }, (_, i) => `${WORDS[i]} `.repeat(words));
   const together = await getMedianMs(() => embedder.embed(texts, 'memory'));

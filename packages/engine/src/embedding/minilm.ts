@@ -5,18 +5,18 @@ import type { Embedder } from '../ports/embedder.ts';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { startThread, type Thread } from './thread.ts';
 
-/** Texts of one or two words that fill one run of the model. */
+/** Maximum texts per step: as many texts of one or two words as fill one run of the model. */
 const TEXTS_TOGETHER = 16;
 
 /**
  * Opens the bundled all-MiniLM-L6-v2 on its own thread: 384 dimensions, English only. A memory of more than 254 tokens
  * gets one vector for each part; a query gets the mean of its first eight parts.
  *
- * Calls reject with UNAVAILABLE if too many wait or the embedder is closed, with RangeError for more texts than
+ * Calls reject with UNAVAILABLE if too many calls wait or the embedder is closed, with RangeError for more texts than
  * `maxBatchSize`, and with other errors if the model fails.
  *
- * @param folder folder of the model's files; by default those of this package
- * @throws Error if the files cannot be loaded or there is no native library for this platform
+ * @param folder folder with the model's files; by default the folder of this package
+ * @throws Error if the files cannot be loaded or no native library exists for this platform
  */
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
   try {
@@ -31,7 +31,7 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
   }
 }
 
-/** Returns an embedder without token states, which counts as another model. */
+/** Returns an embedder without token states. The model id differs, so that the database treats it as another model. */
 export function withoutStates(embedder: Embedder): Embedder {
   return {
     ...embedder,

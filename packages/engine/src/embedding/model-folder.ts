@@ -4,21 +4,21 @@ import type { Pooling } from '../engine-defaults.ts';
 import { type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
-/** Configured prefixes and pooling; undefined where not configured. */
+/** Configured prefixes and pooling. Values that are not configured are undefined. */
 export interface ConfiguredEncoding {
   prefixes: Readonly<Record<EmbedPurpose, string | undefined>>;
   pooling: Pooling | undefined;
 }
 
-// The files that sentence-transformers saves beside a model.
+// Files that sentence-transformers saves in the folder of a model.
 const MODULES_FILE = 'modules.json';
 const PROMPTS_FILE = 'config_sentence_transformers.json';
 const POOLING_FOLDER = '1_Pooling';
 
-/** Supported modules. `Normalize` has no effect, since all vectors are normalized. */
+/** Supported modules. `Normalize` has no effect, because all vectors are normalized. */
 const KNOWN_MODULES = ['Transformer', 'Pooling', 'Normalize'];
 
-/** Prompt names that `encode_query` and `encode_document` of sentence-transformers try, in order. */
+/** Prompt names in the order in which `encode_query` and `encode_document` of sentence-transformers try them. */
 const PROMPT_NAMES: Record<EmbedPurpose, readonly string[]> = {
   query: ['query'],
   memory: ['document', 'passage', 'corpus'],
@@ -37,11 +37,11 @@ const POOLING_BY_NAME: ReadonlyMap<unknown, Pooling> = new Map([
 ]);
 
 /**
- * Returns the prefixes and the pooling of a model. Configured values take precedence over the files in its folder; the
- * default is `PLAIN_ENCODING`.
+ * Returns the prefixes and the pooling of a model. Configured values take precedence over the files in the model's
+ * folder. The default is `PLAIN_ENCODING`.
  *
  * @param folder undefined for a model of the Hugging Face hub, whose files are not read
- * @throws EmbedderUnavailable if a file is malformed or needs an unsupported pooling or module
+ * @throws EmbedderUnavailable if a file is malformed, or requires an unsupported pooling or module
  */
 export async function readEncoding(
   folder: string | undefined,
@@ -60,7 +60,7 @@ export async function readEncoding(
 
 type Json = Record<string, unknown>;
 
-/** Reads a file of a model; returns undefined if it is missing. */
+/** Reads a JSON file of a model. Returns undefined if the file is missing. */
 type ReadJson = (file: string) => Promise<Json | undefined>;
 
 async function readJson(folder: string, file: string): Promise<Json | undefined> {
@@ -79,7 +79,7 @@ async function readJson(folder: string, file: string): Promise<Json | undefined>
 }
 
 interface Module {
-  /** The last part of its type, such as `Pooling` of `sentence_transformers.models.Pooling`. */
+  /** The last part of the module's type, such as `Pooling` of `sentence_transformers.models.Pooling`. */
   name: string;
   path: unknown;
 }

@@ -24,18 +24,18 @@ const MAX_BATCH = 64;
 
 /**
  * Maximum bytes of UTF-8 in a part, including its prefix: about 375 tokens of English, 500 of Chinese. The most common
- * open models take 512, and some servers silently truncate longer texts (Ollama, and Text Embeddings Inference with
- * `--auto-truncate`).
+ * open models support 512 tokens, and some servers silently truncate longer texts (Ollama, and Text Embeddings
+ * Inference with `--auto-truncate`).
  */
 const MAX_PART_BYTES = 1500;
 
-/** Parts of at most this size are not split further: a character can have 4 bytes, and a part should contain words. */
+/** Maximum bytes of a part that is not split further. A character can have 4 bytes, and a part should contain words. */
 const MIN_CUT_BYTES = 64;
 
 /** Parts that are split before yielding to the event loop. */
 const PARTS_PER_TURN = 8;
 
-/** Maximum parts of a request, which limits it to 24 KiB of text; Text Embeddings Inference takes 32. */
+/** Maximum parts of a request: at most 24 KiB of text. Text Embeddings Inference supports 32 parts. */
 const MAX_REQUEST_PARTS = 16;
 
 /** Maximum concurrent requests. Queries have their own slots, so that they never wait for memories. */
@@ -46,7 +46,7 @@ const PROBE_TEXT = 'memory';
 const encoder = new TextEncoder();
 const utf8 = (text: string) => encoder.encode(text);
 
-/** A call to `embed`. Once a request of it has failed, its unsent requests are skipped. */
+/** A call to `embed`. If a request of the call fails, the remaining requests of the call are skipped. */
 interface Call {
   purpose: EmbedPurpose;
   hasFailed: boolean;
@@ -55,7 +55,7 @@ interface Call {
 /** A model and the prefixes of its texts; no prefixes if omitted. */
 export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes };
 
-/** A part's vector, weighted by its bytes. */
+/** The vector of a part, with its weight: the part's bytes in place of tokens. */
 interface WeightedVector {
   vector: Float32Array;
   tokens: number;
@@ -66,9 +66,9 @@ interface WeightedVector {
  * 1,500 bytes gets one vector for each part, and a part that the server rejects as too long is split further. A query
  * gets the mean of its first eight parts.
  *
- * The model id consists of the model's name, the host and path of its server, and its dimensions. The same name can
- * mean different models on different hosts, while the port or scheme can change without the model. Prefixes add a
- * suffix.
+ * The model id consists of the model's name, the host and path of its server, and its dimensions. The host is included,
+ * because the same name can mean different models on different hosts. Port and scheme are not included, because they
+ * can change while the model stays the same. Prefixes add a suffix.
  */
 export async function openOpenAiCompatible(model: EmbeddingModel, signal: AbortSignal): Promise<Embedder> {
   const requests = new Requests(model);
@@ -180,7 +180,7 @@ class OpenAiCompatible implements Embedder {
       this.#assertDimensions(vectors);
       return vectors;
     } catch (error) {
-      // Requests to a slow server become smaller, and grow again while it keeps up.
+      // Requests to a slow server become smaller, and grow again while the server responds in time.
       if (error instanceof ResponseTimeout && parts.length > 1) this.#requestParts = Math.floor(parts.length / 2);
       throw error;
     }
@@ -195,7 +195,7 @@ class OpenAiCompatible implements Embedder {
 }
 
 /**
- * Returns the non-blank parts of a text, each of at most `maxBytes`. Yields to the event loop in between, since
+ * Returns the non-blank parts of a text, each of at most `maxBytes`. Yields to the event loop between parts, because
  * splitting a megabyte takes some tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
  */
 async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
@@ -212,7 +212,7 @@ type Purpose = EmbedPurpose | 'opening';
 
 /**
  * Timeouts and retries. Loading a model on the server can take tens of seconds, but a recall falls back to word search
- * sooner. The embedding queue has its own, longer retry intervals.
+ * sooner. The queue of pending embeddings has retry intervals of its own, which are longer.
  */
 const PATIENCE: Record<Purpose, RetryPolicy> = {
   opening: { attemptMs: 30_000, totalMs: 30_000, retries: 0 },
@@ -234,7 +234,7 @@ const OPTIONS: Record<RemoteSetting, EmbedderOption> = {
   apiKey: 'embeddingApiKey',
 };
 
-/** The server rejected these inputs; it may accept others. */
+/** The server rejected these inputs, but may accept other inputs. */
 class InputsRejected extends Error {
   override readonly name = 'InputsRejected';
   readonly tooLong: boolean;
@@ -280,7 +280,7 @@ class Requests {
     }
   }
 
-  /** Aborts running requests and rejects new ones. */
+  /** Aborts running requests and rejects new requests. */
   close(): void {
     this.#client.close();
   }
@@ -295,13 +295,13 @@ function toEmbedderError(error: unknown): unknown {
   return new Unavailable(message, { ...(setting && { option: OPTIONS[setting] }), cause });
 }
 
-/** The used part of a response; https://platform.openai.com/docs/api-reference/embeddings/create */
+/** The part of a response that is read; https://platform.openai.com/docs/api-reference/embeddings/create */
 interface EmbeddingResponse {
   data: { index: number; embedding: number[] }[];
 }
 
 /**
- * Returns the unit vectors of a response, sorted by their index.
+ * Returns the unit vectors of a response, sorted by the index of their input.
  *
  * @throws EmbedderUnavailable unless the response has one valid vector for each input, all of the same length
  */
@@ -323,7 +323,7 @@ function getData(text: string): unknown[] {
   try {
     response = JSON.parse(text);
   } catch (cause) {
-    // The parser's message quotes the response, so only its length and the error name are logged.
+    // The parser's message quotes the response, so only the length of the response and the error name are logged.
     throw new EmbedderUnavailable('the embedding server returned a response that is not JSON', {
       option: 'embeddingUrl',
       cause: new Error(`${text.length} characters, ${(cause as Error).name}`),

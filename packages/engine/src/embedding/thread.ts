@@ -5,31 +5,33 @@ import { Piscina } from 'piscina';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { PartsCall, WorkerData } from './worker.ts';
 
-// Resolved through the package, so that the thread starts from the built file also when the caller runs from source.
+// Resolved by package name, so that the thread runs the built file even if the caller runs from source.
 const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
 
 /** Maximum concurrent calls to the thread: one of each purpose. */
 const MAX_CONCURRENT_CALLS = 2;
 
-/** Maximum time that process exit waits for a call. A call takes at most half a second, and loading about as long. */
+/**
+ * Maximum wait for calls at process exit, in ms. A call takes at most half a second, and loading takes about as long.
+ */
 const MAX_EXIT_WAIT_MS = 2000;
 
 /** Embeds the first part of each window. Queries run before memories. */
 export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;
 
-/** The thread that holds a model. */
+/** A thread that runs a model. */
 export interface Thread {
   /** Embeds the first part of each window; at most one concurrent call of each purpose. */
   embedParts: EmbedParts;
-  /** Stops the thread. There must be no running call. */
+  /** Stops the thread. Must not be called while a call is in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a thread; the first call loads the model.
+ * Starts a thread. The first call loads the model.
  *
- * Terminating a thread inside the native library aborts the whole process and loses its exit code. Therefore both
- * `stop` and process exit wait for running calls.
+ * Terminating a thread inside the native library aborts the whole process and loses its exit code. Therefore, `stop`
+ * must not be called during a call, and process exit waits for the calls in progress.
  */
 export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
   disableTelemetry();
@@ -41,11 +43,11 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
     maxThreads: 1,
     concurrentTasksPerWorker: MAX_CONCURRENT_CALLS,
     recordTiming: false,
-    // A call leaves little garbage; the default limit lets it grow by another dozen megabytes.
+    // A call leaves little garbage. With the default limit, the garbage would grow by another dozen megabytes.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
-  // When a thread dies, its calls reject and the next call starts a new one. The listener prevents an uncaught error
-  // event.
+  // If a thread dies, its calls reject, and the next call starts a new thread. Without the listener, the error event
+  // would be thrown as an uncaught error.
   pool.on('error', () => {});
   const awaitCalls = () => calls.waitUntilIdle(MAX_EXIT_WAIT_MS);
   process.on('exit', awaitCalls);
@@ -59,8 +61,9 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
 }
 
 /**
- * Counts the calls of a thread in shared memory. This side adds a call before sending it; the thread subtracts it when
- * its native code has returned, which this side cannot observe while its event loop is blocked.
+ * Counts the calls of a thread in shared memory. The caller's thread increments the counter before it sends a call. The
+ * worker thread decrements the counter when its native code has returned, which the caller's thread cannot observe
+ * while its event loop is blocked.
  */
 export class InFlightCalls {
   /** The shared counter, which the thread decrements when a call has ended. */
@@ -74,12 +77,12 @@ export class InFlightCalls {
     try {
       return await call();
     } finally {
-      // A dead thread has not decremented the counter.
+      // Resets the counter, because a thread that died did not decrement it.
       if (--this.#unanswered === 0) Atomics.store(this.cell, 0, 0);
     }
   }
 
-  /** Blocks until the thread has no calls, for at most `timeoutMs` milliseconds. */
+  /** Blocks until no call is in progress, for at most `timeoutMs` milliseconds. */
   waitUntilIdle(timeoutMs: number): void {
     const until = performance.now() + timeoutMs;
     for (;;) {

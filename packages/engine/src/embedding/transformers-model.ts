@@ -5,22 +5,23 @@ import { type EmbeddedPart, type Model, type Part, type Turn, takePart } from '@
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { Encoding } from './encoding.ts';
 
-/** Maximum tokens of a part for any model, since the time of a run grows with their square. */
+/** Maximum tokens of a part for any model. The time of a run grows with the square of the tokens. */
 const MAX_TOKENS = 512;
 
-/** Minimum tokens that must remain for a text and its end markers after the prefix. */
+/** Minimum tokens that must remain after the prefix, for a text and its end markers. */
 const MIN_TOKENS = 32;
 
 /** Pooling names of @huggingface/transformers. */
 const POOLINGS = { mean: 'mean', cls: 'cls', last: 'last_token' } as const;
 
-/** Threads of a run: half the cores, which leaves the rest to recall. */
+/** Threads of a run: half of the cores. The other cores are left to recall. */
 const RUN_THREADS = Math.max(1, Math.min(4, availableParallelism() >> 1));
 
 /**
- * Loads a model from a folder, given as an absolute path, or by its name on the hub. It embeds one text per run.
+ * Loads a model from a folder, given as an absolute path, or by its name on the Hugging Face hub. The model embeds one
+ * text per run.
  *
- * @throws RangeError if the model takes fewer than 32 tokens in addition to a prefix
+ * @throws RangeError if the model supports fewer than 32 tokens in addition to a prefix
  */
 export async function loadModels(source: string, encoding: Encoding): Promise<Record<EmbedPurpose, Model>> {
   env.logLevel = LogLevel.ERROR;
@@ -40,7 +41,7 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
       const vector = Float32Array.from(data as Float32Array);
       if (!vector.every(Number.isFinite))
         throw new Error('the model returned a vector with values that are not finite numbers');
-      // A text of unknown tokens counts as empty. Otherwise all such texts would get the same vector.
+      // A text of unknown tokens is treated as empty. Otherwise, all such texts would get the same vector.
       const known = ids.some((id) => id !== extract.tokenizer.unk_token_id);
       return { vector, length, tokens: known ? ids.length : 0 };
     };
@@ -53,7 +54,7 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
   return { query: createModel(encoding.prefixes.query), memory: createModel(encoding.prefixes.memory) };
 }
 
-/** Returns a function that takes the longest first part of a window that fits the model together with a prefix. */
+/** Returns a function that returns the longest first part of a window that fits the model together with a prefix. */
 function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtractionPipeline): (window: string) => Part {
   const { max_position_embeddings: positions = Number.POSITIVE_INFINITY } = model.config as {
     max_position_embeddings?: number;
@@ -68,7 +69,8 @@ function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtraction
   }
   const tokenize = (text: string) => tokenizer.encode(text, { add_special_tokens: false });
   return (window) => {
-    // Some tokenizers split a text differently from its prefix and sentences on their own.
+    // Some tokenizers split a text with a prefix differently than the prefix and the sentences separately, so the
+    // tokens of the whole input are counted.
     for (let limit = maxTokens - withPrefix; ; limit >>= 1) {
       const part = takePart(window, tokenize, limit);
       if (tokenizer.encode(prefix + window.slice(0, part.length)).length <= maxTokens) return part;

@@ -13,7 +13,7 @@ const PACKAGE = '@huggingface/transformers';
 
 const NOT_CONFIGURED: ConfiguredEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
 
-/** The files that determine a model's vectors. Weights over 2 GB are in a separate file. */
+/** The files that determine a model's vectors. Weights over 2 GB are stored in a separate file. */
 const MODEL_FILES = [
   'config.json',
   'tokenizer.json',
@@ -23,16 +23,16 @@ const MODEL_FILES = [
 ];
 
 /**
- * Opens a feature extraction model on its own thread, with ONNX weights in full precision. It runs in the optional
- * package
- * @huggingface/transformers, which must be installed separately. Prefixes and pooling are read from the model's folder,
- * where sentence-transformers saves them. A memory longer than the model's window or 512 tokens gets one vector for
- * each part; a query gets the mean of its first eight parts.
+ * Opens a feature extraction model on its own thread, with ONNX weights in full precision. The model runs in the
+ * optional package @huggingface/transformers, which must be installed separately. Prefixes and pooling are read from
+ * the model's folder, where sentence-transformers saves them. A memory longer than the model's window or 512 tokens
+ * gets one vector for each part; a query gets the mean of its first eight parts.
  *
  * @param nameOrFolder a folder with `config.json`, `tokenizer.json` and `onnx/model.onnx`, or a name on the Hugging
  * Face hub, from which the package downloads and caches the model
- * @param configured prefixes and pooling that take precedence over the folder's; the only ones for a model of the hub
- * @throws EmbedderUnavailable if a file is missing or needs something unsupported
+ * @param configured prefixes and pooling, which take precedence over those of the folder; the files of a hub model are
+ * not read
+ * @throws EmbedderUnavailable if a file is missing or requires an unsupported feature
  */
 export async function openTransformers(
   nameOrFolder: string,
@@ -52,7 +52,7 @@ export async function openTransformers(
     const modelId = `transformers:${name}:${dimensions}${getEncodingMark(encoding)}`;
     return createThreadEmbedder(thread, { modelId, dimensions, textsTogether: 1 });
   } catch (cause) {
-    // A RangeError means that the model is too small for its prefix.
+    // A RangeError means that the model supports too few tokens for its prefix.
     const message = cause instanceof RangeError ? cause.message : 'the model cannot be loaded';
     throw new EmbedderUnavailable(message, { option: 'embedder', cause });
   }
@@ -63,8 +63,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Loads the model by embedding a text, and returns the length of its vectors. On abort, the load continues and the
- * thread stops after it, since terminating a thread inside the native library aborts the process.
+ * Loads the model by embedding a text, and returns the length of the vector. On abort, loading continues, and the
+ * thread stops afterwards, because terminating a thread inside the native library aborts the process.
  */
 async function loadModel(thread: Thread, signal: AbortSignal): Promise<number> {
   const loading = thread.embedParts(['memory'], 'memory');
@@ -98,7 +98,7 @@ async function getDigest(folder: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Throws EmbedderUnavailable, with the install command, if an optional package is missing. */
+/** Throws EmbedderUnavailable with the install command if an optional package is missing. */
 function assertInstalled(name: string, command: string): void {
   try {
     createRequire(import.meta.url).resolve(name);

@@ -4,11 +4,10 @@ import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
-/** Loads a model from a folder, or by its name on the hub, for each purpose. */
+/** Loads a model for each purpose, from a folder or by its name on the Hugging Face hub. */
 type LoadModels = (source: string, encoding: Encoding) => Promise<Record<EmbedPurpose, Model>>;
 
-// The native library is loaded by the first call, so that a missing library rejects the call and does not end the
-// thread.
+// The first call loads the native library, so that a missing library rejects the call instead of ending the thread.
 const LOADERS = {
   async minilm(source) {
     const model = await (await import('@memoryd/minilm')).loadModel(source);
@@ -21,9 +20,9 @@ const LOADERS = {
 export interface WorkerData {
   kind: keyof typeof LOADERS;
   source: string;
-  /** `PLAIN_ENCODING` if omitted; `minilm` supports no other. */
+  /** `PLAIN_ENCODING` if omitted; `minilm` supports no other encoding. */
   encoding?: Encoding;
-  /** A shared counter of calls, from before they are sent until their native code has returned. */
+  /** A shared counter of calls. A call is counted from before it is sent until its native code has returned. */
   busy: Int32Array;
 }
 
@@ -36,13 +35,13 @@ export interface PartsCall {
 const { kind, source, encoding = PLAIN_ENCODING, busy } = workerData as WorkerData;
 let models: ReturnType<LoadModels> | undefined;
 
-/** Resolves when all current queries have settled. */
+/** Resolves when all queries in progress have settled. */
 let queries: Promise<unknown> = Promise.resolve();
 
 const turns: Record<EmbedPurpose, Turn> = {
   async query() {},
   async memory() {
-    // Receives queries that arrived in the meantime, which run first.
+    // Yields to the event loop, so that queries that were sent in the meantime start first.
     await nextTurn();
     for (let awaited: unknown; awaited !== queries; ) {
       awaited = queries;
@@ -51,7 +50,7 @@ const turns: Record<EmbedPurpose, Turn> = {
   },
 };
 
-/** Embeds the first part of each window. The first call loads the model; if that fails, every call rejects. */
+/** Embeds the first part of each window. The first call loads the model; if loading fails, every call rejects. */
 export default async function embedParts({ windows, purpose }: PartsCall): Promise<EmbeddedPart[]> {
   try {
     models ??= LOADERS[kind](source, encoding);

@@ -16,13 +16,13 @@ import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
 
 /**
- * Maximum age of the cached keys: beyond the first, they are reloaded in the background; beyond the second, callers
- * wait for the reload.
+ * Maximum ages of the cached keys in ms. Keys older than REFRESH_AFTER_MS are reloaded in the background. If keys are
+ * older than MAX_AGE_MS, callers wait for the reload.
  */
 const REFRESH_AFTER_MS = 400;
 const MAX_AGE_MS = 900;
 
-/** Minimum interval between two records of the use of a key, since each record is a write. */
+/** Minimum interval in ms between two records of the use of a key, because each record is a write. */
 const USE_RECORD_INTERVAL_MS = 300_000;
 
 const ID_BYTES = 8;
@@ -30,7 +30,7 @@ const SECRET_BYTES = 32;
 
 const check = createCheck(NewKey, 'key');
 
-/** The cached keys, with the number of the read from the store and its start on a monotonic clock. */
+/** The cached keys, with the number of their read from the store, and the start of the read on a monotonic clock. */
 interface CachedKeys extends Omit<KeySnapshot, 'keys'> {
   byId: ReadonlyMap<string, StoredKey>;
   readNumber: number;
@@ -38,15 +38,15 @@ interface CachedKeys extends Omit<KeySnapshot, 'keys'> {
 }
 
 interface KeyRingOptions {
-  /** Notices of other processes that have created or revoked a key, and to them. */
+  /** Notifies other processes of created and revoked keys, and receives their notices. */
   notices?: Notices | undefined;
   /** Monotonic clock, in ms. */
   elapsedMs?: () => number;
 }
 
 /**
- * Manages API keys with a cache of the store, which is used for less than a second and until the keys change. A key
- * that is not in the cache is looked up in the store, so that a new key is accepted at once.
+ * Manages API keys with a cache of the store. The cache is used for less than a second, and only until a key changes. A
+ * key that is missing in the cache is read from the store, so that a new key is valid immediately.
  */
 export class KeyRing implements Keys {
   readonly #store: KeyStore;
@@ -126,15 +126,15 @@ export class KeyRing implements Keys {
     await this.#publishChange();
   }
 
-  // Runs in the background, and a failure does not affect the request.
+  // Records the use in the background. A failure does not affect the request.
   #recordUse({ id, lastUsedAt }: StoredKey, now: number): void {
     if (now - (this.#noted.get(id) ?? lastUsedAt ?? 0) < USE_RECORD_INTERVAL_MS) return;
     this.#noted.set(id, now);
     this.#store.recordUse(id, now).catch(() => this.#noted.delete(id));
   }
 
-  // A key is unknown only if a read that began after this call does not find it. A read that was already in progress
-  // does not count.
+  // A key is unknown only if a read that began after this call does not return the key. A read that was already in
+  // progress may be too old.
   async #find(id: string): Promise<StoredKey | undefined> {
     const begunBefore = this.#readsBegun;
     let cached = await this.#getCurrent();
@@ -147,7 +147,7 @@ export class KeyRing implements Keys {
     if (this.#cache && age < REFRESH_AFTER_MS) return this.#cache;
     const read = this.#read();
     if (!this.#cache || age > MAX_AGE_MS) return read;
-    // Ignored: a caller that comes once the cached keys are too old gets the error, if it persists.
+    // The error is ignored here. If the error persists, callers get it once the cached keys are too old.
     read.catch(() => {});
     return this.#cache;
   }
@@ -157,7 +157,7 @@ export class KeyRing implements Keys {
     await this.#invalidate();
   }
 
-  // A read in progress may have begun before the write.
+  // Waits for the read in progress, which may have begun before the write and would fill the cache with old keys.
   async #invalidate(): Promise<void> {
     await this.#reading?.catch(() => {});
     this.#cache = undefined;
@@ -219,7 +219,6 @@ interface KeyParts {
   secret: string;
 }
 
-/** Formats the text of a key. */
 function formatKey({ id, secret }: KeyParts): string {
   return `${PREFIX}_${id}_${secret}`;
 }

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { getInt8Bytes, type Int8Vector } from './int8.ts';
 
 /*
- * An index entry holds the part of a memory that recall searches and that stays constant as long as the memory's text
- * and labels do. Entries are bytes, so that an index loads about as fast as the file can be read. The kernel reads the
+ * An index entry contains the part of a memory that recall searches and that changes only with the text or labels of
+ * the memory. Entries are bytes, so that an index loads about as fast as the file can be read. The kernel reads the
  * same layout; numbers are little-endian.
  *
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
@@ -36,7 +36,7 @@ const Offset = {
   head: 80,
 } as const;
 
-/** Byte offset, from the start of an entry, of the number of the model that made its vectors (4 bytes). */
+/** Byte offset in an entry of the number (4 bytes) of the model that computed its vectors. */
 export const MODEL_OFFSET = Offset.model;
 const TERM_BYTES = 8;
 const MAX_FREQUENCY = 0xffff;
@@ -51,9 +51,9 @@ export interface EntryFacts {
   namespace: Digest;
   /** 0 if the memory has no session. */
   session: Digest;
-  /** Differs from the revision of every earlier entry of the memory that had other terms or labels. */
+  /** Differs between all entries of the memory that have different terms or labels. */
   revision: number;
-  /** Number of words that count towards the text length. */
+  /** Text length in indexed words. */
   length: number;
   frequencies: ReadonlyMap<Digest, number>;
   labels: readonly Digest[];
@@ -92,13 +92,13 @@ function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number)
   return entry.writeUIntLE(digest, at + 2, 6);
 }
 
-/** Sets the ordinal of the memory that an entry belongs to, in place, and returns the entry. */
+/** Sets the ordinal in an entry, in place, and returns the entry. */
 export function numbered(entry: Buffer, ordinal: number): Buffer {
   entry.writeDoubleLE(ordinal, Offset.ordinal);
   return writeChecksum(entry);
 }
 
-/** Splits concatenated entries, none of which has vectors, without copying. */
+/** Splits concatenated entries without vectors. The returned buffers share the memory of `bytes`. */
 export function entriesIn(bytes: Uint8Array): Buffer[] {
   const entries: Buffer[] = [];
   for (let left = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length); left.length > 0; ) {
@@ -112,7 +112,7 @@ export function entriesIn(bytes: Uint8Array): Buffer[] {
 /**
  * Returns a copy of an entry with its vectors replaced.
  *
- * @param model number of the model that made the vectors
+ * @param model number of the model that computed the vectors
  */
 export function withVectors(entry: Buffer, model: number, vectors: readonly Int8Vector[]): Buffer {
   const head = entry.subarray(0, getVectorsStart(entry));
@@ -122,14 +122,13 @@ export function withVectors(entry: Buffer, model: number, vectors: readonly Int8
   return writeChecksum(changed);
 }
 
-/** Returns the ordinal of the memory that an entry belongs to. */
 export function getOrdinal(entry: Buffer): number {
   return entry.readDoubleLE(Offset.ordinal);
 }
 
 /**
- * Returns the number of the model that embedded an entry, also if it made no vectors; 0 if the entry is not embedded
- * yet.
+ * Returns the number of the model that embedded an entry, even if the model returned no vectors. Returns 0 if the entry
+ * is not embedded yet.
  */
 export function getModel(entry: Buffer): number {
   return entry.readUInt32LE(Offset.model);
@@ -143,7 +142,7 @@ export function getVectors(entry: Buffer): Int8Vector[] {
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** Returns the vectors of an entry of any earlier layout without copying: in every layout, vectors come last. */
+/** Returns the vectors of an entry of any earlier layout without copying. The vectors are last in every layout. */
 export function getTrailingVectors(entry: Buffer, dimensions: number): Int8Vector[] {
   const count = entry.readUInt32LE(Offset.vectors);
   const bytes = getInt8Bytes(dimensions);
@@ -158,12 +157,12 @@ export function getTerms(entry: Buffer): Digest[] {
   );
 }
 
-/** Returns whether an entry's size fits its vector count at these dimensions. */
+/** Returns true if an entry has the size that results from its number of vectors and these dimensions. */
 export function hasVectors(entry: Buffer, dimensions: number): boolean {
   return entry.length === getVectorsStart(entry) + entry.readUInt32LE(Offset.vectors) * getInt8Bytes(dimensions);
 }
 
-/** Returns whether a value is an entry with a valid checksum. */
+/** Returns true if a value is an entry with a valid checksum. */
 export function isWhole(bytes: unknown): bytes is Buffer {
   if (!Buffer.isBuffer(bytes) || bytes.length < Offset.head) return false;
   const stored = bytes.readUInt32LE(Offset.checksum);
@@ -173,15 +172,15 @@ export function isWhole(bytes: unknown): bytes is Buffer {
   return stored === computed;
 }
 
-// Computed in place over the whole entry: a million entries take a third of a second, against a second when the CRC is
-// computed over slices.
+// Computes the checksum in place over the whole entry. A million entries take a third of a second, compared to a second
+// if the CRC is computed over slices.
 function writeChecksum(entry: Buffer): Buffer {
   entry.writeUInt32LE(0, Offset.checksum);
   entry.writeUInt32LE(crc32(entry), Offset.checksum);
   return entry;
 }
 
-/** Returns whether two entries are equal in everything but revision, model, vectors and checksum. */
+/** Returns true if two entries are equal except for revision, model, vectors and checksum. */
 export function haveEqualContents(one: Buffer, other: Buffer): boolean {
   const [start, end] = [Offset.head, getVectorsStart(one)];
   return (

@@ -4,8 +4,8 @@ import { getComponents, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
 /**
- * Thrown if the kernel's memory is full. If adding an entry failed, the index is unusable; if a query failed, the index
- * is unchanged.
+ * Thrown if the kernel's memory is full. An index is unusable after adding an entry failed, and unchanged after a query
+ * failed.
  */
 export class IndexFullError extends MemoryError {
   constructor(cause: unknown) {
@@ -13,10 +13,10 @@ export class IndexFullError extends MemoryError {
   }
 }
 
-/** Minimum size of the buffer, large enough that it rarely grows. */
+/** Minimum bytes of the buffer, so that it rarely grows. */
 const MIN_BYTES = 65_536;
 
-/** The buffer in a kernel's memory through which entries and queries go in and results come out. */
+/** A buffer in the kernel's memory, used to pass entries and queries to the kernel and to read results. */
 export class Exchange {
   readonly #kernel: Kernel;
   view = new DataView(new ArrayBuffer(0));
@@ -26,7 +26,10 @@ export class Exchange {
     this.#kernel = kernel;
   }
 
-  /** Returns the address of a buffer of at least `bytes` bytes, whose previous contents may be lost. Throws IndexFullError. */
+  /**
+   * Returns the address of a buffer of at least `bytes` bytes. Its previous contents may be lost. Throws
+   * IndexFullError.
+   */
   reserve(bytes: number): number {
     const at = this.guardMemory(() => this.#kernel.exchange(Math.max(bytes, MIN_BYTES)));
     const { buffer } = this.#kernel.memory;
@@ -37,7 +40,7 @@ export class Exchange {
     return at >>> 0;
   }
 
-  /** Runs work that may exhaust the kernel's memory. Throws IndexFullError if it does. */
+  /** Runs work that may exhaust the kernel's memory. Throws IndexFullError if the memory is exhausted. */
   guardMemory<T>(work: () => T): T {
     try {
       return work();
@@ -64,7 +67,7 @@ export class Exchange {
     return at;
   }
 
-  /** Writes the components of a query vector and reserves `more` bytes after it. Returns the addresses of both. */
+  /** Writes the components of a query vector, and reserves `more` bytes after the vector. Returns both addresses. */
   writeQuery(query: Int8Vector, more: number): [query: number, more: number] {
     const bytes = this.#kernel.queryVectorBytes();
     const at = this.reserve(bytes + more);

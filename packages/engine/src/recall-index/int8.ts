@@ -38,7 +38,7 @@ export function toFloats(vector: Int8Vector): Float32Array {
   return Float32Array.from(getComponents(vector), (component) => component * step);
 }
 
-/** Returns the inner product of a float vector and a quantized one of the same dimensions. */
+/** Returns the inner product of a float vector and a quantized vector of the same dimensions. */
 export function dotInt8(query: Float32Array, vector: Int8Vector): number {
   const components = getComponents(vector);
   let sum = 0;

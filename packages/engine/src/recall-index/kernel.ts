@@ -5,8 +5,8 @@ interface Value {
 }
 
 /**
- * The exports of the compiled kernel, documented in assembly/index.ts. Addresses are offsets into `memory`, whose
- * buffer is replaced when it grows.
+ * The exports of the compiled kernel, documented in assembly/index.ts. Addresses are offsets into `memory`. When the
+ * memory grows, its buffer is replaced.
  */
 export interface Kernel {
   readonly memory: { readonly buffer: ArrayBuffer };
@@ -76,7 +76,7 @@ export interface Kernel {
 
 let compiled: object | undefined;
 
-/** Returns an empty kernel. It is loaded from the built package, also when the caller runs from source. */
+/** Returns an empty kernel. The kernel is loaded from the built package, even if the caller runs from source. */
 export function createKernel(): Kernel {
   compiled ??= compile('@memoryd/engine/recall-index/kernel');
   return instantiate(compiled, { env: { abort } }) as Kernel;

@@ -11,7 +11,7 @@ interface Kernel {
 
 const PAGE_BYTES = 65_536;
 
-/** Enough for the longest query: the bundled model returns at most 254 token states. */
+/** Maximum bytes of a query's states. 256 states suffice, because the bundled model returns at most 254 per query. */
 const MAX_QUERY_BYTES = 256 * STATE_SIZE;
 
 /** Addresses of packed states in the kernel's memory. */
@@ -21,11 +21,11 @@ interface Range {
 }
 
 /**
- * Scores memories by late interaction, as in ColBERT (Khattab and Zaharia 2020). The score of a part of a memory is the
- * mean over the query's tokens of the cosine of the most similar token in that part; the score of a memory, from 0 to
- * 1, is that of its best part. It is NaN if the memory has no tokens.
+ * Scores memories by late interaction, as in ColBERT (Khattab and Zaharia 2020). For each token of the query, the
+ * cosine of the most similar token of a part is computed. The score of the part is the mean of these cosines. The score
+ * of a memory, from 0 to 1, is the score of its best part, or NaN if the memory has no tokens.
  *
- * The token states added last are cached.
+ * Token states are cached; the oldest are evicted first.
  */
 export class Nearness {
   readonly #kernel = instantiate(compile('@memoryd/engine/recall-index/nearness')) as Kernel;
@@ -33,12 +33,12 @@ export class Nearness {
   readonly #query = this.#kernel.START.value;
   readonly #first = this.#query + MAX_QUERY_BYTES;
   #queryEnd = this.#query;
-  /** The cached states by memory ordinal, oldest first. They are stored one after another in a ring buffer. */
+  /** Positions of the cached states by memory ordinal, oldest first. The states are stored in a ring buffer. */
   readonly #places = new Map<number, Range>();
   #next = this.#first;
   #bytes = new Uint8Array(this.#kernel.memory.buffer);
 
-  /** @param maxBytes limit of cached states; a single memory may exceed it */
+  /** @param maxBytes limit of cached states; a single memory may exceed the limit */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#reserve(this.#first);
@@ -47,7 +47,7 @@ export class Nearness {
   /**
    * Sets the query.
    *
-   * @param states the states of its tokens, at least one
+   * @param states the states of the query's tokens, at least one
    */
   ask(states: Int8Array): void {
     const query = states.subarray(0, MAX_QUERY_BYTES);
@@ -93,7 +93,7 @@ export class Nearness {
     return range;
   }
 
-  /** Evicts the states that overlap a range. They are always the oldest. */
+  /** Evicts the states that overlap a range. These states are always the oldest. */
   #forgetOldest({ start, end }: Range): void {
     for (const [ordinal, range] of this.#places) {
       if (range.start >= end || range.end <= start) return;

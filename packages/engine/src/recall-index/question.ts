@@ -28,13 +28,13 @@ export interface NearRow {
   cosine: number;
 }
 
-/** Candidates with the nearest sign codes that are rescored, per requested result. */
+/** Candidates per requested result: the rows with the nearest sign codes, which are rescored. */
 const RESCORED_PER_RESULT = 6;
 
-/** More than any number of rows. */
+/** Limit that is higher than any number of rows. */
 const UNLIMITED = 2 ** 32 - 1;
 
-/** Tracks the words and rows last written to a kernel, so that equal ones are not written again. */
+/** Tracks the words and rows last written to a kernel, so that the same words or rows are not written again. */
 export class KernelInput {
   readonly kernel: Kernel;
   readonly exchange: Exchange;
@@ -77,14 +77,14 @@ export class KernelInput {
   }
 }
 
-/** A query of an index. It is invalid after the next query begins or the index changes. */
+/** A query of an index. Becomes invalid when the next query begins or the index changes. */
 export class Question {
   readonly #input: KernelInput;
-  /** Number of memories that its namespace has in recall, semantic ones excluded, regardless of the filter. */
+  /** Number of memories of the namespace in the index, without semantic memories, regardless of the filter. */
   readonly memoryCount: number;
   /**
-   * Number of rows of the scope's users, regardless of the rest of the filter; undefined if the scope has no users or
-   * their rows are too many to list.
+   * Number of rows of the users in the scope, regardless of the rest of the filter. Undefined if the scope names no
+   * users or the users have too many rows to list.
    */
   readonly userRowCount: number | undefined;
 
@@ -94,12 +94,12 @@ export class Question {
     this.userRowCount = input.kernel.smallScopeCount.value || undefined;
   }
 
-  /** Returns whether a row is in scope. */
+  /** Returns true if a row is in the scope of the query. */
   isAllowed(row: number): boolean {
     return this.#input.kernel.isAllowed(row) !== 0;
   }
 
-  /** Returns query words, each a list of alternative terms. */
+  /** Creates query words. Each word is a list of alternative terms. */
   words(terms: readonly (readonly Digest[])[]): QuestionWords {
     return new QuestionWords(this.#input, terms);
   }
@@ -115,8 +115,8 @@ export class Question {
   }
 
   /**
-   * Returns the rows in scope with the vectors nearest to the query's, nearest first; among equally near ones, newest
-   * first.
+   * Returns the rows in scope with the vectors nearest to the query vector, nearest first. Among equally near rows, the
+   * newest is first.
    */
   nearest(query: Int8Vector, limits: SearchLimits): NearRow[] {
     const { kernel, exchange } = this.#input;
@@ -153,8 +153,8 @@ export class QuestionWords {
   }
 
   /**
-   * Returns the rows in scope that contain a word or match a time range, best match first; among equal ones, newest
-   * first.
+   * Returns the rows in scope that contain a word or match a time range, best match first. Among equal matches, the
+   * newest row is first.
    *
    * @param shares weight of each word
    */
@@ -172,7 +172,7 @@ export class QuestionWords {
     return best.map(({ row }) => row);
   }
 
-  /** Returns the frequency of each word in each row: that of word w in row r is at `r * words + w`. */
+  /** Returns the frequency of each word in each row. The frequency of word w in row r is at index `r * words + w`. */
   frequencies(rows: readonly number[]): Uint16Array {
     const { kernel, exchange } = this.#input;
     this.#input.setWords(this);

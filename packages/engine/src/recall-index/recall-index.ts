@@ -17,30 +17,30 @@ const ANY_TIER = 3;
 /** Maximum dimensions of a vector, limited by the kernel's histogram. */
 export const MAX_DIMENSIONS = 3840;
 
-/** Terms that one call of `tidy` sweeps of removed rows. */
+/** Maximum terms whose postings of removed rows one call of `tidy` deletes. */
 const SWEPT_TERMS_PER_CALL = 2000;
 
 /**
- * Removed rows, and terms of removed rows, that an index always tolerates: at most 120 MiB of each. A term takes that
- * much only if no other memory has it; otherwise it is swept.
+ * Number of removed rows, and of terms of removed rows, that never require a rebuild: at most 120 MiB of each. A term
+ * takes that much only if no other memory contains the term; otherwise `tidy` deletes its postings.
  */
 const MAX_TOLERATED_REMOVED = 2 ** 20;
 
-/** Maximum size of a kernel's memory. */
+/** Maximum bytes of a kernel's memory. */
 const MAX_BYTES = 2 ** 32 - 1;
 
-/** The model whose vectors are indexed; `number` is that of the entries. */
+/** The model whose vectors are indexed. `number` is the model number in the entries. */
 export interface IndexedModel {
   number: number;
   modelId: string;
   dimensions: number;
 }
 
-/** The part of a memory that can change without a new entry. */
+/** The part of a memory that can change while its entry stays the same. */
 export interface MemoryState {
   tier: Tier;
   expiresAt: number | null;
-  /** Whether another memory supersedes it. */
+  /** True if another memory supersedes this memory. */
   superseded: boolean;
 }
 
@@ -57,7 +57,8 @@ export interface Scope {
 }
 
 /**
- * Columns of row data. `previous` and `next` are `NO_ROW` at the ends of a session; 0 stands for no session or speaker.
+ * Fields of rows, in columns. `previous` and `next` are `NO_ROW` at the ends of a session. A session or speaker of 0
+ * means that the row has none.
  */
 export interface Description {
   ordinals: Float64Array;
@@ -68,25 +69,29 @@ export interface Description {
   lengths: Uint32Array;
   previous: Int32Array;
   next: Int32Array;
-  /** Equal for rows with equal texts. Different texts can collide, and all texts without terms do. */
+  /** Hashes of texts, equal for equal texts. Different texts can collide, and all texts without terms collide. */
   texts: Uint32Array;
   importances: Float32Array;
   marks: Uint16Array;
 }
 
-/** Size of the cache of token states: about 140,000 sentences. Reading the states of 140 memories from the file takes 1 ms. */
+/**
+ * Maximum bytes of cached token states: about 140,000 sentences. Reading the states of 140 memories from the file takes
+ * 1 ms.
+ */
 const MAX_STATES_BYTES = 128 * 2 ** 20;
 
-/** Size of a digest in the exchange buffer. */
+/** Bytes of a digest in the exchange buffer. */
 const DIGEST_BYTES = 8;
 
-/** Size of a row's description. */
+/** Bytes of a row's description. */
 const DESCRIPTION_BYTES = 54;
 
 /**
- * The words, vectors and places of all memories in recall, of every namespace, in the memory of one thread: about 320
- * bytes a memory, its vector of 384 dimensions included, and 4 bytes for each different word of it; up to 8 MiB of
- * vectors that were measured exactly, and up to 128 MiB of token states that recalls have read. It holds digests, never words.
+ * The words, vectors and session order of all memories in recall, of every namespace, in the memory of one thread. A
+ * memory takes about 320 bytes, including a vector of 384 dimensions, and 4 bytes for each different word. Caches take
+ * up to 8 MiB for vectors with exact cosines, and up to 128 MiB for token states. The index stores digests instead of
+ * words.
  *
  * The index is a cache of the database that is built from entries. A row is a memory's number in the index. Only one
  * query is active at a time.
@@ -100,7 +105,7 @@ export class RecallIndex {
   readonly #exchange = new Exchange(this.#kernel);
   readonly #input = new KernelInput(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
-  /** Caches token states until the memory's entry changes. */
+  /** Caches the token states of a memory until its entry changes. */
   readonly nearness = new Nearness(MAX_STATES_BYTES);
 
   /**
@@ -124,13 +129,13 @@ export class RecallIndex {
     this.#exchange.guardMemory(() => this.#kernel.putEntry(at));
   }
 
-  /** Sets the state of an indexed memory. New memories are episodic, do not expire and are not superseded. */
+  /** Sets the state of an indexed memory. The state of a new memory is episodic, without expiry and not superseded. */
   setState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): void {
     const end = expiresAt ?? Number.POSITIVE_INFINITY;
     this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
   }
 
-  /** Returns whether a memory is indexed with this state. */
+  /** Returns true if a memory is indexed with this state. */
   hasState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): boolean {
     const row = this.getRow(ordinal);
     return (
@@ -141,13 +146,15 @@ export class RecallIndex {
     );
   }
 
-  /** Removes a memory, if it is indexed. */
+  /** Removes a memory from the index. No effect if the memory is not indexed. */
   takeOut(ordinal: number): void {
     this.nearness.forget(ordinal);
     this.#kernel.removeMemory(ordinal);
   }
 
-  /** Sweeps postings and vectors of removed memories, a bounded number of terms at a time. Call it after changes. */
+  /**
+   * Deletes postings and vectors of removed memories, for a limited number of terms per call. Call it after changes.
+   */
   tidy(): void {
     this.#kernel.tidy(SWEPT_TERMS_PER_CALL);
   }
@@ -157,30 +164,30 @@ export class RecallIndex {
     return this.#kernel.rowCount.value - this.#kernel.removedRows.value;
   }
 
-  /** Share of rows, or of terms if that is larger, that belongs to removed memories: 0 to 1. */
+  /** Fraction of rows, or of terms if that fraction is larger, that belong to removed memories: 0 to 1. */
   get removedShare(): number {
     const { removedRows, removedTerms, liveTerms } = this.#kernel;
     return Math.max(toShare(removedRows.value, this.size), toShare(removedTerms.value, liveTerms.value));
   }
 
   /**
-   * Whether the index should be rebuilt: most of its rows or terms belong to memories that were removed or changed. Row
-   * numbers are not reused, so an index that is never rebuilt becomes full even if few memories remain. More has been
-   * removed than remains, so the rebuild takes no longer than indexing the removed part did.
+   * True if the index should be rebuilt, because most of its rows or terms belong to memories that were removed or
+   * changed. Row numbers are not reused, so an index that is never rebuilt becomes full even if few memories remain. A
+   * rebuild takes at most as long as indexing the removed part took, because the remaining part is smaller.
    */
   get needsRebuild(): boolean {
     const { removedRows, removedTerms, liveTerms } = this.#kernel;
     return exceedsLive(removedRows.value, this.size) || exceedsLive(removedTerms.value, liveTerms.value);
   }
 
-  /** Returns whether the index holds exactly the terms, labels, fields and vectors of these entries. */
+  /** Returns true if the index has exactly the terms, labels, fields and vectors of these entries. */
   holds(entries: Iterable<Uint8Array>): boolean {
     this.#kernel.resetExpected();
     for (const entry of entries) this.#kernel.expectEntry(this.#exchange.writeEntry(entry));
     return this.#kernel.matchesExpected() !== 0;
   }
 
-  /** Begins a query, which ends the previous one. */
+  /** Begins a query. Ends the previous query. */
   ask({ namespace, now, users = [], agents, labels, filter }: Scope): Question {
     this.#sessionOrder.orderPostponed();
     this.#input.clear();
@@ -197,11 +204,11 @@ export class RecallIndex {
   }
 
   /**
-   * Returns the cosine of the query and the nearest vector of each row, by row, accurate to about .001: computed with 8
-   * bits per component, against 4 bits in `cosines` and `nearest`. Rows without vectors are omitted.
+   * Returns the cosine of the query and the nearest vector of each row, by row, accurate to about .001. The cosines are
+   * computed with 8 bits per component, while `cosines` and `nearest` use 4 bits. Rows without vectors are omitted.
    *
-   * @param readVectors returns the vectors in a row's entry, made by the index's model; called for rows that are not
-   * cached
+   * @param readVectors returns the vectors in a row's entry, which the index's model must have computed; called for
+   * rows whose vectors are not cached
    */
   exactCosines(
     query: Float32Array,
@@ -220,7 +227,7 @@ export class RecallIndex {
     return cosines;
   }
 
-  /** Returns the cosine of the query and the nearest of a row's vectors, which are copied to `at` one after another. */
+  /** Returns the cosine of the query and the nearest of a row's vectors. Copies each vector to the address `at`. */
   #measure(query: number, at: number, row: number, vectors: readonly Int8Vector[]): number | undefined {
     if (vectors.length === 0) return undefined;
     const cosines = vectors.map((vector) => {
@@ -248,7 +255,7 @@ export class RecallIndex {
     this.#input.setRows(rows);
     const result = this.#exchange.reserve(count * DESCRIPTION_BYTES);
     this.#kernel.describe(result);
-    // One copy with a view for each column, since allocating a buffer takes longer than filling it.
+    // One copy with a view for each column, because allocating a buffer takes longer than filling it.
     const buffer = this.#exchange.bytes.buffer.slice(result, result + count * DESCRIPTION_BYTES);
     const numbers = count * 24;
     return {
@@ -266,7 +273,7 @@ export class RecallIndex {
     };
   }
 
-  /** Returns the row of a memory; `NO_ROW` if it is not in recall. */
+  /** Returns the row of a memory; `NO_ROW` if the memory is not indexed. */
   getRow(ordinal: number): number {
     return toRow(this.#kernel.findRow(ordinal));
   }
@@ -275,7 +282,7 @@ export class RecallIndex {
     return this.#kernel.ordinal(row);
   }
 
-  /** Returns the previous row of the session, by creation time and then ordinal; `NO_ROW` at the start. */
+  /** Returns the previous row of the session, in order of creation time and ordinal; `NO_ROW` at the start. */
   previous(row: number): number {
     return toRow(this.#kernel.previous(row));
   }

@@ -5,13 +5,14 @@ import type { Kernel } from './kernel.ts';
 const MAX_CACHED_SESSIONS = 1024;
 
 /**
- * Inserts postponed rows into their sessions. A row is postponed if its creation time lies far before the end of its
- * session, as in imported histories. All postponed rows of a session are inserted in one walk from its end, or from the
- * last insertion position if that is nearer, since histories mostly arrive in order.
+ * Inserts postponed rows into their sessions. A row is postponed if its creation time is far before the end of its
+ * session, as in imported histories. All postponed rows of a session are inserted in one walk over the session. The
+ * walk starts at the end of the session, or at the last insertion position if that is nearer, because histories are
+ * mostly imported in order.
  */
 export class SessionOrder {
   readonly #kernel: Kernel;
-  /** The latest row of the last insertion, by session. */
+  /** The row with the latest position in the last insertion, by session. */
   readonly #latest = new Map<number, number>();
 
   constructor(kernel: Kernel) {
@@ -59,7 +60,10 @@ export class SessionOrder {
     }
   }
 
-  /** Returns a row to start the walk from, shortly after the given row's position, and its next row. */
+  /**
+   * Returns the position to start the walk from, as a row and its next row. The given row belongs at or before this
+   * position.
+   */
   #findStart(session: number, row: number): [before: number, after: number] {
     const kernel = this.#kernel;
     const before = this.#latest.get(session);

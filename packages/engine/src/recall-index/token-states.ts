@@ -23,7 +23,7 @@ export function packStates(parts: readonly Int8Array[]): Buffer {
   return packed;
 }
 
-/** Returns whether packed states have a valid checksum. */
+/** Returns true if packed states have a valid checksum. */
 export function areIntactStates(packed: Buffer): boolean {
   const bytes = packed.length - CRC_BYTES;
   return bytes >= 0 && packed.readUInt32LE(bytes) === crc32(packed.subarray(0, bytes));

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** The used part of the WebAssembly JavaScript interface (W3C). TypeScript declares it only for browsers. */
+/**
+ * The part of the WebAssembly JavaScript interface (W3C) used here. TypeScript declares the interface only for
+ * browsers.
+ */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: Record<string, Record<string, unknown>>) => { exports: unknown };
 };
 
-/** Compiles a file of the built package, also when the caller runs from source. */
+/** Compiles a file of the built package, even if the caller runs from source. */
 export function compile(file: '@memoryd/engine/recall-index/kernel' | '@memoryd/engine/recall-index/nearness'): object {
   return new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve(file)));
 }

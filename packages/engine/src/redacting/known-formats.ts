@@ -1,30 +1,30 @@
 import type { Redactor } from '../ports/redactor.ts';
 
-/** Maximum characters of a value's name and the separator after it. */
+/** Maximum characters of the name of a value and of the separator between them. */
 const MAX_NAME_CHARS = 64;
 
 /**
- * Maximum passes over a text. Replacing a secret by a marker can reveal another one around it: the marker has no
- * blanks, while a card number inside a password had.
+ * Maximum passes over a text. Replacing a secret by a marker can reveal another secret around it. For example, the
+ * blanks of a card number prevent the match of a password that contains the number, but the marker has no blanks.
  */
 const MAX_ROUNDS = 8;
 
-/** Position of a secret, or of its marker, in a text. */
+/** Position of a secret or a marker in a text. */
 interface Span {
   kind: string;
   start: number;
   end: number;
 }
 
-/** A text with secrets replaced by markers, in text order. */
+/** A text whose secrets are replaced by markers. The markers are in text order. */
 interface Redacted {
   text: string;
   markers: Span[];
 }
 
 /**
- * Redacts secrets with known formats: tokens by their issuers' formats, values by the names before them, and card
- * numbers by their checksums.
+ * Redacts secrets with known formats. Tokens are detected by their issuers' formats, values by the names before them,
+ * and card numbers by their checksums.
  */
 export const knownFormats: Redactor = {
   redact(text, name) {
@@ -48,9 +48,9 @@ function findByName(text: string, name: string): Span[] {
   return named.slice(0, 1).map(({ kind }) => ({ kind, start: 0, end: text.length }));
 }
 
-/** Sorts spans and joins overlapping ones; the first determines the kind. */
+/** Sorts spans and joins overlapping spans. The first span determines the kind. */
 function joinSpans(spans: Span[]): Span[] {
-  // The sort is stable: of spans with the same start, that of the earlier format stays first.
+  // The sort is stable, so of spans with the same start, the span of the earlier format stays first.
   spans.sort((a, b) => a.start - b.start);
   const joined: Span[] = [];
   for (const span of spans) {
@@ -95,17 +95,20 @@ function replaceByMarkers(text: string, spans: readonly Span[]): Redacted {
 interface Format {
   kind: string;
   /**
-   * Matches a secret. Its group `secret`, `quoted` or `bare` is the secret; without such a group it is the whole match.
-   * Every repetition is bounded, so that matching takes linear time.
+   * Matches a secret. The group `secret`, `quoted` or `bare` is the secret; without such a group, the whole match is
+   * the secret. Every repetition is bounded, so that matching takes linear time.
    */
   pattern: RegExp;
-  /** Returns whether a match is a secret and not only similar to one. */
+  /** Returns true if a match is a secret. Rejects text that only resembles one. */
   accepts?: (secret: string) => boolean;
-  /** Whether a rejected match cannot contain another match, except across its end. */
+  /** True if a rejected match cannot contain another match, except across its end. */
   isWhole?: true;
 }
 
-/** Returns a format for tokens with a known prefix, delimited by characters that tokens cannot have. */
+/**
+ * Returns a format for tokens with a known prefix. The characters before and after a token must not be letters or
+ * digits.
+ */
 function createTokenFormat(kind: string, ...forms: RegExp[]): Format {
   const sources = forms.map(({ source }) => source).join('|');
   return { kind, pattern: new RegExp(`(?<![A-Za-z0-9])(?:${sources})(?![A-Za-z0-9])`, 'dg') };
@@ -114,11 +117,11 @@ function createTokenFormat(kind: string, ...forms: RegExp[]): Format {
 const BEGIN_KEY = '-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----';
 const END_KEY = BEGIN_KEY.replace('BEGIN', 'END');
 
-/** Between a name and its value: an assignment operator or a verb such as "is". */
+/** Pattern between a name and its value: an assignment operator or a verb such as "is". */
 const ASSIGNS = String.raw`["'\x60]?(?:\s{0,4}(?:=>|:=|={1,3}|[:：]|是|は|이)\s{0,4}|\s{1,4}(?:is|was|ist|lautet|est|es|è|é)\s{1,4})`;
 /**
- * In quotes: anything but blanks. Otherwise: ASCII up to the end of the sentence or a delimiter of the surrounding code
- * or URL.
+ * Pattern of a value. In quotes: any characters except blanks. Otherwise: ASCII up to the end of the sentence or a
+ * delimiter of the surrounding code or URL.
  */
 const VALUE = String.raw`(?:"(?<secret>[^"\s]{8,512})"|'(?<quoted>[^'\s]{8,512})'|(?<bare>(?:[!#-%*+\-./0-:=?-Z\\^_a-z|~]|&(?![\w.-]{1,64}=)){8,512})(?<![.!?:])(?![\w(]))`;
 
@@ -129,7 +132,7 @@ function createAssignedFormat(kind: string, name: string, accepts: (secret: stri
   return { kind, pattern: new RegExp(name + ASSIGNS + VALUE, 'dgi'), accepts, isWhole: true };
 }
 
-/** Names of values, such as metadata fields, that mark the whole value as a secret. */
+/** Names of values, such as names of metadata fields, whose whole value is a secret. */
 const NAMED_SECRETS: readonly { kind: string; name: RegExp; accepts: (value: string) => boolean }[] = [
   { kind: 'password', name: new RegExp(`${PASSWORD_NAME}$`, 'i'), accepts: looksLikePassword },
   { kind: 'credential', name: new RegExp(`${KEY_NAME}$`, 'i'), accepts: looksLikeKey },
@@ -139,7 +142,7 @@ const NAMED_SECRETS: readonly { kind: string; name: RegExp; accepts: (value: str
 const FORMATS: readonly Format[] = [
   {
     kind: 'private-key',
-    // The end may be missing if only the beginning was quoted; a header without key data is not a key.
+    // The end may be missing if only the beginning was quoted. A header without key data is not a key.
     pattern: new RegExp(
       `${BEGIN_KEY}(?:(?:(?!-----BEGIN )[^]){1,20000}?${END_KEY}|(?:(?:\\s|\\\\n){0,4}[A-Za-z0-9+/=]{32,}){1,400})`,
       'dg',
@@ -193,7 +196,7 @@ const FORMATS: readonly Format[] = [
   ),
   {
     kind: 'jwt',
-    // RFC 7519: three parts if signed, five if encrypted; the second of five may be empty.
+    // RFC 7519: a token has three parts if signed, five if encrypted. The second of five may be empty.
     pattern: /(?<![\w-])eyJ[\w-]{8,16384}\.[\w-]{0,65536}(?:\.[\w-]{1,65536}){1,3}(?![\w-])/dg,
     accepts: hasJoseHeader,
   },
@@ -209,7 +212,7 @@ const FORMATS: readonly Format[] = [
   },
   {
     kind: 'password',
-    // A password may contain an @; the last one before the host ends it.
+    // A password may contain an @. The last @ before the host ends the password.
     pattern: /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/?#:@"'<>]{0,255}:(?<secret>[^\s/?#"'<>]{1,255})@/dgi,
     accepts: (secret) => !isPlaceholder(secret),
   },
@@ -217,15 +220,15 @@ const FORMATS: readonly Format[] = [
   createAssignedFormat('credential', KEY_NAME, looksLikeKey),
   {
     kind: 'payment-card',
-    // As printed on cards or without separators, but not as part of a longer number or of an account number (ISO 13616:
-    // DE12 3456 ...).
+    // Digits as printed on cards or without separators. Excludes digits in a longer number or in an account number (ISO
+    // 13616: DE12 3456 ...).
     pattern:
       /(?<![\w.+-]|\b[A-Z]{2}[0-9]{2}[ -])(?:[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|3[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5}|62[0-9]{14,17}|[0-9]{15,16})(?![\w-]|\.[0-9])/dg,
     accepts: isPaymentCard,
   },
 ];
 
-/** Returns whether a token has a JOSE header, a JSON object with an algorithm (RFC 7515, section 4). */
+/** Returns true if a token has a JOSE header, which is a JSON object with an algorithm (RFC 7515, section 4). */
 function hasJoseHeader(token: string): boolean {
   const [header = ''] = token.split('.');
   try {
@@ -236,8 +239,8 @@ function hasJoseHeader(token: string): boolean {
 }
 
 /**
- * Prefixes and lengths of card numbers that are specific enough. Maestro is omitted: its prefixes are so common that a
- * tenth of all order numbers would count as cards.
+ * Prefixes and lengths of card numbers that are specific enough. Maestro is omitted, because its prefixes are so common
+ * that a tenth of all order numbers would be detected as cards.
  */
 const CARD_NUMBER = new RegExp(
   [
@@ -255,7 +258,7 @@ const CARD_NUMBER = new RegExp(
 );
 
 /**
- * Returns whether digits, ignoring blanks and hyphens, are a card number: an issuer's prefix and length (ISO 7812-1)
+ * Returns true if a number, without blanks and hyphens, is a card number: an issuer's prefix and length (ISO 7812-1)
  * and a valid checksum.
  */
 function isPaymentCard(number: string): boolean {
@@ -264,8 +267,8 @@ function isPaymentCard(number: string): boolean {
 }
 
 /**
- * Returns the Luhn sum (ISO 7812-1, annex B): every second digit from the right, starting with the second, counts
- * twice, as the sum of the digits of its double.
+ * Returns the Luhn sum (ISO 7812-1, annex B). Every second digit from the right, starting with the second, is doubled,
+ * and the digits of the result are added.
  */
 function getLuhnSum(digits: string): number {
   let sum = 0;
@@ -280,7 +283,7 @@ function getLuhnSum(digits: string): number {
 /** Minimum length of a password, in characters. */
 const MIN_PASSWORD_CHARS = 8;
 
-/** Matches placeholders: a variable, a blank to fill in, or the marker of an earlier redaction. */
+/** Matches placeholders: a variable, a gap to fill in, or the marker of an earlier redaction. */
 const PLACEHOLDER = /^(?:\$|%|<|\{|\[redacted:|\*+$|[xX]+$|\.+$)/;
 
 function isPlaceholder(value: string): boolean {
@@ -288,8 +291,8 @@ function isPlaceholder(value: string): boolean {
 }
 
 /**
- * Returns a pattern of at least so many adjacent letters and digits, with both of them. It matches keys, but not words,
- * dates, versions or numbers.
+ * Returns a pattern that matches at least `minLength` adjacent letters and digits, with at least one of each. Such a
+ * pattern matches keys, but not words, dates, versions or numbers.
  */
 const createMixedPattern = (minLength: number) =>
   new RegExp(`(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{${minLength}}`);
@@ -298,18 +301,18 @@ const MIXED_6 = createMixedPattern(6);
 const MIXED_8 = createMixedPattern(8);
 const MIXED_12 = createMixedPattern(12);
 
-/** Returns whether a value with the prefix of a token is a token and not hyphenated words. */
+/** Returns true if a value with the prefix of a token is a token. Rejects hyphenated words. */
 function looksLikeToken(value: string): boolean {
   return MIXED_8.test(value);
 }
 
-/** Returns whether a value named as a password is one and not the next word of a sentence. */
+/** Returns true if a value after a password name is a password. Rejects the next word of a sentence. */
 function looksLikePassword(value: string): boolean {
   if (value.length < MIN_PASSWORD_CHARS || isPlaceholder(value)) return false;
   return MIXED_6.test(value) || (/[0-9]/.test(value) && /[A-Za-z]/.test(value) && /[!@#$%^&*+~?|=]/.test(value));
 }
 
-/** Returns whether a value named as a key, secret or token is one. */
+/** Returns true if a value after the name of a key, secret or token is one. Rejects placeholders and words. */
 function looksLikeKey(value: string): boolean {
   return !isPlaceholder(value) && MIXED_12.test(value);
 }

@@ -187,7 +187,7 @@ export async function fillFile(dbPath: string): Promise<FilledFile> {
   };
 }
 
-/** Returns the contents of a namespace, given the ids of its memories; hidden ones are omitted. */
+/** Returns the contents of a namespace, for the ids of its memories. Hidden memories are omitted. */
 export async function getContents(api: MemoryApi, ids: readonly string[]): Promise<NamespaceContents> {
   const { memories: semantic } = await api.memories({ tier: 'semantic' });
   const memories: NamespaceContents['memories'] = [];

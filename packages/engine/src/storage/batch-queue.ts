@@ -23,7 +23,7 @@ interface QueuedCall<Call, Result> extends Required<Load> {
 }
 
 /**
- * Queue for group commit: the writes that arrive during a commit form the next batch, so that they share one commit and
+ * Queue for group commit: writes that are queued during a commit form the next batch, so that they share one commit and
  * one disk sync. `commit` returns one result per call of a batch, in the same order.
  */
 export class BatchQueue<Call, Result> {
@@ -51,7 +51,7 @@ export class BatchQueue<Call, Result> {
     return done;
   }
 
-  /** Resolves when the queue is empty. */
+  /** Resolves when all queued calls are committed. */
   async idle(): Promise<void> {
     await this.#committing;
   }

@@ -5,8 +5,8 @@ export const CORRUPTED_MESSAGE =
   'the database is corrupt; restore a backup (`memoryd verify` reports what is wrong with a database file)';
 
 /**
- * Error for corrupted data: a value that memoryd cannot have written. Callers get UNAVAILABLE, because the request is
- * not at fault.
+ * Error for corrupted data, such as a column value that memoryd never writes. Has the code UNAVAILABLE, because the
+ * database is at fault and not the request.
  */
 export class CorruptDatabaseError extends MemoryError {
   /** @param what the corrupted item, such as "memory 7 has tags that are not valid JSON" */

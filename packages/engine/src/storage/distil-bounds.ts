@@ -1,4 +1,4 @@
-/** Maximum queued memories that one call examines, whether or not they are ready. */
+/** Maximum queued memories that one call examines, including those that are not ready to be distilled. */
 export const PASSED_AT_ONCE = 256;
 
 /** Nearest memories examined per vector of a candidate: several times the size of a group. */
@@ -10,11 +10,11 @@ export const MAX_VECTORS = 4;
 /** Maximum characters of a candidate's text that are analyzed. */
 export const WORDS_CHARS = 8192;
 
-/** Number of sampled memories, and minimum number of pairs for a reliable median. */
+/** Number of sampled memories, and minimum number of cosines for a reliable median. */
 const SAMPLED = 64;
 const MIN_PAIRS = 24;
 
-/** Cosine that fills up a small sample: the typical value of most models for two unrelated texts. */
+/** Cosine that pads a sample with too few pairs: the typical cosine of two unrelated texts with most models. */
 const UNRELATED_COSINE = 0.1;
 
 /** Returns sampling times, evenly spaced from `first` to `last`. */

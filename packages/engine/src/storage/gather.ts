@@ -1,25 +1,25 @@
 import { MAX_PASSAGE_DISTANCE } from '../core/ranking/conversation.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 
-/** Share of the pool, from the best, whose neighbors may join the pool. Chosen, not measured. */
+/** Fraction of the pool, best rows first, whose neighbors may join the pool. Chosen, not measured. */
 const LIFTING_SHARE = 0.4;
 
 /**
- * Maximum candidates with the same text, for words and for vectors. Further ones only fill remaining slots. Chosen, not
- * measured.
+ * Maximum candidates with the same text, applied to word results and vector results separately. Further rows with that
+ * text only fill remaining slots. Chosen, not measured.
  */
 export const MAX_PER_TEXT = 8;
 
-/** Maximum memories that one pass adds only because they supersede a candidate. */
+/** Maximum memories that one pass adds because they supersede a candidate. */
 export const MAX_SUCCESSORS = 256;
 
 /**
- * Maximum distance of returned neighbors on each side of an admitted memory. This covers all memories between two that
- * are in one passage.
+ * Maximum distance of returned neighbors on each side of a candidate. This distance covers all memories between two
+ * candidates of one passage.
  */
 export const NEIGHBOUR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
 
-/** Rows found by words and vectors. A row is the number by which an adapter identifies an index entry. */
+/** Rows that match by words or vectors. A row is the number by which an adapter identifies an index entry. */
 export interface Found {
   pool: readonly number[];
   /** The best rows of the pool. Their neighbors may join the pool. */
@@ -28,7 +28,8 @@ export interface Found {
 }
 
 /**
- * Combines the results of words and vectors, each best first. `tailByMeaning` has the vector results beyond the pool.
+ * Combines word results and vector results, each best first. `tailByMeaning` has the vector results that follow those
+ * in `byMeaning`.
  */
 export function foundBy(
   byWords: readonly number[],
@@ -47,22 +48,22 @@ function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], c
   return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
 }
 
-/** Relations between index rows, and to the query. `NO_ROW` means that there is no such row. */
+/** Relations of an index row to other rows and to the query. `NO_ROW` means that no such row exists. */
 export interface Surroundings {
-  /** Returns true if the row passes the filter of the query. */
+  /** Returns true if the row matches the filter of the query. */
   isAllowed(row: number): boolean;
-  /** Returns the previous or next memory of the same session. */
+  /** Returns the previous memory of the same session; `next` returns the next one. */
   previous(row: number): number;
   next(row: number): number;
-  /** Returns the memory that supersedes this one. */
+  /** Returns the memory that supersedes the memory of the row. */
   successor(row: number): number;
-  /** Returns the memories that this one was distilled from. */
+  /** Returns the memories that the memory of the row was distilled from. */
   sources(row: number): readonly number[];
   /** Returns the rows that share a word with the query or have a positive cosine to it. */
   relevant(rows: readonly number[]): number[];
 }
 
-/** The candidates of a query in order, and their relations. See `Signals`. */
+/** The candidates of a query in order, with their supersession and source links. See `Signals`. */
 export interface CandidateRows {
   rows: readonly number[];
   found: number;
@@ -70,11 +71,11 @@ export interface CandidateRows {
   admitted: number;
   supersededBy: Int32Array;
   distilledInto: Int32Array;
-  /** Returns the index of each row among the candidates, or `NO_ROW` if it is not one. */
+  /** Returns the index of each row among the candidates, or `NO_ROW` for a row that is not a candidate. */
   getPlaces(rows: ArrayLike<number>): Int32Array;
 }
 
-/** Collects the found rows, the rows that supersede them, their sources and their neighbors. */
+/** Collects the candidates: the matching rows, the rows that supersede them, their sources and their neighbors. */
 export function gather(around: Surroundings, found: Found): CandidateRows {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
@@ -100,10 +101,10 @@ export function gather(around: Surroundings, found: Found): CandidateRows {
 }
 
 /**
- * Adds the memories that supersede the rows, so that a correction in other words is not missed.
+ * Adds the memories that supersede the rows, so that recall finds a correction that shares no words with the query.
  *
  * @param from index of the first row to examine
- * @returns index of the first row not examined, before the end if MAX_SUCCESSORS were added
+ * @returns index of the first row not examined; less than the number of rows if MAX_SUCCESSORS were added
  */
 function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   let place = from;
@@ -116,7 +117,7 @@ function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   return place;
 }
 
-// Sources come after the pool: a semantic memory ranks below its sources and must not displace them.
+// Sources come after the pool: a semantic memory ranks below its sources, and must not push them out of the candidates.
 function addSources(around: Surroundings, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {
@@ -125,15 +126,15 @@ function addSources(around: Surroundings, rows: Rows, from: number): void {
   }
 }
 
-// Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. It is
-// added only if it is relevant to the query itself.
+// Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. A
+// neighbor joins the pool only if it also matches the query.
 function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: Rows): void {
   const beside = new Set(lifting.flatMap((row) => [around.previous(row), around.next(row)]));
   const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && around.isAllowed(row));
   for (const row of around.relevant(allowed)) rows.add(row);
 }
 
-// Adds direct neighbors, and the one or two memories between two admitted rows, so that a passage is not interrupted.
+// Adds the direct neighbors of each row, and the one or two memories between two rows, so that passages have no gaps.
 function addNeighbours(around: Surroundings, rows: Rows): void {
   const admitted = rows.rows.slice();
   for (const row of admitted) {
@@ -144,7 +145,9 @@ function addNeighbours(around: Surroundings, rows: Rows): void {
   for (const row of between) rows.add(row);
 }
 
-/** Returns the rows between the direct successor of a row and the next collected row, if there are at most two. */
+/**
+ * Returns the rows between the next memory of a row and the nearest following row in `rows`, if there are at most two.
+ */
 function rowsBetween(around: Surroundings, row: number, rows: Rows): number[] {
   const between: number[] = [];
   let at = row;

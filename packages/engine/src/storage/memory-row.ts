@@ -29,8 +29,8 @@ export interface MemoryRow {
 }
 
 /**
- * A selected row with the fields of a recalled memory. `is_correction_expired` tells whether the superseding memory has
- * expired; null if there is none.
+ * A selected row with the fields of a recalled memory. `is_correction_expired` is true if the superseding memory has
+ * expired, and null if there is no superseding memory.
  */
 export type AnswerRow = Pick<
   MemoryRow,
@@ -50,7 +50,7 @@ export type AnswerRow = Pick<
 export const ANSWER_COLUMNS =
   'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
 
-/** Converts a row. An expired memory no longer supersedes others, since it cannot be read. */
+/** Converts a row to a recalled memory. Omits a superseding memory that has expired, because clients cannot read it. */
 function toAnswered(row: AnswerRow): RecalledMemory {
   return {
     ordinal: row.ordinal,
@@ -93,7 +93,10 @@ export function toMemory(row: MemoryRow): StoredMemory {
   };
 }
 
-/** Maximum JSON bytes of the fixed-size fields of a memory, including field names. */
+/**
+ * Upper bound for the JSON bytes of the fields of a memory other than texts, tags, metadata and sources, with field
+ * names.
+ */
 const FIXED_FIELDS_BYTES = 1024;
 
 /** Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one. */
@@ -116,12 +119,18 @@ function jsonBytes(row: MemoryRow): number {
   return textBytes(row) + Buffer.byteLength(row.metadata) + row.derived_from.length;
 }
 
-/** Returns an upper bound without metadata and sources, which recall and transcripts omit. */
+/**
+ * Returns an upper bound for the JSON bytes of a memory without metadata and sources, which recall and transcripts
+ * omit.
+ */
 export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
   return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
 }
 
-/** Converts rows to items: the item, its maximum JSON bytes, and the place after which the next page starts. */
+/**
+ * Functions that convert a row to an item, return the maximum JSON bytes of a row, and return the page position of an
+ * item.
+ */
 interface Paging<Row, Item, Place> {
   toItem(row: Row): Item;
   getBytes(row: Row): number;
@@ -131,7 +140,7 @@ interface Paging<Row, Item, Place> {
 /**
  * Fills a page up to its item limit or byte size.
  *
- * @param rows up to one row more than the limit, which shows that another page follows
+ * @param rows at most one row more than the limit; the extra row shows that another page follows
  */
 export function takePage<Row, Item, Place>(
   rows: Iterable<Row>,
@@ -170,10 +179,10 @@ export function takeMemories<Place>(
 export type TextRow = Omit<MemoryText, 'heldFrom'>;
 
 /**
- * Fills a page of the texts of a memory. Each text holds from the time when the one before it was replaced. A place is
- * a revision.
+ * Fills a page of the texts of a memory. A text is valid from the time when the previous text was replaced. A page
+ * position is a revision.
  *
- * @param heldFrom time from which the first text of the page held
+ * @param heldFrom time from which the first text of the page was valid
  */
 export function takeTexts(
   rows: Iterable<TextRow>,

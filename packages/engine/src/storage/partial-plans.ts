@@ -2,7 +2,7 @@ import { getRetention, type Retainable } from '../core/retention.ts';
 import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
-/** A duplicate that would be merged, and the survivor. */
+/** A duplicate that would be merged, and the memory that it would be merged into. */
 export interface PlannedDuplicate {
   id: string;
   mergedInto: string;
@@ -28,7 +28,7 @@ export async function planMerge(
   return plan;
 }
 
-/** Returns the members of a group that would be merged into its first. */
+/** Plans the merges of a group: all other members are merged into the first member. */
 export function mergedIntoFirst([survivor, ...others]: readonly string[]): PlannedDuplicate[] {
   return survivor === undefined ? [] : others.map((id) => ({ id, mergedInto: survivor }));
 }
@@ -47,7 +47,7 @@ export interface LeastRetained {
   next?: Position;
 }
 
-/** Ranks one batch of a tier, given in creation order. */
+/** Ranks one batch of a tier by retention. The rows must be in creation order. */
 export function rank(rows: readonly Rankable[], count: number, now: number): LeastRetained {
   const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: getRetention(row, now) }));
   const last = rows.at(-1);

@@ -3,16 +3,16 @@ import type { Ranked } from '../ports/ranking.ts';
 import type { RecalledMemory } from '../ports/storage-memories.ts';
 import type { Answer, Answered, RankedSearchRequest, Signals } from '../ports/storage-search.ts';
 
-/** The best results of a search, whose texts are not read yet. */
+/** The best results of a search, before their texts are read. */
 interface RankedResults {
   ordinals: number[];
-  /** Builds the answer from the texts that were read. Ends the measurement of the last stage. */
+  /** Builds the answer from the texts, and ends the time measurement of the last stage. */
   toAnswer(read: { memories: RecalledMemory[]; truncated: boolean }): Answer;
 }
 
 /**
- * Ranks the results of a search in the search thread. Copying all signals to another thread would take as long as
- * ranking them, so evidence is returned only if the request asks for it.
+ * Ranks the results of a search in the search thread, because copying all signals to another thread would take as long
+ * as ranking them. The answer includes evidence only if the request asks for an explanation.
  */
 export function rankFound(
   signals: Signals,

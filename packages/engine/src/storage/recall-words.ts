@@ -8,7 +8,7 @@ import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
 
-/** The fields of a memory that its index entry is built from. */
+/** The fields of a memory from which its index entry is built. */
 export interface Recallable extends Owner {
   namespace: string;
   sessionId: string | null;
@@ -21,7 +21,7 @@ export interface Recallable extends Owner {
   content: string;
 }
 
-/** The indexed terms of a text, as digests, and its traits. */
+/** The indexed terms of a text, as digests, and the traits of the text. */
 interface Words {
   frequencies: Map<Digest, number>;
   /** Length in indexed words. */
@@ -29,7 +29,7 @@ interface Words {
   /** See `Traits` in core/text. */
   speaker: number;
   marks: number;
-  /** The terms of the speaker's name, not digested. */
+  /** The terms of the speaker's name, as text. */
   getSpeakerTerms: string[];
 }
 
@@ -60,17 +60,17 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Maximum query words that are looked up, and maximum that are searched: the rarest that occur in any memory. */
+/** Maximum words of a query whose frequencies are looked up, and maximum of these that are searched, rarest first. */
 const MAX_LOOKED_UP = 512;
 const MAX_WORDS = 64;
 
-/** Parses a query. Each word is a list of alternative terms. If there are too many words, see `rarestWords`. */
+/** Parses a query. Each word is a list of alternative terms. If there are more than MAX_WORDS, see `rarestWords`. */
 export function askedWords(text: string): ReadQuery {
   const { words, isForeign } = readQuery(withoutAsides(text));
   return { words: words.slice(0, MAX_LOOKED_UP), isForeign };
 }
 
-/** Returns the kinds of the searched words. */
+/** Returns the kinds of the words of a query, such as names and words of a date. */
 export function kindsOfWords(
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
   words: readonly string[][],
@@ -89,7 +89,7 @@ export function areTooMany(words: readonly string[][]): boolean {
 }
 
 /**
- * Returns the rarest words, up to the maximum that is searched. Words that occur in no memory come last.
+ * Returns the rarest words, at most MAX_WORDS. Words that occur in no memory come last.
  *
  * @param frequencies number of memories that contain each word
  */

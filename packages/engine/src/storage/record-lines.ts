@@ -4,8 +4,8 @@ import { createTextsTooLongError } from '../core/record-size.ts';
 import type { ExportRecord } from '../ports/storage-kept.ts';
 
 /**
- * Serializes a record as one JSON line without a line break. Throws UNAVAILABLE if it exceeds the maximum string
- * length.
+ * Serializes a record as one JSON line, without the line break at its end. Throws UNAVAILABLE if the line would exceed
+ * the maximum length of a string.
  */
 export function toLine(record: ExportRecord): string {
   try {
@@ -17,7 +17,7 @@ export function toLine(record: ExportRecord): string {
 
 const PIECE_BYTES = 256 * 1024;
 
-/** A file that is read once. `close` frees its disk space. */
+/** An open file, to be read once. `close` closes the file and frees its disk space. */
 export interface OpenFile {
   file: FileHandle;
   close(): Promise<void>;

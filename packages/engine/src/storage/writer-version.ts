@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Property with the format version of the index entries. It increases with each change of the format. */
+/** Name of the property with the format version of the index entries. Increases with each change of the format. */
 export const ENTRIES_MADE_BY = 'entries_made_by';
 
 /**

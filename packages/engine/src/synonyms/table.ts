@@ -13,7 +13,7 @@ const MAX_CLOSENESS = 255;
 /** Maximum synonyms of a term. */
 export const MAX_SYNONYMS = 10;
 
-/** Places of a term's synonyms, closest first, and the closeness of each, from 0 to 1. */
+/** Indexes of a term's synonyms in the list of terms, closest first, and the closeness of each synonym, from 0 to 1. */
 export interface Neighbors {
   places: number[];
   closeness: number[];
@@ -22,7 +22,7 @@ export interface Neighbors {
 /**
  * Packs a synonym table.
  *
- * @param terms at most 65,536, of ASCII letters
+ * @param terms at most 65,536 terms, each of ASCII letters
  */
 export function packTable(terms: readonly string[], neighbors: readonly Neighbors[]): Uint8Array {
   const text = Buffer.from(terms.map((term) => `${term}\n`).join(''), 'ascii');
@@ -61,7 +61,7 @@ export class SynonymTable {
     return this.#terms;
   }
 
-  /** Returns the rank of a term by word frequency, starting at 0, or undefined. */
+  /** Returns the rank of a term by word frequency, starting at 0, or undefined for an unknown term. */
   getRank(term: string): number | undefined {
     return this.#places.get(term);
   }

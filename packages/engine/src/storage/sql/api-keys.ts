@@ -4,17 +4,20 @@ import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Property with the number of changes to keys. */
+/** Name of the property that counts the changes of keys. */
 const KEY_CHANGES = 'key_changes';
 
-/** Property that exists while loopback callers need no key although keys exist. */
+/** Name of the property that is set while loopback callers need no key although keys exist. */
 const LOOPBACK_OPEN = 'loopback_open';
 
 const COLUMNS =
   raw(`id, namespace, user_id AS "userId", agent_id AS "agentId", scope, name, digest, created_at AS "createdAt", expires_at AS "expiresAt",
   last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`);
 
-/** See `KeyStore.read`. A change between the two queries is read again next time, because `changes` is read first. */
+/**
+ * See `KeyStore.read`. `changes` is read first, so that a key change between the two queries is detected by the next
+ * read.
+ */
 export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeySnapshot | undefined> {
   const changes = Number((await getProperty(queries, KEY_CHANGES)) ?? 0);
   if (changes === seen) return undefined;
@@ -89,7 +92,7 @@ export async function importKeys(queries: Queries, { keys, changes, isLoopbackOp
       WHERE CAST(property.value AS integer) < CAST(excluded.value AS integer)`);
 }
 
-/** Deletes the keys of a namespace. The change counter still shows that keys existed. */
+/** Deletes the keys of a namespace. The change counter stays, so that loopback callers still need a key. */
 export async function deleteKeys(queries: Queries, namespace: string): Promise<void> {
   const deleted = await queries.run(sql`DELETE FROM api_key WHERE namespace = ${namespace}`);
   if (deleted > 0) await noteChange(queries);

@@ -8,7 +8,7 @@ import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, sql } from './sql.ts';
 
-/** Evicts expired memories; rows and texts stay. See `Storage.evictExpired`. */
+/** Evicts expired memories. Their rows and texts stay in the archive. See `Storage.evictExpired`. */
 export async function evictExpired(
   transaction: Transaction,
   run: RunRef,
@@ -82,7 +82,10 @@ export async function setEvicted(
 /** Maximum memories that one transaction deletes, so that other writers are not blocked for long. */
 const MAX_DELETED_AT_ONCE = 50;
 
-/** Deletes memories evicted before `until`, and records of runs as old. See `Storage.clearArchive`. */
+/**
+ * Deletes memories that were evicted by `until`, and the records of runs that ended by then. See
+ * `Storage.clearArchive`.
+ */
 export async function clearArchive(
   transaction: Transaction,
   run: RunRef,
@@ -110,7 +113,7 @@ async function eraseEvicted(
   return evicted.length;
 }
 
-/** Deletes changes of old runs, oldest run first. A run is deleted with its last change. */
+/** Deletes the changes of runs that ended by `until`, oldest run first. A run is deleted with its last change. */
 async function dropRecords(
   transaction: Transaction,
   { namespace, no }: RunRef,

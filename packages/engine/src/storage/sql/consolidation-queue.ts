@@ -3,7 +3,7 @@ import { IN_TIER } from './filters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Queues memories for distilling by the next consolidation, if they are in a tier and not semantic. */
+/** Queues the memories of the working and episodic tiers for distilling by the next consolidation. */
 export async function queueForDistilling(
   queries: Queries,
   namespace: string,
@@ -18,7 +18,7 @@ export async function queueForDistilling(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Queues memories for duplicate detection, unless they are semantic or merged. */
+/** Queues memories for duplicate detection, except semantic memories and merged duplicates. */
 export async function queueForMerging(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<void> {
   if (ordinals.length === 0) return;
   await queries.run(sql`
@@ -40,28 +40,28 @@ export async function queueNewMemories(
 
 const COLUMNS = { namespace: 'text', ordinal: 'bigint' } as const;
 
-/** Adds the index entry of a memory that is in a tier again, and queues the memory for consolidation. */
+/** Adds the index entry of a memory that is back in a tier, and queues the memory for consolidation. */
 export async function indexAndQueue(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
   await transaction.recall.enter(namespace, ordinal);
   await queueForMerging(transaction, namespace, [ordinal]);
   await queueForDistilling(transaction, namespace, [ordinal]);
 }
 
-/** Moves a pending embedding behind those of memories that clients have written. */
+/** Moves a pending embedding behind the pending embeddings of memories that clients have written. */
 export async function deferEmbedding(queries: Queries, namespace: string, ordinal: number): Promise<void> {
   await queries.run(
     sql`UPDATE pending_embedding SET reembed = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
   );
 }
 
-/** Returns the ids of the memories that are superseded by any of the given ones. */
+/** Returns the ids of the memories that one of the memories `by` supersedes. */
 export async function getSupersededIds(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {
   const rows = await queries.rows<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('superseded_by'), by)}`);
   return rows.map(({ id }) => id);
 }
 
-/** Sets `superseded_by` to the newest memory that supersedes each memory or a duplicate merged into it, or to null. */
+/** Sets `superseded_by` of each memory to the newest memory that supersedes it or one of its duplicates, or to null. */
 export async function recomputeSupersededBy(
   queries: Queries,
   namespace: string,

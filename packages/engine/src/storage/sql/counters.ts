@@ -73,7 +73,7 @@ const USAGE_COLUMNS = { namespace: 'text', user_id: 'text', memories: 'bigint', 
 const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
   memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes`;
 
-/** Columns with the total usage of rows of `memory m`. */
+/** Columns with the number of memories in `memory m` and the bytes of their texts, as quotas count them. */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,
   CAST(coalesce(sum(
     CASE WHEN m.revision > coalesce(m.distilled_revision, 0) THEN octet_length(m.content) ELSE 0 END
@@ -93,7 +93,7 @@ export function readUsage(
     WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} GROUP BY m.user_id`);
 }
 
-/** Adds to the access counts of memories that still exist, up to `LIMITS.counted`. */
+/** Adds to the access counts of the memories that still exist. A count is at most `LIMITS.counterValue`. */
 export async function recordAccess(queries: Queries, accesses: readonly MemoryAccess[]): Promise<void> {
   const { dialect } = queries;
   const records = dialect.records(
@@ -113,7 +113,7 @@ export async function recordAccess(queries: Queries, accesses: readonly MemoryAc
       last_at = ${greatest}(memory_access.last_at, excluded.last_at)`);
 }
 
-/** Subtracts uses that a memory gained from a merge, and restores the time of last access unless it changed since. */
+/** Subtracts accesses that a memory gained from a merge, and restores the last access time unless it changed since. */
 export async function subtractAccess(
   queries: Queries,
   namespace: string,

@@ -3,7 +3,7 @@ import { CorruptDatabaseError, fromJson } from '../corruption.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Selects the `ModelInUse`. */
+/** Query for the embedding model in use. */
 export const MODEL_IN_USE = 'SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use';
 
 /** Returns the model in use, or undefined if no model was ever used. */
@@ -12,18 +12,19 @@ export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
 }
 
 /**
- * Property with the progress of a model change: the last entry that was processed. It exists only during the change.
- * Later entries may lack vectors of the new model without being queued for embedding.
+ * Name of the property with the progress of a model change: the position of the last processed index entry. The
+ * property exists only during the change. Later entries may have neither a vector of the new model nor a pending
+ * embedding.
  */
 export const CHANGED_UNTIL = 'model_changed_until';
 
-/** A position in the order of index entries. */
+/** A position in the order of index entries: (namespace, ordinal). */
 export interface ChangedUntil {
   namespace: string;
   ordinal: number;
 }
 
-/** Returns the progress of a model change, or undefined if none is running. */
+/** Returns the progress of a model change, or undefined if no model change is in progress. */
 export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
   const value = await getProperty(queries, CHANGED_UNTIL);
   return value === undefined ? undefined : fromJson<ChangedUntil>(value);
@@ -36,12 +37,11 @@ export interface ModelInUse {
   dimensions: number | null;
 }
 
-/** Returns the value of a database property, or undefined if it is not set. */
+/** Returns the value of a database property, or undefined if the property is not set. */
 export async function getProperty(queries: Pick<Queries, 'row'>, name: string): Promise<string | undefined> {
   return (await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${name}`))?.value;
 }
 
-/** Sets a database property. */
 export async function setProperty(queries: Queries, name: string, value: string): Promise<void> {
   await queries.run(sql`
     INSERT INTO property (name, value) VALUES (${name}, ${value})
@@ -53,8 +53,8 @@ export async function deleteProperty(queries: Queries, name: string): Promise<vo
 }
 
 /**
- * Takes or renews a lease. See `Lease.acquire`. A lease that ends later than any holder could request was written
- * before the clock was set back, so it is taken over.
+ * Acquires or renews a lease. See `Lease.acquire`. If the clock was set back, a lease can end later than any holder may
+ * request. Such a lease is acquired as if it had ended.
  */
 export async function acquireLease(
   queries: Queries,
@@ -79,8 +79,8 @@ export async function releaseLease(queries: Queries, name: string, holder: strin
 }
 
 /**
- * Throws UNAVAILABLE if another holder has taken the lease since this fence was issued. Until the transaction ends,
- * nobody else can take the lease.
+ * Throws UNAVAILABLE if another holder has acquired the lease since this fence was issued. Other holders cannot acquire
+ * the lease until the transaction ends.
  */
 export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
   const present = await queries.row<{ fence: number }>(

@@ -98,7 +98,7 @@ export async function dropCandidates(
   await dropSeen(transaction, run.namespace, memories);
 }
 
-// A memory that was written since it was read stays queued.
+// Deletes only candidates with the given version. A memory that was changed since it was read stays queued.
 async function dropSeen(
   transaction: Transaction,
   namespace: string,
@@ -110,7 +110,9 @@ async function dropSeen(
       WHERE m.namespace = ${namespace} AND m.ordinal = seen.ordinal AND m.version = seen.version)`);
 }
 
-/** Returns true if the memories are unchanged since they were read, have one owner, and are distillable. */
+/**
+ * Returns true if the memories are unchanged since they were read, are episodic and distillable, and have one owner.
+ */
 async function areUnchanged(queries: Queries, namespace: string, memories: readonly MemoryVersion[]): Promise<boolean> {
   const changed = await queries.row(sql`
     SELECT 1 FROM ${toRecords(queries, memories)}
@@ -120,7 +122,7 @@ async function areUnchanged(queries: Queries, namespace: string, memories: reado
   return changed === undefined && (await haveSameOwner(queries, namespace, getOrdinals(memories)));
 }
 
-/** Returns true if any of the memories is a source of another semantic memory. */
+/** Returns true if any of the memories is a source of a semantic memory other than `semantic`. */
 async function isSourceElsewhere(
   queries: Queries,
   namespace: string,

@@ -12,14 +12,14 @@ import { raw, sql } from './sql.ts';
 /** Ordinals read per query. SQLite sorts the ordinals of the namespace in each query. */
 const ORDINALS_AT_ONCE = 50_000;
 
-/** Memories whose order is looked up per query. */
+/** Memories whose export order is read per query. */
 const PLACED_AT_ONCE = 1000;
 
 /** Maximum memories, and bytes of their texts, read per query. */
 const READ_AT_ONCE = 64;
 const READ_BYTES = 4 * 1024 * 1024;
 
-/** Earlier texts read per query. Each may be as long as a request. */
+/** Earlier texts read per query. Each text may be as long as the largest request. */
 const TEXTS_AT_ONCE = 64;
 
 const DECLINED_AT_ONCE = 1000;
@@ -38,20 +38,20 @@ export async function* keptRecords(queries: Queries, namespace: string, of: Owne
   yield* declinedGroups(queries, namespace, of);
 }
 
-/** The export order of a memory, and the bytes of its texts. */
+/** The position of a memory in the export, and the bytes of its texts. */
 interface ExportOrder {
   ordinal: number;
   id: string;
   bytes: number;
-  /** Ordinal of the first source of a semantic memory; null for others. */
+  /** Ordinal of the first source of a semantic memory; null for other memories. */
   first: number | null;
   /** Ordinal of an earlier semantic memory whose first source is this memory. */
   rooted: number | null;
 }
 
 /**
- * Yields the ordinals of all memories in record order, in batches to be read at once. Throws UNAVAILABLE if the texts
- * of a memory exceed the maximum line length, before reading them.
+ * Yields the ordinals of all memories in export order, in batches to read at once. Throws UNAVAILABLE before the texts
+ * of a memory are read if they exceed the maximum line length.
  */
 async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<number[]> {
   let batch: number[] = [];
@@ -129,7 +129,8 @@ function readRows(queries: Queries, namespace: string, ordinals: readonly number
 }
 
 /**
- * Returns earlier texts by ordinal. They are read as rows, because an aggregate could exceed the maximum value size.
+ * Returns the earlier texts of memories, by ordinal. Reads one row per text, because an aggregate could exceed the
+ * maximum size of a value.
  */
 async function earlierTexts(
   queries: Queries,
@@ -183,7 +184,7 @@ async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFil
   } while (rows.length === DECLINED_AT_ONCE);
 }
 
-/** Returns the digest of a group of memories with their current texts. Their order does not matter. */
+/** Returns the digest of a group of memories with their current texts. Independent of their order. */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
   return getGroupDigest(
     await queries.rows<{ id: string; revision: number }>(sql`
@@ -192,7 +193,9 @@ export async function groupDigest(queries: Queries, namespace: string, ordinals:
   );
 }
 
-/** Returns true if a client has forgotten the semantic memory of this group with its current texts. */
+/**
+ * Returns true if a client has forgotten a semantic memory that was distilled from this group with its current texts.
+ */
 export async function isDeclined(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
   const digest = await groupDigest(queries, namespace, ordinals);
   const declined = await queries.row(

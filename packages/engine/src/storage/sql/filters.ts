@@ -5,7 +5,7 @@ import { attributeKey, filteredAttributes } from '../attributes.ts';
 import type { Dialect, Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
-/** Returns a condition on `memory m`: live at `now`, in the namespace, and passing the filter. */
+/** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
 export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
   const isVisible = raw(filter.idPart === undefined ? IN_TIER : 'm.evicted_at IS NULL');
   const conditions = [matching(dialect, namespace, filter), isVisible, notExpired(now)];
@@ -14,7 +14,7 @@ export function liveAndPassing(dialect: Dialect, namespace: string, filter: Memo
   return join(conditions, ' AND ');
 }
 
-/** Returns a condition on `memory m`: its id begins or ends with a part. Scans the index of ids, not the memories. */
+/** Returns a condition on `memory m`: the id begins or ends with `part`. Scans the id index instead of the memories. */
 function hasIdPart(namespace: string, part: string): Sql {
   return sql`m.ordinal IN (SELECT i.ordinal FROM memory i WHERE i.namespace = ${namespace} AND (
     substr(i.id, 1, ${part.length}) = ${part} OR substr(i.id, length(i.id) - ${part.length - 1}) = ${part}))`;
@@ -28,7 +28,7 @@ type Indexed = Pick<MemoryFilter, 'tags' | 'metadata' | 'tier' | 'sessionId' | '
 export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
   const { tier, sessionId, source, since, until } = filter;
   const attributes = filteredAttributes(filter);
-  // Users and attributes are selective. Tier, source and time may match every memory of the namespace.
+  // A filter by user or attribute is selective. Tier, source and time may match every memory of the namespace.
   const beginsWithAttribute = attributes.length > 0 && !isOfUsers(filter);
   const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
   const column = (name: string) => unlessOfUsers(dialect, filter, name);
@@ -47,14 +47,14 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
   return join(conditions, ' AND ');
 }
 
-/** Returns true if the filter selects users only, without memories that have no user. */
+/** Returns true if the filter names users and excludes memories without a user. */
 function isOfUsers({ userIds }: OwnerFilter): boolean {
   return userIds !== undefined && !userIds.includes('');
 }
 
 /**
- * Returns a column of `memory m`. With a user filter, SQLite must not use an index on it, since the user index is
- * better.
+ * Returns a column of `memory m`. If the filter names users, the column is marked so that SQLite does not use an index
+ * on the column, because the user index is more selective.
  */
 export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): Sql {
   const column = raw(`m.${name}`);
@@ -73,7 +73,7 @@ function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
 function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
   // Planners estimate a single value better than a list.
   const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
-  // The partial indexes by owner have this condition.
+  // The partial indexes by owner contain only rows that meet this condition, so the query must repeat it.
   return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
 }
 
@@ -96,18 +96,18 @@ export async function hasOwners(queries: Queries, namespace: string): Promise<bo
   return found !== undefined;
 }
 
-/** Returns a query for the ordinals of the memories with an attribute. */
+/** Returns a query for the ordinals of the memories with an attribute value. */
 export function holders(namespace: string, name: string, value: string): Sql {
   return sql`SELECT a.ordinal FROM attribute a
     WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)} AND a.value = ${attributeKey(value)}`;
 }
 
-/** Returns a condition on `memory m`: old enough to be promoted. See `Promotion`. */
+/** Returns a condition on `memory m`: stored long enough ago to be promoted. See `Promotion`. */
 export function oldEnough(promotion: Promotion): Sql {
   return sql`(m.stored_at <= ${promotion.promotedUntil} OR m.stored_at >= ${aheadFrom(promotion)})`;
 }
 
-/** Returns a condition on `memory m`: promoted, or old enough to be promoted. */
+/** Returns a condition on `memory m`: already promoted, or stored long enough ago to be promoted. */
 export function isPromoted(promotion: Promotion): Sql {
   return sql`(m.tier <> 'working' OR ${oldEnough(promotion)})`;
 }
@@ -127,7 +127,9 @@ export function memoryColumns({ jsonArray }: Dialect): Sql {
 export const WITH_ACCESS = raw('LEFT JOIN memory_access c ON c.namespace = m.namespace AND c.ordinal = m.ordinal');
 export const MEMORY_TABLES = sql`memory m ${WITH_ACCESS}`;
 
-/** The columns that determine retention, from the same tables. See `Retainable` in core. */
+/**
+ * The columns that determine retention, selected from `memory m` joined with `WITH_ACCESS`. See `Retainable` in core.
+ */
 export const RETAINABLE_COLUMNS = raw(`m.importance, m.stored_at AS "storedAt", coalesce(c.count, 0) AS "accessCount",
   c.last_at AS "accessedAt"`);
 
@@ -142,8 +144,9 @@ export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 export const WORKING = `m.tier = 'working' AND ${IN_TIER}`;
 
 /**
- * Condition: an episodic memory can be a source of a semantic memory. Expiring memories are excluded, because their
- * words would outlive them; superseded memories are excluded too.
+ * Condition: an episodic memory can be a source of a semantic memory. Expiring memories are excluded, because the
+ * semantic memory would contain their words after their expiry. Superseded memories are excluded because they are
+ * outdated.
  */
 export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND ${IN_TIER}`;
 
@@ -151,9 +154,9 @@ export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND
 export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
 /**
- * Returns a condition: two rows of `memory` in the same session of a user are duplicates, unless unequal texts have
- * equal digests. Memories with different expiry, source or metadata are not duplicates, because merging would hide a
- * text too early or from filters that match it.
+ * Returns a condition: two rows of `memory` in the same session of a user are duplicates. The texts are compared by
+ * digest. Memories with different expiry, source or metadata are not duplicates, because merging would hide a text too
+ * early, or hide it from filters that match it.
  */
 export function areDuplicates(one: string, other: string): string {
   return ['text_digest', 'agent_id', 'expires_at', 'source', 'metadata']
@@ -162,12 +165,12 @@ export function areDuplicates(one: string, other: string): string {
 }
 
 /**
- * Window frame: all rows up to the second one before the current row. If their texts fit into a page, the previous row
- * can be the last of the page, and the current row shows that another page follows.
+ * Window frame: all rows up to the second row before the current row. If the texts in the frame fit into a page, the
+ * previous row can be the last row of the page, and the current row shows that another page follows.
  */
 export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING');
 
-/** Returns the time from which a future-dated memory counts as old enough to be promoted. See `Promotion`. */
+/** Returns the time from which a future storage time is old enough for promotion. See `Promotion`. */
 export function aheadFrom({ promotedUntil, now }: Promotion): number {
   return 2 * now - promotedUntil;
 }

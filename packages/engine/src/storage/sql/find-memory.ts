@@ -12,7 +12,9 @@ export interface FoundMemory extends Target, Owner {
   namespace: string;
 }
 
-/** The fields needed to delete a memory. The text is omitted, because the texts of many memories may be too large. */
+/**
+ * The fields needed to delete a memory, without the text, because the texts of many memories may be too large to load.
+ */
 export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
@@ -22,7 +24,7 @@ const ERASABLE_COLUMNS =
 
 const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
 
-/** Returns a condition: the memory itself or the survivor that it was merged into. */
+/** Returns a condition: the memory itself, or the memory that it was merged into. */
 export function selfOrSurvivor(namespace: string, id: string): Sql {
   return sql`namespace = ${namespace}
     AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
@@ -36,7 +38,7 @@ export function findByOrdinal(queries: Queries, namespace: string, ordinal: numb
   return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
 }
 
-/** Returns the ordinals of the hidden duplicates of a visible memory. */
+/** Returns the ordinals of the duplicates that were merged into a memory. */
 export async function findHiddenDuplicates(queries: Queries, namespace: string, id: string): Promise<number[]> {
   const hidden = await queries.rows<{ ordinal: number }>(
     sql`SELECT ordinal FROM memory WHERE namespace = ${namespace} AND merged_into = ${id} ORDER BY ordinal`,
@@ -44,7 +46,7 @@ export async function findHiddenDuplicates(queries: Queries, namespace: string, 
   return hidden.map(({ ordinal }) => ordinal);
 }
 
-/** Returns the ids of the other memories in the group of a hidden duplicate that have its text, the oldest first. */
+/** Returns the ids of the other memories in the group of a merged duplicate that have the same text, oldest first. */
 export async function findRemainingDuplicates(
   queries: Queries,
   { namespace, id, mergedInto }: Pick<FoundMemory, 'namespace' | 'id' | 'mergedInto'>,
@@ -57,14 +59,14 @@ export async function findRemainingDuplicates(
   return remaining.map((memory) => memory.id);
 }
 
-/** Returns the given memories that exist. */
+/** Returns the memories that exist among the given ordinals. */
 export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
   return queries.rows<Erasable>(sql`
     SELECT ${ERASABLE_COLUMNS} FROM memory m
     WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`);
 }
 
-/** Returns memories, and the hidden duplicates of each that is visible; hidden ones come last. */
+/** Returns the memories, and the duplicates that were merged into them. Merged duplicates come last. */
 export async function findGroups(
   queries: Queries,
   namespace: string,
@@ -83,7 +85,7 @@ export async function findGroups(
   );
 }
 
-/** Returns true if the memory counts in its tier. */
+/** Returns true if the memory is neither merged nor evicted. */
 export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInto' | 'evictedAt'>): boolean {
   return mergedInto === null && evictedAt === null;
 }
@@ -92,7 +94,7 @@ export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasa
   return { namespace, ordinal, tags: fromJson<string[]>(tags), metadata: fromJson<Metadata>(metadata) };
 }
 
-/** The fields of a memory that a write needs. */
+/** The fields that a write needs to check and change a memory. */
 export interface Target {
   ordinal: number;
   id: string;
@@ -116,7 +118,7 @@ export interface UpdatePlan {
   newText: string | undefined;
   newExpiry: boolean;
   newMetadata: boolean;
-  /** True if a hidden duplicate must be detached, because its text or metadata differs now. */
+  /** True if a merged duplicate must be detached, because its text or metadata will differ from those of its group. */
   leavesGroup: boolean;
 }
 
@@ -131,7 +133,7 @@ export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePla
   return { newText, newExpiry, newMetadata, leavesGroup };
 }
 
-/** Returns true if one memory may supersede another. A memory supersedes at most one. */
+/** Returns true if one memory may supersede another. A memory can supersede at most one other memory. */
 export function canSupersede(superseding: Target, superseded: Target): boolean {
   return superseding.ordinal !== superseded.ordinal && superseding.supersedes === null;
 }

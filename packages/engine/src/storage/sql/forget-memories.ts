@@ -59,7 +59,7 @@ export async function forget(
 }
 
 /**
- * Deletes memories, the hidden duplicates of the visible ones, and semantic memories that have no other source.
+ * Deletes memories, the hidden duplicates of visible memories, and semantic memories that have no other source.
  *
  * @param options see `removeSources`
  * @returns all deleted memories; `embedding` is true if remaining semantic memories wait for new vectors
@@ -79,7 +79,7 @@ export async function eraseGroups(
   return { deleted, embedding };
 }
 
-/** Returns an ordinal that is lower than those of all memories that the namespace stores later. */
+/** Returns the highest ordinal in use. All memories that the namespace stores later have higher ordinals. */
 export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
   const last = await queries.row<{ ordinal: number | null }>(
     sql`SELECT max(ordinal) AS ordinal FROM memory WHERE ${queries.dialect.countsWith(namespace)}`,
@@ -88,8 +88,8 @@ export async function lastOrdinal(queries: Queries, namespace: string): Promise<
 }
 
 /**
- * Forgets one batch of the selected memories whose ordinal is at most `arrivedUntil`, as `eraseGroups` does. Returns
- * how many were deleted, by owner.
+ * Forgets one batch of the selected memories whose ordinal is at most `arrivedUntil`. See `eraseGroups`. Returns the
+ * number of deleted memories by owner.
  */
 export async function forgetBatch(
   transaction: Transaction,
@@ -113,7 +113,7 @@ function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection):
   return Object.values(conditions).every((condition) => condition === undefined);
 }
 
-/** Deletes the remaining data of users and agents who have no memories left. */
+/** Deletes the remaining data of users and agents, once all their memories are deleted. */
 async function deleteRemainingData(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
   for (const table of ['declined_group', 'idempotency_key']) {
     await transaction.run(sql`
@@ -121,7 +121,7 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
   }
   const { userIds } = of;
   if (!userIds) return;
-  // Their quotas stay, because forgetting must not remove a limit.
+  // Quotas of users stay, because forgetting memories must not remove a limit.
   await transaction.run(sql`
     DELETE FROM usage AS m WHERE m.namespace = ${namespace} AND m.user_id <> ''
       AND ${isOfOwners(transaction.dialect, { userIds })}
@@ -142,7 +142,7 @@ function selected(dialect: Dialect, namespace: string, selection: ForgetSelectio
   return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
 }
 
-/** The tables with data of memories, and their ordinal column. */
+/** The tables with data of memories, each with its column of ordinals. */
 const TABLES = [
   ['memory_history', 'ordinal'],
   ['memory_access', 'ordinal'],
@@ -174,7 +174,8 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   );
 }
 
-// A memory that superseded a deleted one now supersedes the memory that the deleted one superseded or was merged into.
+// If a deleted memory was superseded, the superseding memory now supersedes the memory that the deleted one had
+// superseded or was merged into.
 async function relinkSuperseding(
   transaction: Transaction,
   namespace: string,
@@ -198,8 +199,8 @@ async function relinkSuperseding(
 type MergedDuplicate = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
 
 /**
- * Turns a merged duplicate into a separate memory, indexed unless it is evicted. Memories that supersede it no longer
- * supersede its survivor.
+ * Turns a merged duplicate into a separate memory, and indexes it unless it is evicted. Memories that supersede the
+ * duplicate stop superseding the memory that it was merged into.
  */
 export async function detachDuplicate(
   transaction: Transaction,
@@ -220,10 +221,10 @@ const MAX_DELETED_AT_ONCE = 100;
 
 /**
  * Deletes one batch of the memories of a namespace whose ordinal is at most `arrivedUntil`, with their duplicates.
- * Returns how many were deleted.
+ * Returns the number of deleted memories.
  */
 export async function eraseBatch(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
-  // Semantic memories go first, so that none is distilled again from remaining sources.
+  // Semantic memories are deleted first. Otherwise, they would be distilled again from their remaining sources.
   const semantic = await getFirst(
     transaction,
     namespace,
@@ -253,7 +254,7 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
 const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
 const COUNTERS = ['tier_count', 'usage'];
 
-/** Deletes the remaining data of a namespace. Counters stay if memories were stored meanwhile. */
+/** Deletes the remaining data of a namespace. Counters stay if memories were stored during the deletion. */
 export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {
   await deleteKeys(transaction, namespace);
   await transaction.run(sql`

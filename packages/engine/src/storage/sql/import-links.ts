@@ -8,7 +8,7 @@ import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Sets links between memories, except those that are no longer valid. */
+/** Sets links between memories, except links that have become invalid. */
 export async function setLinks(
   transaction: Transaction,
   namespace: string,
@@ -34,7 +34,7 @@ async function setIds(
     WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.${raw(column)} IS NULL`);
 }
 
-/** Sets `supersedes` of existing memories again if the imported memory names them in `superseded_by`. */
+/** Sets `supersedes` of existing memories again if an imported memory names them in its `superseded_by`. */
 export async function restoreSupersedes(
   transaction: Transaction,
   namespace: string,
@@ -61,7 +61,7 @@ async function addSources(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Merges duplicates one by one, because earlier merges decide which later ones are allowed. */
+/** Merges duplicates one by one, because each merge affects which later merges are valid. */
 async function mergeAll(transaction: Transaction, namespace: string, links: readonly ResolvedLink[]): Promise<void> {
   const merged: { ordinal: number; tier: Tier; evictedAt: number | null }[] = [];
   for (const link of links) merged.push(...(await mergeInto(transaction, namespace, link)));
@@ -75,8 +75,8 @@ async function mergeAll(transaction: Transaction, namespace: string, links: read
   );
 }
 
-// A client may have changed the survivor since the merge, so the texts need not be equal. Merging into a hidden memory
-// is not allowed, because the duplicate would be unreachable.
+// A client may have changed the survivor since the merge, so the texts need not be equal. A merge into a memory that is
+// itself merged is invalid, because clients could not reach the duplicate.
 async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: ResolvedLink) {
   const survivor = await transaction.row<{ id: string }>(sql`
     SELECT s.id FROM memory m CROSS JOIN memory s
@@ -90,7 +90,7 @@ async function mergeInto(transaction: Transaction, namespace: string, { ordinal,
     RETURNING ordinal, tier, evicted_at AS "evictedAt"`);
 }
 
-/** Returns a condition: `m` is the origin of one of the links. */
+/** Returns a condition: `m` is a memory that one of the links starts from. */
 function isLinked({ dialect }: Transaction, namespace: string, links: readonly ResolvedLink[]): Sql {
   return dialect.isMemory(
     'm.ordinal',
@@ -111,38 +111,41 @@ export interface ExistingMemory extends Owner {
   version: number;
   storedAt: number;
   content: string;
-  /** True if a semantic memory was distilled from it. */
+  /** True if a semantic memory was distilled from this memory. */
   isSource: boolean;
 }
 
-/** A link whose target exists, at the ordinal `target`. */
+/** A link whose target memory exists. `target` is the ordinal of the target. */
 type ResolvedLink = PendingLink & { target: number };
 
 /** The namespace that an import writes to. */
 interface ImportTarget {
   namespace: string;
-  /** Existing memories that are imported again or referred to, by id. */
+  /** Existing memories that the import contains or refers to, by id. */
   existing: Map<string, ExistingMemory>;
   rooms: Rooms;
-  /** Unresolved links of earlier imports. */
+  /** Links of earlier imports whose target memory is missing. */
   links: readonly PendingLink[];
   /** Adds a memory without its links, and returns its ordinal. */
   insert(memory: MemoryRecord): number;
 }
 
-/** Returns the ids to look up before an import: those of the memories, and those that they refer to. */
+/**
+ * Returns the ids to look up before an import: the ids of the imported memories (`own`) and the ids in their links
+ * (`named`).
+ */
 export function getReferencedIds(memories: readonly MemoryRecord[]): { own: string[]; named: string[] } {
   const named = memories.flatMap((memory) => Array.from(getLinks(memory, 0), ({ id }) => id));
   return { own: memories.map(({ id }) => id), named };
 }
 
-/** Imports memories one by one: decides the outcome of each, and collects the links to set once all are inserted. */
+/** Imports memories one by one. Returns the outcome of each, and collects the links to set after all are inserted. */
 export class RecordImport {
   /** Resolved links, in order. */
   readonly links: ResolvedLink[] = [];
-  /** `supersedes` links of memories that existed before, which may be set again. */
+  /** `supersedes` links of memories that existed before the import, which may have to be set again. */
   readonly corrections: ResolvedLink[] = [];
-  /** Ordinals of memories that existed before and may be merged again. */
+  /** Ordinals of memories that existed before the import and may have to be merged again. */
   readonly merging: number[] = [];
   readonly #into: ImportTarget;
   readonly #unresolved: UnresolvedLinks;
@@ -152,7 +155,7 @@ export class RecordImport {
     this.#unresolved = new UnresolvedLinks(into.links);
   }
 
-  /** Links of this import that are still unresolved. */
+  /** Links of this import whose target memory is still missing. */
   get waiting(): PendingLink[] {
     return this.#unresolved.added;
   }
@@ -223,7 +226,7 @@ function canBeSource({ tier, isSource }: ExistingMemory): boolean {
   return tier !== 'semantic' && !isSource;
 }
 
-/** Yields the links of a memory to others. */
+/** Yields the links of a memory to other memories. */
 function* getLinks(memory: MemoryRecord, ordinal: number): Iterable<PendingLink> {
   const from = { ordinal, userId: memory.userId, agentId: memory.agentId };
   for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
@@ -234,7 +237,7 @@ function* getLinks(memory: MemoryRecord, ordinal: number): Iterable<PendingLink>
   for (const id of memory.formerlyDerivedFrom) yield { ...from, kind: 'formerSource', id };
 }
 
-/** Unresolved links, by the id of the missing memory. */
+/** Links whose target memory is missing, by the id of the target. */
 class UnresolvedLinks {
   readonly #byId = new Map<string, PendingLink[]>();
   readonly #added = new Set<PendingLink>();
@@ -243,7 +246,7 @@ class UnresolvedLinks {
     for (const link of links) this.#put(link);
   }
 
-  /** Unresolved links added after construction. */
+  /** Unresolved links that were added after construction. */
   get added(): PendingLink[] {
     return [...this.#added];
   }

@@ -134,7 +134,9 @@ async function insertImported(
   );
 }
 
-/** Indexes the memories that are in a tier, and queues them for consolidation as they were queued before. */
+/**
+ * Indexes the memories that are in a tier, and adds them to the consolidation queues that they were in at the export.
+ */
 async function indexImported(
   transaction: Transaction,
   namespace: string,

@@ -81,7 +81,7 @@ export async function session(
   now: number,
   of: OwnerFilter = {},
 ): Promise<Page<StoredMemory, Position>> {
-  // Includes evicted memories until they are deleted, because nobody forgot them.
+  // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
   const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
     AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
@@ -99,9 +99,9 @@ function toPosition({ createdAt, ordinal }: StoredMemory): Position {
 }
 
 /**
- * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads up
- * to one row more than the page limit, but only as much text as the page can hold: the texts of ten thousand memories
- * could exhaust the memory of the process.
+ * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads at
+ * most one row more than the page limit, and only as much text as the page can hold, because the texts of ten thousand
+ * memories could exhaust the memory of the process.
  */
 function readPage(
   { dialect, rows }: Queries,

@@ -13,7 +13,7 @@ interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
   supersedes: string | null;
-  /** The index entry with the ordinal 0, if it was built in advance. */
+  /** The index entry with the placeholder ordinal 0, if the entry was built in advance. */
   entry?: Uint8Array;
 }
 

@@ -36,7 +36,7 @@ export async function mergeDuplicates(transaction: Transaction, run: RunRef, lim
   return { count, more: left !== undefined };
 }
 
-/** Removes memories without duplicates from the front of the queue, and returns the others. */
+/** Removes memories without duplicates from the front of the queue. Returns the ordinals of the other memories. */
 async function dropWithoutDuplicates(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
   const { dialect } = transaction;
   const waiting = await transaction.rows<{ ordinal: number; hasDuplicate: boolean | number }>(sql`
@@ -139,8 +139,8 @@ async function moveDuplicates(
   );
 }
 
-// A memory can be a source only once. If the survivor is a source of another semantic memory, the duplicate stays a
-// source.
+// A memory can be a source of only one semantic memory. If the survivor is a source of another semantic memory, the
+// duplicate stays a source.
 async function replaceSources(
   transaction: Transaction,
   namespace: string,
@@ -165,7 +165,7 @@ async function replaceSources(
   }
 }
 
-/** A memory with the fields that a merge needs. */
+/** The fields of a memory that a merge needs. */
 interface Duplicate {
   ordinal: number;
   id: string;
@@ -173,7 +173,7 @@ interface Duplicate {
   version: number;
   importance: number;
   tags: string;
-  /** Access count and time of the last access; null if there was none. */
+  /** Access count and time of the last access; null if the memory was never accessed. */
   count: number | null;
   lastAt: number | null;
 }
@@ -185,8 +185,9 @@ const DUPLICATES_AT_ONCE = 32;
 export const PLANNED_AT_ONCE = 5000;
 
 /**
- * Yields groups of memories with equal texts, each to be merged into its first. Equal digests do not prove equal texts,
- * so the texts are compared. A memory is left out if the survivor could not hold all its tags.
+ * Yields groups of memories with equal texts. Each group is to be merged into its first memory. The texts are compared,
+ * because equal digests do not prove equal texts. A memory is left out if merging its tags would exceed the maximum
+ * number of tags of the survivor.
  */
 function* mergeableGroups(duplicates: readonly Duplicate[]): Iterable<Duplicate[]> {
   for (const group of byExactText(duplicates)) yield withRoomForTags(group);
@@ -241,7 +242,7 @@ function getGain(survivor: Duplicate, others: readonly Duplicate[]): Gain {
 
 /**
  * Returns a join of each `memory c` with itself and its mergeable duplicates, as `m`. A memory without a session has no
- * duplicates. ` AND …` may follow.
+ * duplicates. The caller may append ` AND …`.
  */
 export function joinDuplicates({ joinMemory }: Dialect): Sql {
   const key = {

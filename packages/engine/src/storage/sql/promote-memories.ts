@@ -31,19 +31,20 @@ async function promoteOldest(
 }
 
 /**
- * Maximum memories that a store promotes in advance, also limited to 1/64 of the working maximum. Otherwise a full tier
- * would promote one memory at every store.
+ * Maximum memories that a store promotes in addition to the excess, so that a full tier does not promote one memory at
+ * every store. A second limit is 1/64 of the maximum of the working tier.
  */
 const MAX_PROMOTED_AHEAD = 256;
 
 /**
- * Maximum memories that one store promotes. After an undo the tier may be far too full, and other writers are waiting.
+ * Maximum memories that one store promotes. After an undo, the tier may exceed its maximum by far, and other writers
+ * must not wait until all of the excess is promoted.
  */
 const MAX_PROMOTED_AT_ONCE = 1024;
 
 /**
- * Returns how many memories a store promotes: the excess over three quarters of the maximum, so that the tier stays
- * below its alert threshold.
+ * Returns how many memories a store promotes: the memories above three quarters of the maximum, and some in advance, so
+ * that the tier stays below its alert threshold. See MAX_PROMOTED_AHEAD.
  *
  * @param working number of working memories after the store
  */
@@ -54,7 +55,7 @@ function getPromotedByStore(working: number, workingMax: number): number {
   return Math.min(excess + ahead, MAX_PROMOTED_AT_ONCE);
 }
 
-/** Promotes the oldest working memories if the namespace has too many. */
+/** Promotes the oldest working memories if the working tier is more than three quarters full. */
 export async function promoteExcess(transaction: Transaction, namespace: string, workingMax: number): Promise<void> {
   const limit = getPromotedByStore(await getCount(transaction, namespace, 'working'), workingMax);
   if (limit > 0) await promoteOldest(transaction, { namespace, condition: raw('true'), limit });

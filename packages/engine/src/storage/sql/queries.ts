@@ -3,8 +3,8 @@ import type { Recallable } from '../recall-words.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /**
- * Runs statements on a database. Rows are objects keyed by column name. Integers are numbers, because all are below
- * 2^53. A selected condition is a boolean on PostgreSQL, and 0 or 1 on SQLite.
+ * Runs statements on a database. Rows are objects keyed by column name. Integers are returned as numbers, because all
+ * are below 2^53. A condition in a SELECT list is a boolean on PostgreSQL, and 0 or 1 on SQLite.
  */
 export interface Queries {
   readonly dialect: Dialect;
@@ -24,7 +24,7 @@ export interface Queries {
 /** The SQL type of a value. A `bytea` value is a Buffer. */
 export type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
 
-/** Returns the number of rows. `rows` is the text after FROM. */
+/** Returns the number of rows. `rows` is the part of the statement after FROM. */
 export async function count(queries: Queries, rows: Sql): Promise<number> {
   const counted = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`);
   return counted?.count ?? 0;
@@ -37,7 +37,7 @@ export interface Transaction extends Queries {
   nextOrdinals(count: number): Promise<number[]>;
 }
 
-/** A stored memory with the fields that its index entry is built from. */
+/** The fields of a stored memory from which its index entry is built. */
 export interface RecallEntry extends Recallable {
   ordinal: number;
   tier: Tier;
@@ -50,12 +50,12 @@ export interface RecallWriter {
   /**
    * Indexes newly stored memories: terms immediately, vectors once they are embedded.
    *
-   * @param vectors whether a client waits for the vectors, so that its own process computes them
+   * @param vectors whether a client waits for the vectors, in which case its own process computes them
    */
   enterNew(memories: readonly RecallEntry[], vectors: 'waited for' | 'not waited for'): Promise<void>;
-  /** Indexes a memory that is in a tier again, with its current text. */
+  /** Indexes the current text of a memory that is back in a tier. */
   enter(namespace: string, ordinal: number): Promise<void>;
-  /** Updates the labels of the index entry of a memory, if there is one. */
+  /** Updates the labels in the index entry of a memory, if the memory has an index entry. */
   relabel(namespace: string, ordinal: number): Promise<void>;
   /** Removes the index entries of memories. */
   remove(namespace: string, ordinals: readonly number[]): Promise<void>;
@@ -65,9 +65,12 @@ export interface RecallWriter {
 
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
-  /** Returns a condition: the column has one of the texts. */
+  /** Returns a condition: the value of the column is one of `values`. */
   isIn(column: Sql, values: readonly string[]): Sql;
-  /** Returns a condition: the column refers to one of the memories. Its table must have a column `namespace`. */
+  /**
+   * Returns a condition: the column contains one of the ordinals. The table of the column must have a column
+   * `namespace`.
+   */
   isMemory(
     column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic',
     namespace: string,
@@ -82,24 +85,29 @@ export interface Dialect {
   /** Returns a table with the columns `ordinal` and `place`, which starts at 1. */
   ordinals(name: string, values: readonly number[]): Sql;
   /**
-   * Returns a join of `memory` under an alias, looked up by key for each preceding row. Neither planner finds this join
-   * order by itself, because table statistics are missing. ` AND …` may follow.
+   * Returns a join of `memory` under an alias, looked up by key for each preceding row. The join order is forced,
+   * because neither planner has the table statistics to choose it. The caller may append ` AND …`.
    *
    * @param index the SQLite index of the key columns; omitted if they are the primary key
    */
   joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
-  /** Returns a hint to follow a table name: SQLite, which has no statistics, must use this index. */
+  /** Returns a hint to append to a table name, so that SQLite, which has no table statistics, uses this index. */
   indexedBy(index: string): Sql;
-  /** Returns a column expression that SQLite does not look up in an index, so that it starts with another condition. */
+  /**
+   * Returns a column expression that SQLite cannot look up in an index, so that SQLite uses the index of another
+   * condition.
+   */
   unindexed(column: Sql): Sql;
   /** The functions for the least and the greatest of two or more non-null values. */
   readonly least: Sql;
   readonly greatest: Sql;
-  /** The conflict target of a table with one row per memory. */
+  /** The columns of the primary key of a table with one row per memory, as a conflict target. */
   readonly memoryKey: Sql;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
-  /** Returns a condition: the memory shares its ordinal sequence with the namespace. In SQLite, all memories do. */
+  /**
+   * Returns a condition: the memory is numbered by the same sequence as those of the namespace. Always true in SQLite.
+   */
   countsWith(namespace: string): Sql;
   /** Query suffix that skips rows locked by other transactions. */
   readonly skipLocked: Sql;
@@ -111,7 +119,7 @@ export interface Dialect {
   jsonObject(key: Sql, value: Sql): Sql;
 }
 
-/** Returns the namespace column of the table that has the given column. */
+/** Returns the namespace column of the table that contains `column`. */
 export function namespaceBeside(column: string): Sql {
   return raw(column.startsWith('m.') ? 'm.namespace' : 'namespace');
 }

@@ -5,7 +5,6 @@ import type { OverQuota, Quota, Quotas } from '../../ports/storage-namespaces.ts
 import type { Queries } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
 
-/** The limits that apply to stores. */
 export interface NamespaceLimits {
   workingMax: number;
   quota: Quotas;
@@ -19,12 +18,12 @@ interface Holder {
 
 const NOTHING: Quota = { memories: 0, bytes: 0 };
 
-/** Unlimited. */
+/** Quotas without limits. */
 export const NO_QUOTAS: Quotas = { namespace: NOTHING, user: NOTHING };
 
 /**
- * Reads the remaining quotas of namespaces and users. They stay valid only while the transaction holds exclusive locks
- * of the namespaces with limits.
+ * Reads the remaining quotas of namespaces and users. The result is valid only while the transaction has exclusive
+ * locks on the namespaces with limits.
  *
  * @param owners owners of the memories to be stored
  */
@@ -91,8 +90,8 @@ export function userQuotas(queries: Queries, namespace: string): Promise<(Namesp
 }
 
 /**
- * See `Storage.setQuota` and `setUserQuota`. Stores in the namespace must be blocked, so that a new quota applies at
- * once.
+ * See `Storage.setQuota` and `setUserQuota`. The caller must block stores in the namespace, so that the next store
+ * observes the new quota.
  */
 export async function setQuota(
   queries: Queries,
@@ -116,13 +115,13 @@ interface Room {
   used: Quota;
 }
 
-/** Returns the quota of a holder: its own, or the default. */
+/** Returns the quota of a namespace or user, or the default quota for each limit that it does not set. */
 function toQuota({ userId }: Holder, own: NamespaceQuota | undefined, { namespace, user }: Quotas): Quota {
   const defaults = userId === '' ? namespace : user;
   return { memories: own?.memories ?? defaults.memories, bytes: own?.bytes ?? defaults.bytes };
 }
 
-/** Returns the quota that additional usage would exceed, or undefined. */
+/** Returns the limit that additional usage would exceed, or undefined if it fits. */
 function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | undefined {
   for (const of of ['memories', 'bytes'] as const) {
     const most = quota[of];
@@ -137,17 +136,17 @@ function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | unde
 export class Rooms {
   readonly #rooms: ReadonlyMap<string, Room>;
 
-  /** @param rooms quotas of the namespaces and users that have a limit */
+  /** @param rooms quotas and usage of the namespaces and users that have a limit */
   constructor(rooms: ReadonlyMap<string, Room>) {
     this.#rooms = rooms;
   }
 
-  /** The namespaces that have a limit, or a user with a limit. */
+  /** The namespaces with a limit of their own or of one of their users. */
   get limited(): string[] {
     return [...new Set(Array.from(this.#rooms.values(), ({ holder }) => holder.namespace))];
   }
 
-  /** Reserves additional usage. Returns the quota that would be exceeded, or undefined on success. */
+  /** Reserves additional usage. Returns the limit that the usage would exceed, or undefined on success. */
   take(owner: Holder, more: Quota): OverQuota | undefined {
     const rooms = getHolders(owner).flatMap((holder) => this.#rooms.get(toKey(holder)) ?? []);
     for (const room of rooms) {
@@ -161,7 +160,7 @@ export class Rooms {
   }
 }
 
-/** Returns true if the quota limits anything. */
+/** Returns true if the quota has a limit for memories or bytes. */
 export function isLimit({ memories, bytes }: Quota): boolean {
   return memories > 0 || bytes > 0;
 }

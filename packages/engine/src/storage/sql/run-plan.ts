@@ -57,8 +57,8 @@ async function planWith<Item>(
 }
 
 /**
- * Plans the merges of up to `PLANNED_AT_ONCE` merge candidates after the ordinal `after`. Each group is listed at the
- * first of its members that is queued. Must run in a snapshot.
+ * Plans the merges of up to `PLANNED_AT_ONCE` merge candidates after the ordinal `after`. A group is planned in the
+ * batch that contains its first queued member. Must run in a snapshot.
  */
 export async function planMergeAfter(
   queries: Queries,
@@ -78,7 +78,7 @@ export async function planMergeAfter(
   };
 }
 
-/** Two or more memories that would be merged. `ordinal` is the first member that is queued. */
+/** Two or more memories that would be merged. `ordinal` is the ordinal of the first queued member. */
 interface Group {
   ordinal: number;
   size: number;
@@ -118,7 +118,7 @@ async function getDuplicates(
   }
   if (named.length === 0) return [];
   const { dialect, rows } = queries;
-  // A row for each planned duplicate, and one for the survivor of each group.
+  // Selects one row per planned duplicate, and one row for the survivor of each group.
   const found = await rows<{ place: number; id: string }>(sql`
     SELECT named.place, m.id FROM ${dialect.ordinals('named', named)}
     ${dialect.joinMemory('c', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })}
@@ -129,8 +129,8 @@ async function getDuplicates(
 }
 
 /**
- * Reads up to `RANKED_AT_ONCE` live memories of a tier in creation order and returns the least retained of them. `next`
- * is the position to continue from, absent at the end of the tier.
+ * Reads up to `RANKED_AT_ONCE` live memories of a tier in creation order, and returns those with the lowest
+ * retention. `next` is the position to continue after, absent at the end of the tier.
  */
 export async function leastRetainedAfter(
   queries: Queries,

@@ -28,7 +28,8 @@ export async function beginRun(queries: Queries, namespace: string, begin: NewRu
   const no = unfinished?.no ?? (await insertRun(queries, namespace, begin));
   const ref = { namespace, no, id: unfinished?.id ?? begin.id, fence: begin.fence };
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
-  // If the clock was set back, the limit of an unfinished run lies in the future and would promote new memories.
+  // If the clock was set back, the `promotedUntil` of an unfinished run lies in the future and would promote new
+  // memories.
   const promotion = (await queries.row<{ promotedUntil: number }>(sql`
     UPDATE consolidation_run SET promoted_until = CASE
         WHEN promoted_until > ${begin.startedAt} OR promoted_until < ${begin.promotedUntil}
@@ -49,7 +50,7 @@ async function insertRun(
   return no;
 }
 
-/** Returns a condition: the row of the run. */
+/** Returns a condition that selects the row of the run. */
 export function isRun({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql {
   return sql`namespace = ${namespace} AND no = ${no}`;
 }
@@ -74,8 +75,8 @@ export async function endRun(
 }
 
 /**
- * Throws UNAVAILABLE unless the run is running and its process holds the lease. Both stay true until the transaction
- * ends. Every write of a run must call it first.
+ * Throws UNAVAILABLE unless the run has the state `running` and its process has the lease. Neither changes until the
+ * transaction ends. Every write of a run must call `assertRunning` first.
  */
 export function assertRunning(queries: Queries, run: RunRef): Promise<void> {
   return assertState(queries, run, 'running');
@@ -171,7 +172,10 @@ export function changeCounts({ jsonObject }: Dialect): Sql {
     GROUP BY kind) AS by_kind)`;
 }
 
-/** Returns the columns of a `RunRow` from `consolidation_run r`. The changes of an unfinished run are counted live. */
+/**
+ * Returns the columns of a `RunRow` from `consolidation_run r`. The changes of an unfinished run are counted by the
+ * query.
+ */
 function runColumns(dialect: Dialect): Sql {
   return sql`r.no, r.id, r.state, r.started_at, r.ended_at, r.notes,
     CASE WHEN r.ended_at IS NULL THEN ${changeCounts(dialect)} ELSE r.counts END AS counts`;
@@ -200,7 +204,7 @@ function toRun(row: RunRow): ConsolidationRun {
   };
 }
 
-/** Maximum JSON bytes of a run or a change without notes and details. */
+/** Maximum JSON bytes of a run without its notes, or of a change without its details. */
 const FIXED_FIELDS_BYTES = 512;
 
 /** Fills a page of runs. */
@@ -219,16 +223,16 @@ export interface UndoableRun {
   endedAt: number | null;
 }
 
-/** Returns why a run cannot be undone, regardless of later runs; undefined if it can be. */
+/** Returns the reason why a run cannot be undone, regardless of later runs; undefined if the run can be undone. */
 export function refusedUndo({ state, endedAt }: UndoableRun, endedAfter: number): UndoOutcome | undefined {
   if (state !== 'completed') return { outcome: 'not-completed', state };
   return (endedAt ?? 0) <= endedAfter ? { outcome: 'too-old' } : undefined;
 }
 
-/** Maximum memory ids in the response to a refused undo. */
+/** Maximum memory ids in the response to a rejected undo. */
 export const MAX_REPORTED_IDS = 100;
 
-/** A change that a run made to a memory. It never contains a text. */
+/** A change that a run makes to a memory. `detail` never contains a text. */
 interface NewChange<Kind extends ChangeKind> {
   kind: Kind;
   ordinal: number;
@@ -253,7 +257,7 @@ export interface ChangeRow {
 /** Returns the id of the memory with an ordinal, or null if it was forgotten. */
 type GetId = (ordinal: number) => string | null;
 
-/** Returns the ordinals of other memories in a change. */
+/** Returns the ordinals of the other memories that a change refers to. */
 function getReferencedOrdinals({ detail }: ChangeRow): number[] {
   const { into, by, sources = [] } = fromJson<{ into?: number; by?: number; sources?: number[] }>(detail);
   return [into, by, ...sources].filter((ordinal) => ordinal !== undefined);

@@ -23,7 +23,7 @@ const SOURCE_COLUMNS = raw(
   'm.ordinal, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.created_at AS "createdAt", m.importance, m.tags, m.content',
 );
 
-/** Reads memories as sources, in the given order. */
+/** Reads memories as sources, in the order of `ordinals`. */
 export async function readSources(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Source[]> {
   return queries.rows<Source>(sql`
     SELECT ${SOURCE_COLUMNS} FROM ${queries.dialect.ordinals('asked', ordinals)} CROSS JOIN memory m
@@ -38,7 +38,7 @@ export async function getSources(queries: Queries, namespace: string, semantic: 
     ORDER BY m.created_at, m.ordinal`);
 }
 
-/** Returns the ordinal of the semantic memory that has this source, if any. */
+/** Returns the ordinal of the semantic memory that was distilled from this source, if any. */
 export async function getSemanticOrdinal(
   queries: Queries,
   namespace: string,
@@ -50,7 +50,10 @@ export async function getSemanticOrdinal(
   return found?.semantic;
 }
 
-/** Replaces the sources of a semantic memory. The former sources stay recorded for its earlier texts. */
+/**
+ * Replaces the sources of a semantic memory. Stores the previous ones as former sources, because earlier texts of the
+ * semantic memory were distilled from them.
+ */
 export async function setSources(
   transaction: Transaction,
   namespace: string,
@@ -72,7 +75,9 @@ export async function setSources(
   );
 }
 
-/** Prevents distilling the same group of sources again until the text of one of them changes. */
+/**
+ * Prevents the sources of a semantic memory from being distilled together again until the text of one of them changes.
+ */
 export async function decline(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
   const ordinals = (await getSources(transaction, namespace, semantic)).map((source) => source.ordinal);
   const digest = await groupDigest(transaction, namespace, ordinals);
@@ -82,19 +87,19 @@ export async function decline(transaction: Transaction, namespace: string, seman
     ON CONFLICT DO NOTHING`);
 }
 
-/** The effects on semantic memories that lost sources. */
+/** The effects of removed sources on semantic memories. */
 interface SourceRemoval {
   /** Semantic memories without sources. The caller must delete them. */
   emptied: Erasable[];
-  /** True if other semantic memories have a new text and wait for its vectors. */
+  /** True if other semantic memories have a new text that waits for embedding. */
   embedding: boolean;
 }
 
 /**
- * Removes memories as sources of semantic memories, which are distilled again from their remaining sources so that no
- * word of the removed ones stays.
+ * Removes memories as sources of semantic memories. These are distilled again from their remaining sources, so that
+ * they contain no words of the removed memories.
  *
- * @param keepOwnText whether a semantic memory without sources stays if a client wrote its text, which nobody forgot
+ * @param keepOwnText true to keep a semantic memory without sources if a client wrote its text
  */
 export async function removeSources(
   transaction: Transaction,
@@ -177,7 +182,7 @@ export async function setDistilledText(transaction: Transaction, target: FoundMe
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-/** Updates the fields that a semantic memory takes from its sources. */
+/** Updates the fields of a semantic memory that are derived from its sources. */
 export async function updateSharedFields(
   transaction: Transaction,
   target: FoundMemory,
@@ -203,7 +208,7 @@ interface Source extends Owner {
   content: string;
 }
 
-/** Returns true if a client has written to a semantic memory. Consolidation no longer changes it then. */
+/** Returns true if a client has written to a semantic memory. Consolidation does not change such a memory. */
 export function isChangedByClient({ version }: { version: number }): boolean {
   return version > 1;
 }
@@ -213,7 +218,7 @@ export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revisi
   return revision !== distilledRevision;
 }
 
-/** Returns the fields that a semantic memory takes from its sources, except its text. */
+/** Returns the fields of a semantic memory that are derived from its sources, except the text. */
 function getSharedFields(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
   const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
   return {
@@ -245,7 +250,10 @@ export function toSemanticMemory(namespace: string, { id, content, at }: Distill
   };
 }
 
-/** Maximum characters read from the text of a source, after leading white space. No distiller uses more. */
+/**
+ * Maximum characters that are read from the text of a source, after leading white space. Distillers use at most as
+ * many.
+ */
 const MAX_SOURCE_CHARS = 65_536;
 
 /** The white space characters of JavaScript, which are trimmed from the start of a text. */

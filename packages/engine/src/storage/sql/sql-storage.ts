@@ -7,18 +7,23 @@ import type { Load } from '../batch-queue.ts';
 import { leastRetained, planMerge } from '../partial-plans.ts';
 import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 
-/** The lock that a write holds: one namespace, the keys, the model in use, or nothing. */
+/** The lock that a write acquires: one namespace, the keys, the model in use, or none. */
 export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
 
 /** Runs verbs on a database. `args` are the arguments of a verb after its `Queries` or `Transaction`. */
 export interface SqlRunner {
   /** Runs a read in one snapshot of the database. */
   read(verb: keyof ReadVerbs, args: readonly unknown[]): Promise<unknown>;
-  /** Runs a write in a transaction and resolves once it is on disk. `load` is the size of a potentially large write. */
+  /**
+   * Runs a write in a transaction and resolves once it is on disk. `load` is the size of the write, for writes that can
+   * be large.
+   */
   write(held: Held, verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<unknown>;
   /**
-   * Purges the bytes of deleted texts, of a whole `namespace` or of some memories. Resolves with true if they are gone.
-   * Otherwise the purge continues in the background.
+   * Purges the bytes of the deleted texts of a whole namespace or of some memories. Resolves with true if the bytes are
+   * purged, and with false if the purge continues in the background.
+   *
+   * @param removed number of deleted memories
    */
   purge(removed: number, of: 'memories' | 'namespace'): Promise<boolean>;
   /** Returns the size of the whole database on disk, in bytes. */
@@ -28,8 +33,8 @@ export interface SqlRunner {
 }
 
 /**
- * Creates the parts of a storage that are the same on every database, its lease and its key store. An adapter adds
- * search, vectors, the order of stores, and operations on the whole database.
+ * Creates the parts of a storage that all databases share, with its lease and its key store. An adapter adds search,
+ * vectors, storing, and operations on the whole database.
  */
 export function sqlStorage(runner: SqlRunner) {
   const { purge, sizeBytes, quota } = runner;
@@ -45,7 +50,10 @@ export function sqlStorage(runner: SqlRunner) {
     namespace: string,
     ...call: [verb: Verb, args: VerbArguments<WriteVerbs[Verb]>, load?: Load]
   ) => write({ exclusive: namespace }, ...call);
-  /** Repeats a deleting step until it deletes nothing. If a step fails, the texts deleted so far are purged. */
+  /**
+   * Repeats a deleting step until the step deletes nothing. If a step fails, requests a purge of the texts deleted so
+   * far.
+   */
   const removeAll = async (step: () => Promise<number>) => {
     let count = 0;
     try {
@@ -71,7 +79,7 @@ export function sqlStorage(runner: SqlRunner) {
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purge(1, 'memories') } : forgotten;
     },
     async forgetMany(namespace, selection, onForgotten) {
-      // Memories stored from now on are not affected, however long this takes.
+      // Memories stored from now on are not forgotten, regardless of how long the operation takes.
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       let embedding = false;
       const count = await removeAll(async () => {

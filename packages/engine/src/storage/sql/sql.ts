@@ -15,11 +15,11 @@ export class Sql {
 }
 
 /**
- * Template tag for a statement. Values in `${…}` become parameters. An `Sql` in `${…}` is inserted as a fragment with
- * its own parameters.
+ * Template tag for a statement. Values in `${…}` become parameters. An `Sql` value in `${…}` is inserted as a fragment,
+ * together with its parameters.
  */
 export function sql(strings: TemplateStringsArray, ...inserted: unknown[]): Sql {
-  // Each call passes the same array of parts, so a driver can use it as a cache key.
+  // Each evaluation of a template has the same array of parts, so a driver can use the array as a cache key.
   if (!inserted.some((value) => value instanceof Sql)) return new Sql(strings, inserted);
   const parts = [strings[0] as string];
   const values: unknown[] = [];

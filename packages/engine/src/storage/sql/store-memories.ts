@@ -46,7 +46,7 @@ export async function storeMany(
 /** Tracks the use of idempotency keys in one batch of stores. */
 class KeyUses {
   readonly #uses: Map<string, { digest: string; id: string }>;
-  /** Keys claimed by this transaction, with the memory that claimed each. */
+  /** Keys claimed by this transaction, each with the new memory that claimed it. */
   readonly #claims: Map<string, NewMemory>;
 
   constructor(uses: Map<string, { digest: string; id: string }>, claims: Map<string, NewMemory>) {
@@ -64,7 +64,7 @@ class KeyUses {
     if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, id: memory.id });
   }
 
-  /** Reassigns the claims of refused memories to the next memory with the same key, or releases them. */
+  /** Reassigns the claims of rejected memories to the next memory with the same key, or releases them. */
   async releaseClaims(transaction: Transaction): Promise<void> {
     for (const [key, memory] of this.#claims) {
       const use = this.#uses.get(key);
@@ -80,7 +80,7 @@ class KeyUses {
   }
 }
 
-/** A stored key. It belongs to one user and agent, so that others cannot detect it. */
+/** A stored idempotency key. The key is unique per user and agent, so that other users cannot detect its use. */
 interface KeyRow extends Owner {
   namespace: string;
   key: string | undefined;
@@ -95,7 +95,7 @@ function toRowKey({ namespace, userId, agentId, key }: KeyRow): string {
 }
 
 /**
- * Claims the idempotency keys that are unused or expired, and reads the earlier uses of the others. Another process
+ * Claims the idempotency keys that are unused or expired, and reads the earlier uses of the other keys. Another process
  * that claims one of these keys waits until this transaction ends.
  */
 async function claimKeys(transaction: Transaction, memories: readonly NewMemory[]): Promise<KeyUses> {
@@ -145,7 +145,7 @@ const CLAIM = {
   at: 'bigint',
 } as const;
 
-/** Finds out which `supersedes` targets exist, including memories of the same batch. */
+/** Finds the `supersedes` targets that exist, including memories of the same batch. */
 async function findSupersedable(transaction: Transaction, memories: readonly NewMemory[]) {
   const named = memories.filter((memory) => memory.supersedes !== null);
   const found =
@@ -170,12 +170,12 @@ type Supersedable = Pick<NewMemory, 'namespace' | 'userId' | 'agentId' | 'id'>;
 
 const NAMED = { namespace: 'text', supersedes: 'text' } as const;
 
-// A merged duplicate is recalled through its survivor, so the survivor is superseded too.
+// Recall returns the survivor in place of a merged duplicate, so the survivor is superseded too.
 async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
   const superseded = await transaction.rows<{ ordinal: number }>(
     sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
   );
-  // A semantic memory that was distilled from it is outdated.
+  // A semantic memory that was distilled from the superseded memory is outdated.
   await queueForDistilling(
     transaction,
     namespace,

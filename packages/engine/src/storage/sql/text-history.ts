@@ -14,21 +14,24 @@ interface Owner {
   storedAt: number;
 }
 
-/** Selects the texts of a memory after a revision. The last one is the current text and has no `heldUntil`. */
+/** Selects the texts of a memory after a revision. The last row is the current text, whose `heldUntil` is null. */
 function texts({ namespace, ordinal }: Owner, after: number): Sql {
   const these = sql`namespace = ${namespace} AND ordinal = ${ordinal} AND revision > ${after}`;
   return sql`SELECT revision, octet_length(content) AS bytes, replaced_at AS "heldUntil" FROM memory_history WHERE ${these}
     UNION ALL SELECT revision, octet_length(content), NULL FROM memory WHERE ${these}`;
 }
 
-/** Returns the `content` column for a row of `texts`. It is read last, so that only returned texts are read. */
+/**
+ * Returns the `content` column for a row of `texts`. Only the outermost query selects the column, so that only the
+ * texts of returned rows are read.
+ */
 function contentColumn({ namespace, ordinal }: Owner): Sql {
   const these = sql`namespace = ${namespace} AND ordinal = ${ordinal}`;
   return sql`CASE WHEN "heldUntil" IS NULL THEN (SELECT content FROM memory WHERE ${these})
     ELSE (SELECT h.content FROM memory_history h WHERE ${these} AND h.revision = text.revision) END AS content`;
 }
 
-/** See `Storage.history`. A place is a revision. Must run in a snapshot. */
+/** See `Storage.history`. A page position is a revision. Must run in a snapshot. */
 export async function history(
   queries: Queries,
   namespace: string,
@@ -83,7 +86,7 @@ async function countTexts(queries: Queries, { namespace, ordinal }: Owner): Prom
   return 1 + (await count(queries, sql`memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal}`));
 }
 
-/** Returns the time from which the first text after a revision held. */
+/** Returns the time from which the first text after a revision was valid. */
 async function heldFromAfter(queries: Queries, owner: Owner, revision: number): Promise<number> {
   const earlier = await queries.row<{ replacedAt: number }>(sql`
     SELECT replaced_at AS "replacedAt" FROM memory_history

@@ -59,7 +59,7 @@ export async function beginUndo(
   return { outcome: 'begun', ref };
 }
 
-/** Returns the id of the newest later run that has changes and is not undone. */
+/** Returns the id of the newest later run that is unfinished, or completed with changes. */
 async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<string | undefined> {
   const newer = await queries.row<{ id: string }>(sql`
     SELECT id FROM consolidation_run r WHERE namespace = ${namespace} AND no > ${no}
@@ -70,8 +70,9 @@ async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<st
 }
 
 /**
- * Returns the ids of memories that a client has written since the run, if an undo would overwrite that. Fields that a
- * memory gained from duplicates do not count: the undo keeps them if a client has written the memory.
+ * Returns the ids of memories that a client has written since the run, if an undo would overwrite the client's fields.
+ * Fields gained from duplicates are ignored, because the undo does not restore them once a client has written the
+ * memory.
  */
 async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
   const written = await queries.rows<{ id: string }>(sql`
@@ -95,7 +96,7 @@ export async function beginRevert(
   );
 }
 
-/** Undoes the last changes that are not undone yet. See `Storage.undoSome`. */
+/** Undoes the next changes, latest change first. See `Storage.undoSome`. */
 export async function undoSome(transaction: Transaction, run: RunRef, at: number, limit: number): Promise<StepResult> {
   await assertState(transaction, run, 'undoing');
   const { namespace, no } = run;
@@ -128,7 +129,7 @@ function undoChange(transaction: Transaction, namespace: string, { kind, ordinal
 }
 
 /**
- * Undoes one change of an existing memory, unless the memory has changed since. Later changes of the run are undone
+ * Undoes one change of an existing memory, unless a later write conflicts. Later changes of the run must be undone
  * already.
  */
 type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Recorded<Kind>) => Promise<void>;
@@ -173,7 +174,7 @@ async function moveBack(transaction: Transaction, { namespace, ordinal, detail }
   if (!duplicate) return;
   const former = await transaction.row<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
-  // The former survivor has been forgotten.
+  // Detaches the duplicate if its former survivor no longer exists as a separate memory.
   if (!former) return detachDuplicate(transaction, duplicate);
   const moved = await transaction.row<{ supersededBy: string | null }>(sql`
     UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
@@ -182,7 +183,7 @@ async function moveBack(transaction: Transaction, { namespace, ordinal, detail }
     await recomputeSupersededBy(transaction, namespace, [duplicate.mergedInto, former.id]);
 }
 
-/** Returns a duplicate if it is still merged into the given memory. */
+/** Returns a duplicate if it is still merged into the memory with the ordinal `into`. */
 async function findMergedDuplicate(
   transaction: Transaction,
   namespace: string,
@@ -194,7 +195,7 @@ async function findMergedDuplicate(
   return survivor && duplicate?.mergedInto === survivor.id ? { ...duplicate, mergedInto: survivor.id } : undefined;
 }
 
-// A memory that a client has written since the undo began keeps its fields.
+// Does not restore the fields of a memory that a client has written since the undo began.
 async function restoreGained(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'gained'>,
@@ -212,7 +213,10 @@ async function restoreGained(
   await transaction.recall.relabel(namespace, ordinal);
 }
 
-/** Deletes a semantic memory of the run. Its group is not distilled again until one of its texts changes. */
+/**
+ * Deletes a semantic memory that the run created. Its sources are not distilled together again until the text of one of
+ * them changes.
+ */
 async function undistil(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'distilled'>,
@@ -223,7 +227,7 @@ async function undistil(
   await erase(transaction, namespace, [target]);
 }
 
-/** Restores the former sources of a semantic memory, except forgotten ones, and its former text. */
+/** Restores the former sources of a semantic memory, except forgotten ones, and the former text. */
 async function unrefresh(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'refreshed'>,
@@ -241,7 +245,8 @@ async function unrefresh(
   if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
 }
 
-// A merged memory can be a source too: a merge by the same run is undone next, and a later merge hides no text.
+// A merged memory can be restored as a source. A merge by the same run is undone next, and after a later merge the
+// survivor still has the text.
 async function canBeSource(
   transaction: Transaction,
   namespace: string,
@@ -253,7 +258,7 @@ async function canBeSource(
   return [undefined, semantic].includes(await getSemanticOrdinal(transaction, namespace, source));
 }
 
-// If a source was forgotten since, the earlier texts were deleted.
+// The earlier texts were deleted if a source was forgotten since the run; then the memory is distilled again.
 async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<void> {
   const { namespace, ordinal } = target;
   const earlier = await transaction.row<{ content: string }>(sql`

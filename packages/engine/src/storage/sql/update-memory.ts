@@ -23,7 +23,7 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   if (leavesGroup) await detachDuplicate(transaction, target);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
-    // A hidden duplicate has left its group by now.
+    // A merged duplicate is already detached from its group at this point.
     await setText(transaction, { ...target, mergedInto: null }, newText);
   }
   await replaceAttributes(transaction, change, target);
@@ -43,7 +43,7 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   };
 }
 
-// The earlier text stays in the history and still counts.
+// The earlier text stays in the history and still uses the quota, so the whole new text is additional usage.
 async function reserveQuota(
   transaction: Transaction,
   { namespace, userId }: FoundMemory,
@@ -65,12 +65,12 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-/** Returns true if the change affects the index entry, apart from the text. */
+/** Returns true if the change affects the labels of the index entry. The text is handled separately. */
 function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-// Returns true if a semantic memory waits for new vectors, as do `withdraw` and `changeGroup`.
+// Returns true if a semantic memory has a new text that waits for embedding, as `withdraw` and `changeGroup` do.
 async function changeExpiry(transaction: Transaction, namespace: string, ordinal: number): Promise<boolean> {
   const embedding = await withdraw(transaction, namespace, [ordinal]);
   await queueForMerging(transaction, namespace, [ordinal]);
@@ -78,15 +78,16 @@ async function changeExpiry(transaction: Transaction, namespace: string, ordinal
   return embedding;
 }
 
-// Otherwise a semantic memory would repeat the text of a source that has expired or changed.
+// Removes memories as sources. Otherwise, a semantic memory would repeat the text of a source that has expired or
+// changed.
 async function withdraw(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<boolean> {
   const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, { keepOwnText: true });
   await erase(transaction, namespace, emptied);
   return embedding;
 }
 
-// Hidden duplicates stay hidden, so a semantic memory must not expose their earlier text to recall. They expire
-// together with the visible memory.
+// Merged duplicates stay merged, so a semantic memory must not expose their earlier text to recall. Merged duplicates
+// expire together with the survivor.
 async function changeGroup(
   transaction: Transaction,
   change: MemoryChange,

@@ -8,7 +8,7 @@ import { IN_TIER, isOfOwners, liveAndPassing } from './filters.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** The counts of a database, without its size, which each adapter determines itself. */
+/** The counts of a database. The size is determined by each adapter. */
 type Counted = Omit<StorageStats, 'sizeBytes'>;
 
 /** See `Storage.stats`. Must run in a snapshot. */
@@ -47,7 +47,7 @@ type Facts = Omit<Counted, keyof TierCounts>;
 /** Returns the statistics other than tier counts, of one namespace or of all. */
 async function facts(queries: Queries, namespace?: string): Promise<Facts> {
   const these = within(namespace);
-  // By number, not by time, because the clock may have been set back.
+  // The latest run is selected by number instead of time, because the clock may have been set back.
   const row = await queries.row<Omit<Facts, 'embedding'> & { modelId: string | null; total: number }>(sql`
     SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM usage WHERE ${these} AND user_id = '') AS "textBytes",
       (SELECT ended_at FROM consolidation_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
@@ -61,8 +61,8 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
 }
 
 /**
- * Returns a query for the number of pending embeddings. During a model change on PostgreSQL, which runs in steps,
- * entries not processed yet count as pending.
+ * Returns a query for the number of pending embeddings. A model change on PostgreSQL runs in steps; meanwhile, the
+ * entries that the change has not processed yet count as pending.
  */
 function countPending(these: Sql, until: ChangedUntil | undefined): Sql {
   if (!until) return sql`SELECT count(*) FROM pending_embedding WHERE ${these}`;
@@ -93,14 +93,14 @@ export async function countLive(queries: Queries, namespace: string, now: number
   return counts.working_count + counts.episodic_count + counts.semantic_count;
 }
 
-/** Returns the live memories by tier, of one namespace or of all. */
+/** Returns the number of live memories by tier, of one namespace or of all. */
 async function tierCounts(queries: Queries, now: number, namespace?: string): Promise<TierCounts> {
   const counts = noCounts();
   for (const { tier, count } of await countTiers(queries, now, namespace)) counts[`${tier}_count`] += count;
   return counts;
 }
 
-/** Returns the live memories by tier, of each namespace that ever had any. */
+/** Returns the number of live memories by tier, of each namespace that ever had a memory. */
 async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
   const all = new Map<string, TierCounts>();
   for (const { namespace, tier, count } of await countTiers(queries, now)) {
@@ -111,12 +111,11 @@ async function countsByNamespace(queries: Queries, now: number): Promise<Map<str
   return all;
 }
 
-/** Returns zero counts for all tiers. */
 export function noCounts(): TierCounts {
   return { working_count: 0, episodic_count: 0, semantic_count: 0 };
 }
 
-/** Selects summands of the live memory counts by tier, of one namespace or of all. Summands may be negative. */
+/** Selects summands of the number of live memories by tier, of one namespace or of all. Summands may be negative. */
 function countTiers(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
   // The stored counts include expired memories, which are subtracted here.

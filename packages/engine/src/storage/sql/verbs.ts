@@ -29,14 +29,17 @@ import { update } from './update-memory.ts';
 import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 import { users } from './users.ts';
 
-/** Reads by name. Each takes the `Queries` of one snapshot and its arguments. */
+/** Read functions by name. The first parameter is the `Queries` of one snapshot. */
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
   ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
-/** Writes by name. Each takes a `Transaction` and its arguments. If it throws, none of its work is committed. */
+/**
+ * Write functions by name. The first parameter is a `Transaction`. If a function throws, none of its changes is
+ * committed.
+ */
 export const writeVerbs = {
   ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
   ...{ eraseBatch, dropNamespace, setQuota, beginMigration, endMigration },
@@ -59,5 +62,5 @@ export const writeVerbs = {
 export type ReadVerbs = typeof readVerbs;
 export type WriteVerbs = typeof writeVerbs;
 
-/** The arguments of a verb after its `Queries` or `Transaction`. */
+/** The parameters of a verb after its `Queries` or `Transaction`. */
 export type VerbArguments<Verb> = Verb extends (queries: never, ...args: infer Rest) => unknown ? Rest : never;

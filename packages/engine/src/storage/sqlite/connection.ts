@@ -26,7 +26,8 @@ function createStatementCache(): (connection: Connection, text: string) => Sqlit
 export const sql = createStatementCache();
 
 /**
- * Returns a cached statement with object rows. It has a separate cache, because `sql` statements keep their row format.
+ * Returns a cached statement with object rows. The cache is separate, because statements of `sql` retain their row
+ * format.
  */
 export const statement = createStatementCache();
 
@@ -35,12 +36,11 @@ export function modelInUse(connection: Connection): ModelInUse | undefined {
   return sql(connection, MODEL_IN_USE).get() as ModelInUse | undefined;
 }
 
-/** Returns the value of a property of the file, or undefined if it is not set. */
+/** Returns the value of a property of the file, or undefined if the property is not set. */
 export function readProperty(connection: Connection, name: string): string | undefined {
   return sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(name) as string | undefined;
 }
 
-/** Sets a property of the file. */
 export function writeProperty(connection: Connection, name: string, value: string): void {
   sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
     name,

@@ -19,18 +19,18 @@ const PROGRESS_INTERVAL_MS = 200;
 
 const resolve = createRequire(import.meta.url).resolve;
 
-/** Receives the copied bytes and the approximate total bytes. */
+/** Called with the number of bytes copied so far and the approximate total. */
 export type OnCopied = (bytes: number, totalBytes: number) => void;
 
 /** The part of a database to copy: all of it, or the records of one namespace. */
 type CopyScope = Pick<CopyTask, 'kept'>;
 
-/** An open copy. Its disk space is freed when it is closed or the process ends. */
+/** An open copy. Closing the copy, or the end of the process, frees its disk space. */
 type OpenCopy = CopiedFacts & OpenFile;
 
 /**
- * Creates copies of a database file, one at a time. While a copy is created, it is a file beside the database. It is
- * unlinked before it is read, so that a crash does not leave it behind.
+ * Creates copies of a database file, one at a time. A copy is created as a file in the folder of the database. The file
+ * is unlinked before it is read, so that a crash leaves no file behind.
  */
 export class Copies {
   readonly #path: string;
@@ -74,7 +74,7 @@ export class Copies {
     }
   }
 
-  /** Aborts the copies that are being created. Open copies stay readable. */
+  /** Aborts the copies that are being created. Finished copies stay readable. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#inTurn(() => {});
@@ -98,15 +98,15 @@ export class Copies {
 }
 
 /**
- * Creates a copy in a separate process. The target must not exist. It is created with owner-only permissions and synced
- * at the end. If the copy fails, the target is removed.
+ * Creates a copy in a separate process. The target must not exist. The target is created with owner-only permissions,
+ * and synced at the end. If the copy fails, the target is removed.
  */
 export async function copyTo(
   task: CopyTask,
   { signal, onCopied }: { signal?: AbortSignal; onCopied?: OnCopied } = {},
 ): Promise<CopiedFacts> {
   const totalBytes = await assertRoom(task);
-  // Checked after the await, because an aborted signal fires no event for later listeners.
+  // Checked after the await, because an abort before this point fires no event for listeners that are added later.
   if (signal?.aborted) throw abortedError();
   closeSync(openSync(task.to, 'wx', 0o600));
   const watch = onCopied && setInterval(() => void reportSize(task.to, totalBytes, onCopied), PROGRESS_INTERVAL_MS);
@@ -129,7 +129,8 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
   child.on('message', (message: Attempt<CopiedFacts>) => {
     answer = message;
   });
-  // Without a channel, the process never started. If sending fails, the process exits, which is handled below.
+  // Without an IPC channel, the process did not start. If sending fails, the process exits, and its exit is handled
+  // below.
   if (child.connected) child.send(task, () => {});
   const cause = await ended;
   signal?.removeEventListener('abort', kill);
@@ -142,7 +143,7 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
 /** Resolves when the process has exited, or with the error if it could not be started. */
 function waitForExit(child: ChildProcess): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    // Not `once`: a failed start may emit several errors, and an unhandled one would end this process.
+    // `on` instead of `once`: a failed start may emit several errors, and an unhandled error would end this process.
     child.on('error', resolve);
     child.on('exit', () => resolve(undefined));
   });
@@ -153,8 +154,8 @@ function abortedError(): MemoryError {
 }
 
 /**
- * Returns the size of the source. Throws UNAVAILABLE if the disk cannot hold a copy of that size, because a full disk
- * would make stores fail.
+ * Returns the size of the source. Throws UNAVAILABLE if the disk has no room for a copy of that size, because stores
+ * fail on a full disk.
  */
 async function assertRoom({ from, to }: CopyTask): Promise<number> {
   const { size } = await stat(from).catch((cause: unknown) => {
@@ -172,10 +173,10 @@ async function reportSize(path: string, totalBytes: number, onCopied: OnCopied):
 
 let copiesNamed = 0;
 
-/** Start time of this process, because process ids are reused. */
+/** Start time of this process in ms. Distinguishes this process from a later one with the same process id. */
 const STARTED_AT = Math.floor(performance.timeOrigin);
 
-/** Returns a temporary path beside a file. */
+/** Returns a path for a temporary file in the folder of the file. */
 export function getTemporaryPath(path: string): string {
   copiesNamed++;
   return `${path}.copy-${process.pid}-${STARTED_AT}-${copiesNamed}`;
@@ -184,12 +185,12 @@ export function getTemporaryPath(path: string): string {
 /** Suffixes of the files that SQLite may create while a copy is written or checked. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'];
 
-/** Removes a copy and the files beside it. */
+/** Removes a copy and the temporary files that SQLite created for it. */
 export async function removeCopy(path: string): Promise<void> {
   for (const suffix of SUFFIXES) await rm(`${path}${suffix}`, { force: true });
 }
 
-/** Removes copies beside a file that ended processes left behind. */
+/** Removes the copies of a file that crashed processes left behind. */
 export async function removeAbandonedCopies(path: string): Promise<void> {
   const folder = dirname(path);
   const prefix = `${basename(path)}.copy-`;

@@ -8,7 +8,7 @@ import { attemptAsync } from './file-failure.ts';
  */
 process.once('message', async (task: CopyTask) => {
   process.send?.(await attemptAsync(() => copy(task)), (error: Error | null) => {
-    // The parent is gone, so nobody uses the copy.
+    // The parent process has ended, so the copy would never be used.
     if (error) rmSync(task.to, { force: true });
     process.exit();
   });

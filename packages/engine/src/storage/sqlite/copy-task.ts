@@ -10,8 +10,8 @@ import { snapshot } from './file-queries.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
 /**
- * A copy from a database file into an existing empty file: the whole database, or the records of a namespace as one
- * JSON value per line.
+ * Copies a database file into an existing empty file: the whole database, or the records of a namespace as one JSON
+ * record per line.
  */
 export interface CopyTask {
   from: string;
@@ -19,7 +19,7 @@ export interface CopyTask {
   kept?: { namespace: string; of: OwnerFilter };
 }
 
-/** Facts about a finished copy. */
+/** Size, checksum and line count of a finished copy. */
 export interface CopiedFacts {
   sizeBytes: number;
   /** SHA-256 of the bytes, in base64. */
@@ -46,7 +46,7 @@ function copyDatabase(connection: Connection, to: string): number {
   return 0;
 }
 
-/** Approximate characters per write, and bytes per read. */
+/** Approximate characters per write, and maximum bytes per read. */
 const CHUNK_SIZE = 1024 * 1024;
 
 async function copyKept(
@@ -98,7 +98,10 @@ function sync(path: string): { sizeBytes: number; sha256: string } {
   }
 }
 
-/** Error codes of a full disk and of exceeded file size limits. SQLite reports some of them as a failed write. */
+/**
+ * Error codes of a full disk and of an exceeded file size limit or quota. SQLite reports some of these as a failed
+ * write.
+ */
 const OUT_OF_ROOM = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|ENOSPC|EDQUOT|EFBIG)$/;
 
 function isOutOfRoom(error: unknown): boolean {

@@ -2,20 +2,17 @@ import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { Thread } from './storage-thread.ts';
 
-/**
- * Approximate size of a slice, which takes the thread one or two milliseconds. Reads share the thread and wait that
- * long.
- */
+/** Approximate size of a slice. A slice occupies the thread for one to two milliseconds, during which reads wait. */
 const MAX_SLICE_MEMORIES = 32;
 const MAX_SLICE_CHARS = 8 * 1024;
 
 /**
- * Number of memories after which the thread is used. Until its code is compiled, the first 4,000 entries take five
- * times as long as later ones, so smaller imports finish sooner without it.
+ * Number of memories after which the read thread builds entries. Until the code is compiled in that thread, the first
+ * 4,000 entries take five times as long as later ones, so smaller imports finish sooner without the thread.
  */
 const DEFAULT_START_AFTER = 8192;
 
-/** Concurrent calls to the thread: one that runs, and one that is ready when it ends. */
+/** Concurrent calls to the thread: one is executed, and one is queued so that the thread never waits for work. */
 const MAX_CONCURRENT = 2;
 
 /**
@@ -36,8 +33,9 @@ export class EntryBuilder {
   /**
    * Starts building the entries of memories in order.
    *
-   * @returns a function to call right before the memories are written. It stops the work, and returns the entries of
-   *   the first memories, concatenated and with the ordinal 0. The write thread builds the rest.
+   * @returns a function to call right before the memories are written. The function stops the work, and returns the
+   * entries of the first memories, concatenated and with the placeholder ordinal 0. The write thread builds the
+   * remaining entries.
    */
   begin(memories: readonly NewMemory[]): () => Uint8Array {
     this.#seen += memories.length;

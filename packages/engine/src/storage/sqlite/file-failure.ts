@@ -2,14 +2,14 @@ import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { CORRUPTED_MESSAGE } from '../corruption.ts';
 
-/** An error from another thread, as data, because errors lose their class and code when they are cloned. */
+/** An error in a form that can be sent between threads, because cloned errors lose their class and code. */
 export interface Failure {
   code: string;
   message: string;
   stack?: string;
 }
 
-/** The result of a call, or the reason why it failed. */
+/** The value that a call returned, or the error that it threw. */
 export type Attempt<T> = { value: T } | { failure: Failure };
 
 export function attempt<T>(call: () => T): Attempt<T> {
@@ -36,8 +36,8 @@ export function toFailure(error: unknown): Failure {
 }
 
 /**
- * Messages for SQLite result codes of an unusable file or disk, including extended codes (sqlite.org/rescode.html).
- * Each states the problem and, if needed, the fix. The code itself is in the cause.
+ * Messages for the SQLite result codes of an unusable file or disk, including extended codes (sqlite.org/rescode.html).
+ * A message states the problem and, if needed, the fix. The error's cause has the code.
  */
 const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
   [/^SQLITE_CORRUPT/, CORRUPTED_MESSAGE],
@@ -50,7 +50,8 @@ const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
 ];
 
 /**
- * Returns the value of an attempt. Throws UNAVAILABLE if the file or disk is unusable, otherwise the original error.
+ * Returns the value of an attempt. Throws UNAVAILABLE if the file or disk is unusable, and otherwise the original
+ * error.
  */
 export function unwrap<T>(attempted: Attempt<T>): T {
   if ('value' in attempted) return attempted.value;

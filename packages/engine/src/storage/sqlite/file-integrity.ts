@@ -33,7 +33,7 @@ export function integrity(connection: Connection): string[] {
   return problems;
 }
 
-/** Returns the problems of the pages alone. */
+/** Returns the problems of the file's pages, without checks of the contents. */
 export function pageProblems(connection: Connection): string[] {
   return runChecks([findPageProblems], connection);
 }
@@ -55,7 +55,7 @@ function addProblems(found: Iterable<string>, problems: string[]): void {
   }
 }
 
-/** Runs a check. If it cannot read something, this is its last problem. */
+/** Runs a check. If the check reads corrupt data and cannot continue, the last problem reports the early end. */
 function* runCheck(check: Check, connection: Connection): Iterable<string> {
   try {
     yield* check(connection);
@@ -67,7 +67,7 @@ function* runCheck(check: Check, connection: Connection): Iterable<string> {
 
 function findPageProblems(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
-  // A message may have several lines. The first one names the database.
+  // A message may have several lines. The first line names the database.
   const lines = found.flatMap((row) => row.integrity_check.split('\n'));
   return lines.filter((line) => line !== 'ok' && line !== '*** in database main ***');
 }

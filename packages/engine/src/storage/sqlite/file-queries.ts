@@ -43,7 +43,7 @@ export async function snapshot<T>(connection: Connection, read: (queries: FileQu
   try {
     return await read(toQueries(connection));
   } finally {
-    // A corrupted file does not allow a commit, even if nothing was written.
+    // SQLite rejects a commit after reading a corrupted page, even if nothing was written.
     if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
   }
 }
@@ -51,7 +51,7 @@ export async function snapshot<T>(connection: Connection, read: (queries: FileQu
 /** A write transaction on a file. */
 export interface FileTransaction extends FileQueries, Transaction {}
 
-/** Extends the queries of an open transaction with the operations that writes need. */
+/** Extends the queries of an open transaction with the operations of a write transaction. */
 export function toTransaction(queries: FileQueries): FileTransaction {
   return {
     ...queries,
@@ -63,7 +63,7 @@ export function toTransaction(queries: FileQueries): FileTransaction {
   };
 }
 
-/** Runs work in a write transaction, and rolls back if it throws. */
+/** Runs work in a write transaction, and rolls back if the work throws. */
 export async function transaction<T>(
   connection: Connection,
   work: (transaction: FileTransaction) => Promise<T>,
@@ -102,7 +102,7 @@ export async function savepoint<T>({ connection }: FileQueries, work: () => Prom
 
 const SQLITE: Dialect = {
   isIn: (column, values) => sql`${column} ${oneOf(values)}`,
-  // The `+` keeps SQLite from scanning the namespace by an index on the first condition.
+  // The `+` prevents SQLite from using an index on the first condition, which would scan the whole namespace.
   isMemory: (column, namespace, ordinals) =>
     sql`+${namespaceBeside(column)} = ${namespace} AND ${raw(column)} ${oneOf(ordinals)}`,
   records(name, columns, values) {
@@ -111,7 +111,7 @@ const SQLITE: Dialect = {
   },
   ordinals: (name, values) =>
     sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
-  // SQLite does not reorder a cross join.
+  // SQLite does not reorder the tables of a CROSS JOIN.
   joinMemory(name, key, index) {
     const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`${name}.${column}`)} = ${value}`);
     const hint = index === undefined ? raw('') : indexedBy(index);
@@ -131,8 +131,8 @@ const SQLITE: Dialect = {
 };
 
 /**
- * Maximum records that are bound as parameters. For so few, parsing a JSON table takes longer than the statement
- * itself.
+ * Maximum records that are bound as parameters. For so few records, parsing a JSON table takes longer than the rest of
+ * the statement.
  */
 const MAX_BOUND_RECORDS = 4;
 

@@ -11,7 +11,9 @@ import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './file-queries.ts';
 import { noteChange, readEntry, writeEntry, writeStates } from './recall-entry.ts';
 
-/** Switches to a model, and queues the memories without its vectors for embedding. See `Storage.useModel`. */
+/**
+ * Switches to a model, and queues the memories that have no vectors of the model for embedding. See `Storage.useModel`.
+ */
 export function useModel(connection: Connection, modelId: string): number {
   if (modelInUse(connection)?.modelId !== modelId) switchModel(connection, modelId);
   return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE reembed = 1').pluck().get() as number;
@@ -33,14 +35,16 @@ function switchModel(connection: Connection, modelId: string): void {
   ).run({ place: MODEL_OFFSET + 1, none: encodeModel(0), number: encodeModel(number) });
 }
 
-/** Returns the encoding of a model number in an index entry. */
+/** Returns a model number as bytes, as stored in an index entry. */
 function encodeModel(number: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(number);
   return bytes;
 }
 
-/** Writes the vectors of unchanged texts. See `Storage.putVectors`. */
+/**
+ * Writes vectors, except those of memories whose text has changed or that are not pending. See `Storage.putVectors`.
+ */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
   const model = modelInUse(connection);
   if (model?.modelId !== modelId) return [];
@@ -68,7 +72,7 @@ function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vect
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-// All vectors of a model need the same length to be comparable.
+// Stores the dimensions of the first vector of a model. All vectors of a model need the same length to be comparable.
 function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
   for (const { length } of vectors) {
     if (model.dimensions === null) {

@@ -16,16 +16,17 @@ import Sqlite from 'better-sqlite3';
 import { CorruptDatabaseError } from '../corruption.ts';
 
 /**
- * Creates the database file and its folders if they are missing, with owner-only permissions, which SQLite also gives
- * to the files beside it. Throws UNAVAILABLE if the path cannot be written, or if a log exists without its file.
+ * Creates the database file and its folders if they are missing, with owner-only permissions. SQLite gives its log and
+ * its other files the permissions of the database file. Throws UNAVAILABLE if the path cannot be written, or if a log
+ * exists without its database file.
  */
 export function prepareFile(path: string): void {
   try {
     makeFolder(dirname(path));
     assertNoOrphanedLog(path);
-    // An existing file is not opened, because closing it would release the POSIX locks of this process on it.
+    // An existing file is not opened, because closing it would release the POSIX locks of this process on the file.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    // SQLite would open a read-only file for reading, and leave a read-only log beside it.
+    // SQLite would open a read-only file for reading, and leave a read-only log in its folder.
     for (const place of [path, dirname(path)]) accessSync(place, constants.R_OK | constants.W_OK);
   } catch (error) {
     if (error instanceof MemoryError) throw error;
@@ -34,7 +35,7 @@ export function prepareFile(path: string): void {
   }
 }
 
-// SQLite would delete the log of an empty file as a leftover.
+// Throws UNAVAILABLE, because SQLite would delete the log of an empty file as a leftover.
 function assertNoOrphanedLog(path: string): void {
   if (getSize(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
@@ -43,14 +44,14 @@ function assertNoOrphanedLog(path: string): void {
   );
 }
 
-/** Returns true if a log with commits exists: another process has the file open, or was killed. */
+/** Returns true if the log contains commits: another process has the file open, or a process was killed. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0;
 }
 
 /**
- * Throws UNAVAILABLE for a read-only file with WAL mode and without a log. SQLite would create a log with the same mode
- * and could not remove it. That log would prevent opening the file once it is writable again.
+ * Throws UNAVAILABLE for a read-only file in WAL mode without a log. SQLite would create a log that is read-only too
+ * and could not remove it. Such a log would prevent opening the file once the file is writable again.
  */
 export function assertLogRemovable(path: string): void {
   // SQLite itself rejects a missing or unreadable file.
@@ -95,12 +96,12 @@ export function logPath(path: string): string {
   return `${path}-wal`;
 }
 
-/** Returns the size of the log in bytes; 0 if there is none. */
+/** Returns the size of the log in bytes; 0 if the file has no log. */
 export function logBytes(path: string): number {
   return getSize(logPath(path));
 }
 
-/** Returns the size of a file in bytes; 0 if it is missing. */
+/** Returns the size of a file in bytes; 0 for a missing file. */
 function getSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
@@ -112,12 +113,12 @@ function getSize(path: string): number {
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const parent = dirname(folder);
-  // One by one: a recursive mkdir of Node loops forever if the file system refuses to create folders.
+  // One folder per call, because a recursive mkdir of Node loops forever if the file system refuses to create folders.
   if (parent !== folder) makeFolder(parent);
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process created it meanwhile.
+    // Another process has created the folder since the check.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   // Syncing the parent makes a new folder durable. SQLite syncs the folder of its own files.
@@ -133,16 +134,16 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Minimum free disk bytes: any write of SQLite needs some, and the log of a run needs more. */
+/** Minimum free bytes of the disk. A write of SQLite needs some, and the log of a consolidation run needs more. */
 const MIN_FREE_BYTES = 1024 * 1024;
 
-/** Returns the size and the free bytes of the disk of a database. */
+/** Returns the size and the free space of the disk with the database, in bytes. */
 export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; diskSizeBytes: number }> {
   const { bavail, blocks, bsize } = await statfs(dirname(path));
   return { diskFreeBytes: bavail * bsize, diskSizeBytes: blocks * bsize };
 }
 
-/** Throws UNAVAILABLE if the disk of a database is almost full. */
+/** Throws UNAVAILABLE if the disk with the database is almost full. */
 export async function assertRoom(path: string): Promise<void> {
   const { diskFreeBytes } = await diskSpace(path);
   if (diskFreeBytes >= MIN_FREE_BYTES) return;
@@ -162,7 +163,7 @@ export async function sizeOnDisk(path: string): Promise<number> {
   return file.size + log.size;
 }
 
-/** Returns an identifier of the file at a path, which changes if the file is replaced or deleted. */
+/** Returns an identifier of the file at a path. The identifier changes if the file is replaced or deleted. */
 export function getFileIdentity(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}` : 'none';

@@ -12,14 +12,14 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a verb, and resolves with its result once the commit is on disk. Throws UNAVAILABLE if the queue is full. An
-   * argument that is a function is called right before the commit to get its value.
+   * Runs a verb, and resolves with its result once the commit is on disk. Throws UNAVAILABLE if the queue is full.
+   * Arguments that are functions are called right before the commit, and replaced by their return values.
    */
   async run<Result>(verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<Result> {
     return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Result>);
   }
 
-  /** Resolves when the queue is empty. */
+  /** Resolves when all queued writes are committed. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }

@@ -8,13 +8,13 @@ const RETRY_MS = 200;
 const MAX_RETRY_MS = 10_000;
 
 /**
- * Pause of the index task when the index is up to date, so that the commits of many writers are processed together. A
- * search in between processes them itself, in less than a millisecond.
+ * Pause of the index task when the index is up to date, so that the task processes the commits of many writers
+ * together. A search during the pause updates the index itself, in less than a millisecond.
  */
 const REST_MS = 10;
 
 interface PurgeParts {
-  /** Starts a purge, or continues one after the given step. */
+  /** Starts a purge, or continues the purge after the given step. */
   step(step?: PurgeStep): Promise<PurgeStep>;
   /** Called after each completed purge. */
   onDone?(): void;
@@ -46,9 +46,9 @@ export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): B
 
 /**
  * Creates the task that returns the space of deleted data to the disk, in small steps so that other writers are not
- * blocked. A failure is ignored until the next request, because later memories reuse the space.
+ * blocked. A failure ends the task until the next request, because later memories reuse the space.
  *
- * @param step runs one step. `begun` is false for the first one, which decides whether shrinking is worthwhile
+ * @param step runs one step. `begun` is false for the first step, which decides whether shrinking is worthwhile
  */
 export function shrinkTask(step: (begun: boolean) => Promise<ShrinkStep>): BackgroundTask {
   let begun = false;
@@ -64,7 +64,8 @@ export function shrinkTask(step: (begun: boolean) => Promise<ShrinkStep>): Backg
 
 /**
  * Creates the task that updates the index of the search thread between searches, so that no search has to process many
- * writes at once. Errors are ignored, because the next search retries and reports them. Request it after writes.
+ * writes at once. Errors are ignored, because the next search retries the update and reports the error. Callers request
+ * the task after writes.
  */
 export function indexTask(searcher: Thread): BackgroundTask {
   const run = async () => ((await searcher.call<boolean>('follow')) ? 'done' : 'more');

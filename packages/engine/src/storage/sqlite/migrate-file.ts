@@ -9,13 +9,13 @@ import { noteChange, rebuildEntry, writeEntry } from './recall-entry.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /**
- * Migrates a database to the current schema in one transaction. Throws CorruptDatabaseError if its schema does not match its
- * schema version.
+ * Migrates a database to the current schema in one transaction. Throws CorruptDatabaseError if the tables do not match
+ * the schema version of the file.
  */
 export function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): void {
   if (schemaVersion(connection) === steps.length) return;
   const applySteps = connection.transaction(() => {
-    // Read again under the lock: another process may have migrated meanwhile.
+    // The version is read again under the lock, because another process may have migrated since.
     for (const step of steps.slice(schemaVersion(connection))) connection.exec(step);
     connection.pragma(`application_id = ${APPLICATION_ID}`);
     connection.pragma(`user_version = ${steps.length}`);
@@ -23,13 +23,14 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
   try {
     applySteps.immediate();
   } catch (error) {
-    // SQLITE_ERROR means an existing or missing table, for example. Disk errors have other codes.
+    // SQLITE_ERROR means that a step does not fit the schema, such as a table that exists already. Disk errors have
+    // other codes.
     if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
     throw new CorruptDatabaseError(`its schema does not match its schema version (${error.message})`);
   }
 }
 
-/** Throws UNAVAILABLE for a file of another program or of a newer memoryd. Reads the schema and writes nothing. */
+/** Throws UNAVAILABLE for a file of another program or of a newer memoryd. Only reads the file. */
 export function assertMemorydFile(connection: Connection): void {
   connection.transaction(() => checkMemorydFile(connection))();
 }
@@ -58,27 +59,27 @@ function schemaVersion(connection: Connection): number {
   return sql(connection, 'PRAGMA user_version').pluck().get() as number;
 }
 
-/** Format version of index entries. It must increase with each change of their content or layout. */
+/** Format version of index entries. Increment it with each change of their content or layout. */
 const ENTRY_VERSION = 5;
 const FORMAT_VERSION = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
 /** Entries rebuilt per query. */
 const REBUILT_AT_ONCE = 256;
 
-/** Throws UNAVAILABLE if a newer memoryd has changed the file. Each write transaction must call it. */
+/** Throws UNAVAILABLE if a newer memoryd has changed the file. Every write transaction must call this function. */
 export function assertMayWriteFile(connection: Connection): void {
   assertMayWrite(MIGRATIONS.length, schemaVersion(connection));
   assertMayWrite(FORMAT_VERSION, getStoredVersion(connection));
 }
 
-/** Returns the format version of the stored entries; 0 if there are none. */
+/** Returns the format version of the stored entries; 0 if no version is stored. */
 function getStoredVersion(connection: Connection): number {
   return Number(readProperty(connection, ENTRIES_MADE_BY) ?? 0);
 }
 
 /**
- * Rebuilds all entries in one transaction if they have an older format. Vectors stay. Throws UNAVAILABLE if they have a
- * newer format.
+ * Rebuilds all entries in one transaction if their format is older than the current one. Vectors are preserved. Throws
+ * UNAVAILABLE if the format is newer.
  */
 export function renewEntries(connection: Connection): void {
   const storedVersion = getStoredVersion(connection);
@@ -103,7 +104,7 @@ export function renewEntries(connection: Connection): void {
     .immediate();
 }
 
-// The entry may have an older layout.
+// The vectors are read from the end of the entry, because the rest of the entry may have an older layout.
 function replaceEntry(
   connection: Connection,
   ordinal: number,

@@ -11,7 +11,7 @@ const PAGE_BYTES = 8192;
 /** Value of `PRAGMA auto_vacuum` for incremental vacuum. */
 export const INCREMENTAL = 2;
 
-/** Timeout for locks of other processes. */
+/** Maximum wait for locks of other processes, in ms. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
@@ -31,9 +31,9 @@ export function openForWriting(path: string): Connection {
   }
 }
 
-// Runs before anything is written. Setting the journal mode writes to the file, and closing a writable connection
-// checkpoints and removes the log, so an existing log needs a read-only connection. Without a log, a read-only
-// connection would create one and leave it.
+// Runs before anything is written. A writable connection would change the file: setting the journal mode writes to the
+// file, and closing the connection checkpoints and removes the log. So a file with a log is opened read-only. A file
+// without a log is not, because a read-only connection would create a log and leave it behind.
 function assertUsable(path: string): void {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: hasLog(path) });
   try {
@@ -48,8 +48,8 @@ function assertUsable(path: string): void {
 function prepareForWriting(connection: Connection): void {
   hardenReading(connection);
   if (isEmpty(connection)) {
-    // With 8 KiB pages, reading all entries takes half as long as with 4 KiB, and writing as long. Must precede
-    // journal_mode.
+    // With 8 KiB pages, reading all entries takes half as long as with 4 KiB pages, and writing takes the same time.
+    // Must precede `journal_mode`.
     connection.pragma(`page_size = ${PAGE_BYTES}`);
     connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
   }
@@ -69,8 +69,9 @@ function isEmpty(connection: Connection): boolean {
 }
 
 /**
- * Opens a memoryd file for reading without migrating it, even if a server uses it. Leaves no files beside an unused
- * file, and keeps the log of a crashed process as it is. Throws UNAVAILABLE if a new log would stay.
+ * Opens a memoryd file for reading without migrating it, even if a server uses the file. Leaves no log in the folder of
+ * a file that had none, and does not change the log of a crashed process. Throws UNAVAILABLE if SQLite would create a
+ * log that it could not remove.
  */
 export function openWithoutMigrating(path: string): Connection {
   assertLogRemovable(path);
@@ -110,8 +111,8 @@ interface LazyConnection {
 }
 
 /**
- * Creates a lazy connection. The thread opens it at the first call, so that an unreadable file fails that call instead
- * of crashing the thread.
+ * Creates a connection that is opened at the first call, so that an unreadable file makes that call fail instead of
+ * crashing the thread.
  */
 export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   let opened: Connection | undefined;
@@ -129,12 +130,12 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   };
 }
 
-/** Maximum attempts, because another process may resize the file meanwhile. */
+/** Maximum attempts to compare the sizes, because another process may resize the file between two reads. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Throws CorruptDatabaseError for a truncated file. SQLite detects this only without a log, because a log may contain the
- * last pages. A log contains at most as many pages as it has frames.
+ * Throws CorruptDatabaseError for a truncated file. SQLite detects truncation only for a file without a log, because a
+ * log may contain the last pages. A log contains at most as many pages as it has frames.
  */
 function assertNotTruncated(connection: Connection, path: string): void {
   let missing = 0;
@@ -145,7 +146,7 @@ function assertNotTruncated(connection: Connection, path: string): void {
   throw new CorruptDatabaseError(`${missing} of its pages are missing`);
 }
 
-// Reads the log size before the file size, because a checkpoint writes pages to the file before it cuts the log.
+// Reads the log size before the file size, because a checkpoint writes pages to the file before it truncates the log.
 function missingPages(connection: Connection, path: string): number {
   const pages = connection.pragma('page_count', { simple: true }) as number;
   const pageBytes = connection.pragma('page_size', { simple: true }) as number;

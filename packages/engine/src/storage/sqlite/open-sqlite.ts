@@ -25,7 +25,7 @@ interface SqliteOptions {
   workingMax: number;
   /** Default quotas of namespaces and users. Unlimited if omitted. */
   quota?: Quotas;
-  /** Whether to build the recall index at start and keep it up to date. Defaults to true. */
+  /** Whether to build the recall index at start and update it after writes. Defaults to true. */
   recalls?: boolean;
   telemetry?: Telemetry;
 }
@@ -35,7 +35,7 @@ const MAX_QUEUED_CALLS = 2000;
 
 /**
  * Opens a storage in one SQLite file, with one thread for writes, one for recall searches and one for all other reads.
- * Scans and syncs of one thread do not block the others or the calling thread. Throws UNAVAILABLE if the file is
+ * Scans and syncs of one thread do not block other threads or the caller. Throws UNAVAILABLE if the file is
  * unusable.
  */
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
@@ -64,10 +64,13 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
 }
 
-/** Distilling candidates per call. Recall shares the thread, so calls must be short. */
+/** Distilling candidates per call. Calls must be short, because recall uses the same thread. */
 const CANDIDATES_AT_ONCE = 2;
 
-/** Retries of a purge before a namespace deletion returns, because the caller may close the file right after. */
+/**
+ * Retries of a purge before the deletion of a namespace returns, because the caller may close the file right
+ * afterwards.
+ */
 const MAX_PURGE_RETRIES = 10;
 const PURGE_RETRY_DELAY_MS = 300;
 
@@ -89,7 +92,7 @@ interface StorageParts {
   telemetry: Telemetry | undefined;
 }
 
-/** Creates a storage over the threads of a file. Closing the storage stops them. */
+/** Creates a storage that uses the threads of a file. Closing the storage stops the threads. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
   const { path, limits, threads, writes, index, telemetry } = parts;
   const { writer, reader, searcher } = threads;
@@ -178,8 +181,8 @@ async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   return purged;
 }
 
-// Every request waits for this read, so both threads are asked and the first response wins. A scan may block the one,
-// and building an index the other.
+// Sends the read to two threads and uses the first response, because every request waits for it. A scan may block one
+// thread, and an index build the other.
 async function readKeys(
   { reader, searcher }: Omit<Threads, 'writer'>,
   seen?: number,

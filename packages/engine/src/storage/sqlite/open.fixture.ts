@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type OpenStorage, openForTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
 import { openSqlite } from './open-sqlite.ts';
 
-/** Returns a function that opens a new database file. `close` removes it. */
+/** Returns a function that opens a new database file. `close` deletes the file. */
 export function openNewSqlite(workingMax: number = WORKING_MAX): OpenStorage {
   return async () => {
     const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));

@@ -4,8 +4,8 @@ import { type Connection, readProperty, sql, writeProperty } from './connection.
 
 /*
  * SQLite's `secure_delete` overwrites deleted cells with zeros. But when SQLite rearranges a page, old copies of cells
- * stay in the gap between the cell pointers and the cells, and are not overwritten when the text is deleted later.
- * SQLite never reads the gap, so it can be zeroed directly in the file.
+ * remain in the gap between the cell pointers and the cells. These copies are not overwritten when the text is deleted
+ * later. SQLite never reads the gap, so the gap can be zeroed directly in the file.
  */
 
 /** Header size of a b-tree page by its first byte (sqlite.org/fileformat2.html, section 1.6). */
@@ -20,8 +20,8 @@ const HEADER_BYTES = new Map([
 const FILE_HEADER_BYTES = 100;
 
 /**
- * Offsets in the file header: the reserved bytes at the end of each page, and the largest root page, which is 0 in a
- * file without auto-vacuum. Such a file has no pointer map pages.
+ * Offsets in the file header of the number of reserved bytes at the end of each page, and of the largest root page. The
+ * largest root page is 0 in a file without auto-vacuum, which has no pointer map pages.
  */
 const RESERVED_OFFSET = 20;
 const MAX_ROOT_OFFSET = 52;
@@ -29,15 +29,15 @@ const MAX_ROOT_OFFSET = 52;
 /** Bytes of an entry in a pointer map page (section 1.8). */
 const POINTER_BYTES = 5;
 
-/** File offset of the bytes that SQLite locks. */
+/** File offset of the bytes that SQLite uses for locks. */
 const LOCK_OFFSET = 0x4000_0000;
 
-/** Pages read at once. */
+/** Pages per read. */
 const PAGES_AT_ONCE = 256;
 
 /**
- * Maximum pages of a supported file. Other page types start with a four-byte page number. Below this limit its first
- * byte is 0, so it is never mistaken for a b-tree page.
+ * Maximum pages of a supported file. Pages other than b-tree pages start with a four-byte page number. Below this
+ * limit, the first byte of the number is 0, so the page is never mistaken for a b-tree page.
  */
 const MAX_PAGES = 2 ** 24;
 
@@ -48,11 +48,11 @@ export interface PageRange {
 }
 
 /**
- * Zeroes the gaps of existing pages, and syncs. Call it only while nobody can write to the file: the log must be empty,
- * and the caller must hold the write lock.
+ * Zeroes the gaps of existing pages, and syncs the file. Other connections must be unable to write: the log must be
+ * empty, and the caller must have the write lock.
  *
- * @param rewrite whether to write gaps that already read as zeros. After a failed sync, the system may treat data as
- *   written that is not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
+ * @param rewrite true to also write gaps that are read as zeros. After a failed sync, the system may treat data as
+ * written that is not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
  * @returns number of pages in the file
  */
 export function zeroGaps(file: number, pageBytes: number, ranges: readonly PageRange[], rewrite = false): number {
@@ -87,16 +87,16 @@ function* reads(ranges: readonly PageRange[], pages: number): Generator<{ from: 
 }
 
 /**
- * Returns a predicate for pointer map pages, which auto-vacuum files have. Their first byte can look like that of a
- * b-tree page, so they must be skipped.
+ * Returns a predicate for pointer map pages, which files with auto-vacuum have. They must be skipped, because their
+ * first byte can equal that of a b-tree page.
  */
 function createPointerMapCheck(file: number, pageBytes: number): (page: number) => boolean {
   const header = Buffer.alloc(FILE_HEADER_BYTES);
   readSync(file, header, 0, header.length, 0);
   if (header.readUInt32BE(MAX_ROOT_OFFSET) === 0) return () => false;
-  // Page 2 is the first pointer map page. Each is followed by as many pages as it has entries.
+  // Page 2 is the first pointer map page. Each pointer map page has one entry for each of the pages that follow it.
   const every = Math.floor((pageBytes - header.readUInt8(RESERVED_OFFSET)) / POINTER_BYTES) + 1;
-  // The page with the lock bytes is unused. A pointer map page that would be there comes right after it.
+  // The page with the lock bytes is unused. If a pointer map page is due at that position, it is the next page.
   const lockPage = Math.floor(LOCK_OFFSET / pageBytes) + 1;
   return (page) => (page - 2) % every === 0 || (page === lockPage + 1 && (lockPage - 2) % every === 0);
 }
@@ -106,7 +106,7 @@ interface Gap {
   end: number;
 }
 
-/** Returns the gap of a page if it has nonzero bytes, or in any case with `rewrite`. */
+/** Returns the gap of a page if the gap has nonzero bytes. With `rewrite`, returns every gap. */
 function getGapToZero(bytes: Buffer, page: number, rewrite: boolean): Gap | undefined {
   const gap = getGap(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
   return gap && (rewrite || !isZero(bytes, gap)) ? gap : undefined;
@@ -131,8 +131,8 @@ const REQUEST_PROPERTY = 'purge_asked';
 const PROGRESS_PROPERTY = 'purge_page';
 
 /**
- * Requests a purge, in the transaction that deletes. Each request has a unique id, because another process may still be
- * working on an earlier request.
+ * Requests a purge, in the transaction that deletes the texts. Each request has a unique id, because another process
+ * may still be working on an earlier request.
  */
 export function requestPurge(connection: Connection): void {
   writeProperty(connection, REQUEST_PROPERTY, randomBytes(16).toString('hex'));
@@ -143,12 +143,15 @@ export function getPurgeRequest(connection: Connection): string | undefined {
   return readProperty(connection, REQUEST_PROPERTY);
 }
 
-/** Stores the progress of a purge. This commit also invalidates the page caches of other processes. */
+/**
+ * Stores the progress of a purge. The commit also makes other processes discard their page caches, which contain old
+ * gaps.
+ */
 export function notePurgeProgress(connection: Connection, untilPage: number): void {
   writeProperty(connection, PROGRESS_PROPERTY, `${untilPage} at ${process.pid} ${performance.now()}`);
 }
 
-/** Closes a purge request, unless there is a newer one. */
+/** Closes a purge request, unless a newer request has replaced it. */
 export function closePurgeRequest(connection: Connection, id: string): void {
   sql(connection, 'DELETE FROM property WHERE name = ? AND value = ?').run(REQUEST_PROPERTY, id);
 }

@@ -9,8 +9,8 @@ import { lazyConnection } from './open-connection.ts';
 import type { ThreadData } from './storage-thread.ts';
 
 /*
- * The thread for lists, transcripts and counts, whose scans must not block recall or writers. It also builds the index
- * entries of queued stores.
+ * The thread for lists, transcripts and counts, whose scans must not block recall or writers. The thread also builds
+ * the index entries of queued stores.
  */
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
@@ -34,13 +34,13 @@ export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
 
 /** Returns the problems of the file. */
 export async function checkFile(): Promise<Attempt<string[]>> {
-  // Loaded on demand, because the text analysis takes longer to load than the rest of this thread. The thread may be
-  // closed meanwhile.
+  // Loaded on demand, because the text analysis takes longer to load than the rest of this thread. The thread may close
+  // while the module is loaded.
   const { integrity } = await import('./file-integrity.ts');
   return inTurn(() => attempt(() => integrity(reading.open())));
 }
 
-/** Builds the index entries of memories to be stored, concatenated and with the ordinal 0. */
+/** Builds the index entries of memories to be stored, concatenated and with the placeholder ordinal 0. */
 export async function buildEntries(memories: readonly NewMemory[]): Promise<Attempt<Buffer>> {
   const { buildEntry } = await import('./recall-entry.ts');
   return attempt(() => Buffer.concat(memories.map((memory) => buildEntry(memory, 0))));

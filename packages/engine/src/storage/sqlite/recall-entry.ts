@@ -22,7 +22,7 @@ import { type Connection, modelInUse, sql } from './connection.ts';
 /**
  * Builds the index entry of a memory, without vectors.
  *
- * @param revision number of the change that the entry belongs to; 0 if there is none
+ * @param revision number of the logged change that the entry results from; 0 for a new memory
  */
 export function buildEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
   const { namespace, userId, agentId, sessionId } = memory;
@@ -56,8 +56,8 @@ export function buildEntry(memory: Recallable, ordinal: number, revision = 0): B
 export const NO_SESSION_MARK = 1 << 15;
 
 /**
- * Returns the session of a user; 0 for none. Memories without a session still form a conversation if they name a
- * speaker.
+ * Returns the digest of the session of a memory; 0 if the memory belongs to no conversation. Memories stored without a
+ * session form a conversation if they have a speaker.
  */
 function getSession({ namespace, userId, sessionId }: Recallable, speaker: number): Digest {
   if (sessionId === null || (sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER)) return 0;
@@ -83,7 +83,7 @@ export function addEntry(connection: Connection, ordinal: number): void {
   queueForEmbedding(connection, [{ ordinal, namespace: memory.namespace }]);
 }
 
-/** Updates the labels of the index entry of a memory, if there is one. */
+/** Updates the labels in the index entry of a memory, if the memory has an index entry. */
 export function relabel(connection: Connection, ordinal: number): void {
   const entry = readEntry(connection, ordinal);
   if (!entry) return;
@@ -91,7 +91,7 @@ export function relabel(connection: Connection, ordinal: number): void {
   writeEntry(connection, ordinal, withVectors(labelled, getModel(entry), getVectors(entry)));
 }
 
-/** Removes the index entry and token states of a memory, and its places in all queues. */
+/** Removes the index entry and the token states of a memory, and removes the memory from all queues. */
 export function removeEntry(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
   if (changes > 0) noteChange(connection, ordinal);
@@ -124,7 +124,7 @@ export function writeStates(
   );
 }
 
-/** Returns the index entry of a memory, if there is one. Throws CorruptDatabaseError if it is corrupted. */
+/** Returns the index entry of a memory, or undefined. Throws CorruptDatabaseError if the entry is corrupted. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = readStoredEntry(connection, ordinal);
   return entry === undefined ? undefined : verifyEntry(ordinal, entry);
@@ -135,7 +135,8 @@ function readStoredEntry(connection: Connection, ordinal: number): unknown {
 }
 
 /**
- * Returns a stored entry after verifying it. Throws CorruptDatabaseError if it is corrupted or belongs to another memory.
+ * Verifies and returns a stored entry. Throws CorruptDatabaseError if the entry is corrupted or belongs to another
+ * memory.
  */
 export function verifyEntry(ordinal: number, entry: unknown): Buffer {
   if (isWhole(entry) && getOrdinal(entry) === ordinal) return entry;
@@ -147,18 +148,23 @@ function corrupted(ordinal: number): CorruptDatabaseError {
 }
 
 /**
- * Entries read per query, as one blob. Creating a JavaScript buffer takes longer than reading an entry: a million
- * entries take half a second this way, and two seconds one by one.
+ * Entries read per query, as one blob. Creating a JavaScript buffer takes longer than reading an entry: reading a
+ * million entries takes half a second in blobs of this size, and two seconds one by one.
  */
 const READ_AT_ONCE = 128;
 
-/** Maximum bytes of an entry in a shared blob, which thus stays below 8 MiB. Longer entries are read individually. */
+/**
+ * Maximum bytes of an entry in a shared blob, so that a blob is at most 8 MiB. Longer entries are read individually.
+ */
 const MAX_SHORT_BYTES = 64 * 1024;
 
-/** Condition: the entry fits into a shared blob. An entry of another type than blob is corrupted. */
+/** Condition: the entry fits into a shared blob. False for an entry that is not a blob, which is corrupted. */
 const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${MAX_SHORT_BYTES}`;
 
-/** Yields all entries ordered by ordinal. Throws CorruptDatabaseError at the first one that is corrupted or out of order. */
+/**
+ * Yields all entries in order of ordinals. Throws CorruptDatabaseError at the first entry that is corrupted or out of
+ * order.
+ */
 export function* readEntries(connection: Connection): Iterable<Buffer> {
   const next = sql(
     connection,
@@ -173,7 +179,7 @@ export function* readEntries(connection: Connection): Iterable<Buffer> {
     if (places.length === 0) return;
     let at = 0;
     for (const [ordinal, bytes] of places) {
-      // A corrupted page may return rows in any order, and endlessly.
+      // A corrupted page may yield rows in any order, or endlessly.
       if (ordinal <= last) throw corrupted(ordinal);
       yield verifyEntry(
         ordinal,
@@ -190,8 +196,8 @@ export function writeEntry(connection: Connection, ordinal: number, entry: Buffe
 }
 
 /**
- * Records that the entry of a memory has changed, for the in-memory indexes of all processes. Changes of its state are
- * recorded by a trigger. Returns the unique number of the change.
+ * Logs that the entry of a memory has changed, so that the in-memory indexes of all processes are updated. A trigger
+ * logs the changes of a memory's state. Returns the unique number of the change.
  */
 export function noteChange(connection: Connection, ordinal: number): number {
   const { lastInsertRowid } = sql(connection, 'INSERT INTO recall_change (ordinal) VALUES (?)').run(ordinal);
@@ -205,7 +211,7 @@ function queueForEmbedding(
   if (!modelInUse(connection)) return;
   const insert = sql(
     connection,
-    // A memory that is queued for re-embedding is now queued for its first vectors.
+    // A memory that is queued for re-embedding at low priority is moved to the queue of new memories.
     `INSERT INTO pending_embedding (ordinal, namespace, reembed) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET reembed = 0`,
   );
   for (const { ordinal, namespace } of memories) insert.run(ordinal, namespace);
@@ -214,7 +220,7 @@ function queueForEmbedding(
 /**
  * Builds the index entry of a stored memory from its row, without vectors.
  *
- * @param revision number of the change that the entry belongs to; 0 if there is none
+ * @param revision number of the logged change that the entry results from; 0 for none
  */
 export function rebuildEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
   return buildEntry(readRecallable(connection, ordinal), ordinal, revision);

@@ -6,15 +6,15 @@ import { makeFolder } from './file.ts';
 import { attempt, unwrap } from './file-failure.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
-/** Suffixes of the files that SQLite puts beside a database. */
+/** Suffixes of the files that SQLite creates next to a database. */
 const SUFFIXES = ['-wal', '-shm', '-journal'];
 
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Restores a database from a copy, which is only read. Throws CONFLICT if the database or a file beside it exists.
- * Throws UNAVAILABLE if the copy is unreadable, corrupted, not a memoryd database or from a newer memoryd, or the
- * signal aborts.
+ * Restores a database from a copy. Only reads the copy. Throws CONFLICT if the database, or a file of SQLite next to
+ * it, exists. Throws UNAVAILABLE if the copy is unreadable, corrupted, not a memoryd database or from a newer memoryd,
+ * or the signal aborts.
  */
 export async function restoreFile(
   copy: string,
@@ -39,7 +39,10 @@ function makeParentFolder(path: string): void {
   }
 }
 
-/** Throws UNAVAILABLE if the copy has a log, which contains newer commits. A server was using the file then. */
+/**
+ * Throws UNAVAILABLE if the copy has a log. A server was using the copied file then, and the log contains newer
+ * commits.
+ */
 async function assertComplete(from: string): Promise<void> {
   const log = await stat(`${from}-wal`).catch(() => ({ size: 0 }));
   if (log.size === 0) return;
@@ -100,9 +103,9 @@ function assertSound(path: string): void {
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Creates a file under a temporary name, and renames it once it is complete and on disk, so that nobody sees a partial
- * file. Throws CONFLICT if the path exists. Throws UNAVAILABLE if the folder is missing or not writable, or the disk is
- * full.
+ * Creates a file under a temporary name, and renames it once it is complete and synced, so that a partial file is never
+ * visible at the path. Throws CONFLICT if the path exists. Throws UNAVAILABLE if the folder is missing or not writable,
+ * or the disk is full.
  *
  * @param create creates the file at the temporary path, with owner-only permissions
  */
@@ -152,7 +155,7 @@ function pathExists(path: string): MemoryError {
   return new MemoryError('CONFLICT', `${path} exists and would be overwritten; choose another path`);
 }
 
-// A hard link, unlike a rename, fails if the target was created meanwhile.
+// Uses a hard link, because a link, unlike a rename, fails if the target was created since the check.
 async function rename(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);

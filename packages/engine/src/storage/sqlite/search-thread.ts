@@ -18,7 +18,7 @@ import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { answer as answerSnapshot, readContents, search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './storage-thread.ts';
 
-/* The thread that runs recall searches. Only this thread holds the in-memory index. */
+/* The thread that runs recall searches. The in-memory index exists only in this thread. */
 
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
@@ -40,11 +40,15 @@ export function answer(request: RankedSearchRequest): Attempt<Answer> {
   return withIndex((connection, index) => answerSnapshot(connection, index, request));
 }
 
-/** Changes applied to the index per call, which take a few milliseconds, so that waiting searches are not delayed. */
+/**
+ * Maximum changes applied to the index per call. They take a few milliseconds, so that waiting searches are not
+ * delayed.
+ */
 const MAX_CHANGES_PER_CALL = 512;
 
 /**
- * Applies some changes of the file to the index before the next search does. Returns true if the index is up to date.
+ * Applies some changes of the file to the index, so that the next search has fewer to apply. Returns true if the index
+ * is up to date.
  */
 export function follow(): Attempt<boolean> {
   return attempt(() => {

@@ -15,17 +15,17 @@ export interface Thread {
    * Calls an exported function of the thread module. Throws UNAVAILABLE if the queue is full or the file is unusable.
    */
   call<T>(name: string, argument?: unknown): Promise<T>;
-  /** Rejects new calls, waits for the earlier ones, closes the connection and stops the thread. */
+  /** Rejects new calls, waits for earlier calls to end, closes the connection and stops the thread. */
   close(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const YOUNG_GENERATION_MB = 6;
 
-/** Concurrent calls to the thread: one that runs, and one that is ready when it ends. */
+/** Concurrent calls to the thread: one is executed, and one is queued so that the thread never waits for work. */
 const MAX_CONCURRENT = 2;
 
-// A thread always starts from the built file, even if the caller runs from source, so it is resolved by package name.
+// A thread always runs the built file, even if the caller runs from source, so the module is resolved by package name.
 const resolve = createRequire(import.meta.url).resolve;
 
 /**
@@ -43,10 +43,10 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
     maxThreads: 1,
     concurrentTasksPerWorker: MAX_CONCURRENT,
     recordTiming: false,
-    // Calls produce little garbage. With the default limit, it would grow to tens of megabytes per thread.
+    // Calls produce little garbage. With the default limit, the garbage would grow to tens of megabytes per thread.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
-  // If a thread dies, its calls are rejected and it is replaced. This event is redundant.
+  // If a thread dies, the pool rejects its calls and replaces the thread, so this event needs no handling.
   pool.on('error', () => {});
   // FIFO. Piscina's own queue moves a task to the tail if no worker is free for the task.
   const inTurn = pLimit(MAX_CONCURRENT);

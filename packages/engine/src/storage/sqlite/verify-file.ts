@@ -7,10 +7,10 @@ import { isCurrentSchema } from './migrate-file.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 
-/** The result of a verification, with problems as messages for an operator. */
+/** The result of a verification. `problems` are messages for an operator. */
 export interface Verified {
   problems: string[];
-  /** `pages` if only the pages were checked, because they are corrupted or the file has an older version. */
+  /** `pages` if only the pages were checked, because a page is corrupted or the file has an older schema version. */
   checked: 'pages' | 'everything';
 }
 
@@ -18,15 +18,16 @@ export interface Verified {
 export type VerifyStage = 'pages' | 'memories' | 'index';
 
 /**
- * Verifies a database file in one snapshot, even if a server uses it. The file is only read. Throws UNAVAILABLE if it
- * is not a memoryd database, or from a newer memoryd.
+ * Verifies a database file in one snapshot, even if a server uses the file. Only reads the file. Throws UNAVAILABLE if
+ * the file is not a memoryd database, or is from a newer memoryd.
  */
 export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void = () => {}): Verified {
   return unwrap(
     attempt(() => {
       const connection = openWithoutMigrating(resolve(dbPath));
       try {
-        // Closing ends the transaction. A corrupted file does not allow a commit, even if nothing was written.
+        // Closing ends the transaction. SQLite rejects a commit after reading a corrupted page, even if nothing was
+        // written.
         connection.exec('BEGIN');
         return verify(connection, onStage);
       } finally {
@@ -39,7 +40,7 @@ export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void
 function verify(connection: Connection, onStage: (stage: VerifyStage) => void): Verified {
   onStage('pages');
   const corrupt = pageProblems(connection);
-  // Contents of corrupted pages cannot be read, and the contents of older versions have another schema.
+  // The contents of corrupted pages cannot be read. The contents of files with an older version have another schema.
   if (corrupt.length > 0 || !isCurrentSchema(connection)) return { problems: corrupt, checked: 'pages' };
   onStage('memories');
   const problems = contentProblems(connection);
@@ -50,7 +51,7 @@ function verify(connection: Connection, onStage: (stage: VerifyStage) => void): 
   };
 }
 
-/** Builds an index from the file, and returns its problems. */
+/** Builds an index from the file, and returns the differences between the index and the file. */
 function findIndexProblems(connection: Connection): string[] {
   try {
     return indexProblems(connection, new IndexFollower().follow(connection));

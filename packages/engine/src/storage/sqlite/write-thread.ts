@@ -15,8 +15,8 @@ import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
 import { WrittenPages } from './written-pages.ts';
 
 /*
- * The thread that owns the only writing connection. It commits batches of calls in one transaction, so that many
- * writers share one disk sync.
+ * The thread with the only writing connection of this process. The thread commits batches of calls in one transaction,
+ * so that many writers share one disk sync.
  */
 const { path } = workerData as ThreadData;
 // A connection runs one transaction at a time, but the pool may start a call before the previous one has ended.
@@ -25,7 +25,7 @@ let opened: Connection | undefined;
 let openedFile = '';
 let writtenPages: WrittenPages | undefined;
 
-// Opened at the first call, so that a rejected file fails that call instead of crashing the thread.
+// Opens the connection at the first call, so that an unusable file makes that call fail instead of crashing the thread.
 function connect(): Connection {
   if (!opened) {
     opened = openForWriting(path);
@@ -36,7 +36,7 @@ function connect(): Connection {
 }
 
 // SQLite continues to write to a file that was deleted or moved, so all writes would be lost when the process ends. A
-// purge would modify the file that has taken its place.
+// purge, which opens the file by its path, would modify another file at that path.
 function assertInPlace(): void {
   if (getFileIdentity(path) === openedFile) return;
   throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; restart the service');
@@ -59,8 +59,8 @@ export function open(): Promise<Attempt<void>> {
 }
 
 /**
- * Commits calls in order in one transaction. A call that throws is rolled back without affecting the others. If the
- * commit fails, all calls fail.
+ * Commits calls in order in one transaction. A call that throws is rolled back without affecting the other calls. If
+ * the commit fails, all calls fail.
  */
 export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>> {
   return inTurn(() =>
@@ -87,13 +87,16 @@ async function performAll(writes: FileTransaction, calls: readonly WriteCall[]):
   return attempts;
 }
 
-/** Returns the consecutive `storeMany` calls from an index on. */
+/** Returns the consecutive `storeMany` calls from the index `from`. */
 function getStoresFrom(calls: readonly WriteCall[], from: number): WriteCall[] {
   const end = calls.findIndex(({ verb }, i) => i >= from && verb !== 'storeMany');
   return calls.slice(from, end < 0 ? undefined : end);
 }
 
-/** Runs several stores with shared statements. Returns undefined on failure, so that each store is then run alone. */
+/**
+ * Runs several stores with shared statements. Returns undefined on failure, so that the caller runs each store
+ * separately.
+ */
 async function performTogether(
   writes: FileTransaction,
   stores: readonly WriteCall[],
@@ -117,7 +120,7 @@ async function performInSavepoint(writes: FileTransaction, call: WriteCall): Pro
   }
 }
 
-/** Timeout of a checkpoint for readers of old content. */
+/** Maximum wait of a checkpoint for readers that still need the log, in ms. */
 const CHECKPOINT_TIMEOUT_MS = 50;
 
 /** Pages per purge step: 64 MiB, which takes about 0.1 s. */
@@ -127,8 +130,8 @@ const PAGES_PER_PURGE_STEP = 8192;
 export type PurgeStep = 'done' | 'held-up' | { fromPage: number; requestId: string };
 
 /**
- * Runs one step of a purge. It checkpoints and truncates the log. Then, while nobody can write, it zeroes the gaps of
- * the pages written since the last purge, or of a range of the file if these pages are unknown.
+ * Runs one step of a purge. Checkpoints and truncates the log. Then zeroes, under the write lock, the gaps of the pages
+ * written since the last purge. If these pages are unknown, zeroes the gaps of a range of the file.
  */
 export function purge(step?: { fromPage: number; requestId: string }): Promise<Attempt<PurgeStep>> {
   return inTurn(() =>
@@ -151,10 +154,11 @@ export function purge(step?: { fromPage: number; requestId: string }): Promise<A
 }
 
 function clearPages(connection: Connection, fromPage: number, requestId: string): PurgeStep {
-  // Another process has committed since the log was truncated, and may be checkpointing its pages.
+  // A log with content means that another process has committed since the truncation, and may be checkpointing its
+  // pages.
   if (logBytes(path) > 0) return 'held-up';
   const written = fromPage === 1 ? writtenPages?.getRanges() : undefined;
-  // Pages written during the purge are left to the next one.
+  // Pages written during the purge are tracked for the next purge.
   if (fromPage === 1) writtenPages?.begin();
   const until = fromPage + PAGES_PER_PURGE_STEP;
   const pages = zeroPages(connection, written ?? [{ from: fromPage, until }]);
@@ -162,7 +166,7 @@ function clearPages(connection: Connection, fromPage: number, requestId: string)
   // The page cache still has the old gaps, and would write them back.
   connection.pragma('shrink_memory');
   if (isDone) {
-    // Only at the end, because a purge restarts at the first page after a failure.
+    // Reset only at the end, because a purge restarts at the first page after a failure.
     zerosLost = false;
     writtenPages?.finish();
     closePurgeRequest(connection, requestId);
@@ -171,7 +175,7 @@ function clearPages(connection: Connection, fromPage: number, requestId: string)
   return isDone ? 'done' : { fromPage: until, requestId };
 }
 
-// True if zeros may not have reached the disk, although they can be read.
+// True if zeros may be missing on the disk, although reads return zeros. See `rewrite` of `zeroGaps`.
 let zerosLost = false;
 
 function zeroPages(connection: Connection, ranges: readonly PageRange[]): number {
@@ -183,8 +187,9 @@ function zeroPages(connection: Connection, ranges: readonly PageRange[]): number
 }
 
 /**
- * Free pages are reserved for later stores. Shrinking starts when they exceed a quarter of the file and about 1 MiB,
- * and ends when they are a sixteenth. This bounds the moved pages by the number of freed ones.
+ * Free pages are reserved for later stores. Shrinking starts when free pages exceed a quarter of the file and about 1
+ * MiB, and ends when they are a sixteenth. These thresholds limit the number of moved pages in proportion to the freed
+ * pages.
  */
 const START_FREE_SHARE = 1 / 4;
 const MIN_START_FREE_PAGES = 128;
@@ -197,7 +202,7 @@ const PAGES_PER_SHRINK_STEP = 256;
 export type ShrinkStep = 'done' | 'more' | 'held-up';
 
 /**
- * Runs one shrink step: moves the last pages of the file into free ones. After the last step, the file is truncated.
+ * Runs one shrink step: moves the last pages of the file into free pages. The file is truncated after the last step.
  */
 export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
   return inTurn(() =>
@@ -212,9 +217,10 @@ export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
   );
 }
 
-/** Frees pages at the end of the file. Returns false if there was nothing to do. */
+/** Frees pages at the end of the file. Returns false if shrinking is done, not worthwhile, or must wait for a purge. */
 function vacuumPages(connection: Connection, begun: boolean): boolean {
-  // A running purge would miss pages that move to its processed part. Its completion requests shrinking again.
+  // A purge in progress would miss pages that move to the part of the file that it has processed. The completed purge
+  // requests shrinking again.
   if (getPurgeRequest(connection) !== undefined) return false;
   const [pages, free, mode] = ['page_count', 'freelist_count', 'auto_vacuum'].map(
     (name) => connection.pragma(name, { simple: true }) as number,
@@ -236,7 +242,7 @@ function rawFile(): number {
   return rawFileDescriptor;
 }
 
-/** Checkpoints and truncates the log. Returns false if a reader still needs it. */
+/** Checkpoints and truncates the log. Returns false if a reader still needs the log. */
 function truncateLog(connection: Connection): boolean {
   writtenPages?.noteLog();
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
@@ -249,7 +255,7 @@ function truncateLog(connection: Connection): boolean {
   }
 }
 
-/** Closes the connection. As the last one of the file, it removes the log. */
+/** Closes the connection. Closing the last connection of the file removes the log. */
 export function close(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {

@@ -33,8 +33,8 @@ function withEntries(memories: readonly NewMemory[], entries?: Uint8Array): read
 }
 
 /**
- * The verbs of the write thread, by name. Each runs in a transaction shared with other calls. If it throws, none of its
- * work is committed.
+ * The verbs of the write thread, by name. Each verb runs in a transaction shared with other calls. If a verb throws,
+ * none of its changes is committed.
  */
 export const writeVerbs = {
   ...shared,
@@ -45,7 +45,7 @@ export const writeVerbs = {
 };
 export type WriteVerbs = typeof writeVerbs;
 
-/** Converts a function of a connection to a verb. */
+/** Converts a function with a connection parameter to a verb. */
 function onConnection<Args extends unknown[], Result>(verb: (connection: Connection, ...args: Args) => Result) {
   return async ({ connection }: FileQueries, ...args: Args): Promise<Result> => verb(connection, ...args);
 }

@@ -3,10 +3,13 @@ import type { Connection } from './connection.ts';
 import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES, logPath } from './file.ts';
 import type { PageRange } from './page-gaps.ts';
 
-/** Maximum tracked pages: 256 MiB with 8 KiB pages. Above that, reading the whole file is faster than single pages. */
+/**
+ * Maximum tracked pages: 256 MiB with 8 KiB pages. For more pages, reading the whole file is faster than reading single
+ * pages.
+ */
 const MAX_TRACKED = 2 ** 15;
 
-/** Log frames that trigger a checkpoint: the default of SQLite (`PRAGMA wal_autocheckpoint`). */
+/** Number of log frames that trigger a checkpoint: SQLite's default (`PRAGMA wal_autocheckpoint`). */
 const CHECKPOINT_FRAMES = 1000;
 
 /** Offsets of the salt in the log header and in frame headers (sqlite.org/fileformat2.html, section 4.1). */
@@ -14,12 +17,12 @@ const SALT_OFFSET = 16;
 const FRAME_SALT_OFFSET = 8;
 const SALT_BYTES = 8;
 
-/** A frame starts with its page number. */
+/** Size of the page number at the start of each frame. */
 const PAGE_NUMBER_BYTES = 4;
 
 /**
- * Tracks the pages that a connection has written since the last purge, so that the next purge need not read the whole
- * file. The page numbers are read from the log before it is restarted.
+ * Tracks the pages that a connection has written since the last purge, so that the next purge reads only these pages
+ * instead of the whole file. The page numbers are read from the log before SQLite restarts the log.
  *
  * The pages are unknown before the first purge, after a commit of another connection, and if there are too many.
  */
@@ -29,11 +32,11 @@ export class WrittenPages {
   readonly #path: string;
   readonly #pageBytes: number;
   readonly #buffer = Buffer.alloc(SALT_BYTES);
-  /** Descriptor of the log, which is not replaced while the connection is open. */
+  /** Descriptor of the log. SQLite does not replace the log file while the connection is open. */
   #file: number | undefined;
   /** Undefined if the pages are unknown. */
   #pages: Set<number> | undefined;
-  /** True if all earlier pages have been purged. */
+  /** True if the purge that started the tracking is complete. */
   #isCleared = false;
   /** Salt of the log, number of frames read, and whether there are unread frames. */
   #salt = 0n;
@@ -48,7 +51,7 @@ export class WrittenPages {
     this.#pageBytes = connection.pragma('page_size', { simple: true }) as number;
   }
 
-  /** Resets the tracking at the start of a purge. Call it in a write transaction with an empty log. */
+  /** Resets the tracking at the start of a purge. Must be called in a write transaction with an empty log. */
   begin(): void {
     this.#pages = new Set();
     this.#isCleared = false;
@@ -56,7 +59,7 @@ export class WrittenPages {
     this.#frames = 0;
     this.#isBehind = false;
     this.#version = this.#getVersion();
-    // An automatic checkpoint could restart the log before it is read.
+    // SQLite's automatic checkpoint could restart the log before its page numbers are read.
     this.#connection.pragma('wal_autocheckpoint = 0');
   }
 
@@ -71,7 +74,7 @@ export class WrittenPages {
     this.#connection.pragma(`wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
   }
 
-  /** Must be called after each commit, before the next one. */
+  /** Must be called after each commit and before the next commit. */
   noteCommit(): void {
     this.#attempt(() => {
       this.#followLog();
@@ -97,7 +100,7 @@ export class WrittenPages {
     this.#file = undefined;
   }
 
-  // A read error must not fail a commit that has succeeded.
+  // Stops the tracking after an error, because a read error must not fail a commit that has succeeded.
   #attempt(note: () => void): void {
     if (!this.#pages) return;
     try {
@@ -129,7 +132,7 @@ export class WrittenPages {
     return LOG_HEADER_BYTES + frame * (FRAME_HEADER_BYTES + this.#pageBytes);
   }
 
-  /** Returns zero beyond the end of the log. */
+  /** Returns the salt at an offset of the log; zero beyond the end of the log. */
   #readSalt(at: number): bigint {
     return this.#readLog(at, SALT_BYTES).readBigUInt64BE();
   }
@@ -141,7 +144,10 @@ export class WrittenPages {
     return this.#buffer;
   }
 
-  /** Returns the written page ranges in file order, or undefined if they are unknown. Call it in a transaction. */
+  /**
+   * Returns the ranges of written pages in file order, or undefined if they are unknown. Must be called in a
+   * transaction.
+   */
   getRanges(): PageRange[] | undefined {
     if (!this.#pages || !this.#isCleared || this.#getVersion() !== this.#version) return undefined;
     const ranges: PageRange[] = [];

@@ -7,8 +7,9 @@ import { packTable } from '../table.ts';
 import { getNearest, readVocabulary } from './vocabulary.ts';
 
 /*
- * Builds the table of English synonyms, which takes some minutes: every whole word of the bundled model's vocabulary is
- * embedded alone, and its nearest words are its synonyms. Run it when the model or the stemming has changed.
+ * Builds the table of English synonyms, which takes some minutes. Every whole word of the bundled model's vocabulary is
+ * embedded alone, and the nearest words become its synonyms. Run this script when the model or the stemming has
+ * changed.
  */
 const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
 const model = await loadModel(BUILT_FOLDER);

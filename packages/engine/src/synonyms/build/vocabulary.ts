@@ -5,8 +5,8 @@ import { MAX_SYNONYMS, type Neighbors } from '../table.ts';
 const WORD = /^[a-z]{3,}$/;
 
 /**
- * Returns the words of a tokenizer's vocabulary by their terms. Words that share a term are represented by the most
- * frequent one, which is first in the vocabulary.
+ * Returns the words of a tokenizer's vocabulary by their terms. Of several words with the same term, returns the most
+ * frequent, which is first in the vocabulary.
  *
  * @param path path of a WordPiece tokenizer in the format of Hugging Face's tokenizers
  */
@@ -23,7 +23,7 @@ export async function readVocabulary(path: string): Promise<Map<string, string>>
   return byTerm;
 }
 
-/** Minimum cosine of synonyms: unrelated words have at most this. */
+/** Cosine above which words are synonyms. The cosine of unrelated words is at most this value. */
 const MIN_COSINE = 0.45;
 
 /** Yields the nearest neighbors of each word by the cosines of the vectors, which have unit length. */
@@ -38,7 +38,7 @@ export function* getNearest(vectors: readonly Float32Array[]): Generator<Neighbo
   }
 }
 
-/** Returns the closeness of two words: from 0, at or below the minimum cosine, to 1. */
+/** Returns the closeness of two words, from 0 (cosine at most MIN_COSINE) to 1 (cosine 1). */
 export function getCloseness(one: Float32Array, other: Float32Array): number {
   let cosine = 0;
   for (let i = 0; i < one.length; i++) cosine += (one[i] as number) * (other[i] as number);

@@ -17,16 +17,16 @@ import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { ownerLabels } from './words.ts';
 
-/** See `Promotion`. */
+/** Condition: stored long enough ago to be promoted. See `Promotion`. */
 const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)';
 
 /**
- * Index size from which one candidate takes some milliseconds. Above it, each call handles one, so that recall is not
- * delayed.
+ * Index size from which one candidate takes some milliseconds. At this size, each call processes only one candidate, so
+ * that recall is not delayed.
  */
 const LARGE_INDEX = 250_000;
 
-/** See `Storage.distilCandidates`. Call it in a transaction, with the index updated to its snapshot. */
+/** See `Storage.distilCandidates`. Must run in a transaction, with the index updated to its snapshot. */
 export function distilCandidates(
   connection: Connection,
   index: RecallIndex,
@@ -54,13 +54,13 @@ export function distilCandidates(
   return { candidates, ...(last !== undefined && queued.length === PASSED_AT_ONCE && { next: last }) };
 }
 
-/** A search among the memories of one owner. */
+/** A search for the neighbors of candidates among the memories of one owner. */
 interface OwnerSearch extends Owner {
   connection: Connection;
   index: RecallIndex;
   question: Question;
   request: DistilCandidatesRequest;
-  /** Maximum number of memories with a rare word. */
+  /** A word is rare if at most this number of memories contain the word. */
   maxMemories: number;
 }
 
@@ -89,7 +89,7 @@ function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | u
 
 interface Member {
   version: number;
-  /** `isYoung`: not old enough to be promoted. `isFit`: distillable once promoted. */
+  /** `isYoung`: stored too recently to be promoted. `isFit`: distillable once promoted. */
   isYoung: number;
   isFit: number;
   semantic: number | null;
@@ -147,7 +147,7 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
   return Math.max(...values.flatMap((one) => vectors.map((other) => dotInt8(one, other))));
 }
 
-/** Returns the significant words of a memory that are rare, each as the digests of its forms. */
+/** Returns the distinctive words of a memory that occur in few memories, each as the digests of its forms. */
 function rareWords({ connection, question, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
     connection,
@@ -160,7 +160,7 @@ function rareWords({ connection, question, request, maxMemories }: OwnerSearch, 
   return words.filter((_, i) => (frequencies[i] as number) <= maxMemories);
 }
 
-/** See `Storage.backgroundCosine`. Call it in a transaction, with the index updated to its snapshot. */
+/** See `Storage.backgroundCosine`. Must run in a transaction, with the index updated to its snapshot. */
 export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
   const vectors = sample(connection, namespace).flatMap((ordinal) => {
     const entry = readEntry(connection, ordinal);

@@ -5,14 +5,14 @@ import { WORKING } from '../../sql/filters.ts';
 import { type Connection, modelInUse, sql } from '../connection.ts';
 import { readEntries, verifyEntry } from '../recall-entry.ts';
 
-/** The columns of the state of a memory, from `memory m`. */
+/** The columns of a memory's state, selected from `memory m`. */
 const STATE = 'm.tier, m.expires_at AS expiresAt, m.superseded_by IS NOT NULL AS superseded';
 
 type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded: number };
 
 /**
- * Share of the memories that must be removed or changed before a full index is rebuilt. Otherwise every search would
- * repeat a load of millions of entries that fails for lack of space.
+ * Fraction of the memories that must be removed or changed before a full index is rebuilt. Without this minimum, every
+ * search would repeat a load of millions of entries that fails for lack of space.
  */
 const MIN_CHANGED_SHARE = 1 / 16;
 
@@ -22,11 +22,12 @@ interface ChangeRange {
 }
 
 /**
- * Keeps an in-memory index equal to the file, which other processes may write to. It applies new memories and logged
- * changes. If the log does not reach back far enough, or the index is fragmented, it rebuilds the index.
+ * Updates an in-memory index to the state of the file, which other processes may write to. Applies new memories and
+ * logged changes. Rebuilds the index if the log no longer contains all changes since the last update, or if the index
+ * is fragmented.
  *
- * Throws CorruptDatabaseError for a corrupted entry, until the file is written again. Throws IndexFullError if the index is full,
- * until enough memories are removed or changed for a rebuild to be worthwhile.
+ * Throws CorruptDatabaseError for a corrupted entry, until the file is written again. Throws IndexFullError if the
+ * index is full, until enough memories are removed or changed for a rebuild to be worthwhile.
  */
 export class IndexFollower {
   readonly #maxBytes: number | undefined;
@@ -44,15 +45,15 @@ export class IndexFollower {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns the index, updated to the snapshot of the connection. Call it in a transaction. */
+  /** Returns the index, updated to the snapshot of the connection. Must be called in a transaction. */
   follow(connection: Connection): RecallIndex {
     this.followSome(connection, Number.MAX_SAFE_INTEGER);
     return this.#index as RecallIndex;
   }
 
   /**
-   * Applies at most `maxChanges` changes to the index, or rebuilds it if necessary. Call it in a transaction. Returns
-   * true if the index equals the snapshot of the connection.
+   * Applies at most `maxChanges` changes to the index, or rebuilds the index if necessary. Must be called in a
+   * transaction. Returns true if the index equals the snapshot of the connection.
    */
   followSome(connection: Connection, maxChanges: number): boolean {
     try {
@@ -77,7 +78,10 @@ export class IndexFollower {
     return true;
   }
 
-  /** Applies changes. Returns whether the index is up to date, or undefined if it must be rebuilt. */
+  /**
+   * Applies changes. Returns true if the index is up to date, false if changes remain, or undefined if it must be
+   * rebuilt.
+   */
   #tryCatchUp(
     connection: Connection,
     maxChanges: number,
@@ -100,7 +104,7 @@ export class IndexFollower {
   }
 
   #load(connection: Connection, model: IndexedModel | undefined, lastChange: number): void {
-    // Frees the old index first, because two of them may exceed the available memory.
+    // The old index is freed first, because two indexes may exceed the available memory.
     this.#index = undefined;
     this.#full = undefined;
     this.#builtAt = lastChange;
@@ -122,12 +126,12 @@ export class IndexFollower {
     return error;
   }
 
-  // Every removed entry has a logged change.
+  // Returns the change number from which a rebuild is worthwhile. Every removed entry has a logged change.
   #nextLoad(index: RecallIndex): number {
     return this.#builtAt + Math.ceil(Math.max(1, index.size) * MIN_CHANGED_SHARE);
   }
 
-  // New memories come first, because logged changes may concern them.
+  // New memories are applied first, because logged changes may refer to them.
   #catchUp(connection: Connection, index: RecallIndex, maxChanges: number): boolean {
     const added = sql(
       connection,
@@ -178,7 +182,7 @@ function sameModel(one: IndexedModel | undefined, other: IndexedModel | undefine
 }
 
 function changeRange(connection: Connection): ChangeRange {
-  // Two subqueries, because SQLite would scan the table for min and max in one query.
+  // Two subqueries, because SQLite would scan the table for a query that selects both min and max.
   const { first, last } = sql(
     connection,
     'SELECT (SELECT min(seq) FROM recall_change) AS first, (SELECT max(seq) FROM recall_change) AS last',
@@ -195,7 +199,7 @@ function fill(index: RecallIndex, connection: Connection): void {
   for (const state of unusualStates(connection)) setState(index, state);
 }
 
-// The index assumes the default state: episodic, without expiry and not superseded. Nearly all memories have it.
+// Yields the memories whose state differs from the default of the index: episodic, without expiry and not superseded.
 function* unusualStates(connection: Connection): Iterable<StateRow> {
   const select = `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY`;
   yield* sql(connection, `${select} memory_working WHERE ${WORKING}`).iterate() as Iterable<StateRow>;

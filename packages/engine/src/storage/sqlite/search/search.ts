@@ -14,26 +14,26 @@ import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
 
 /**
- * Number of best results by vector and by words with exact cosines: enough for the true ten nearest, and the top by
- * words.
+ * Number of best rows by vector and by words whose exact cosines are computed. 32 rows by vector contain the ten
+ * nearest, and 8 rows by words contain the best word results.
  */
 const MEASURED = { byMeaning: 32, byWords: 8 };
 
 /**
- * The same for users with few memories, whose vectors are rarely cached and must be read from the file. With 169 to 680
- * memories, recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
+ * The same for users with few memories, whose vectors are rarely in the page cache and must be read from the file. With
+ * 169 to 680 memories, recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
  */
 const FEW_MEMORIES = 400;
 const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
-/** See `Storage.search`. Call it in a transaction, with the index updated to its snapshot. */
+/** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { now, poolSize, tailSize } = request;
   const { tookMs, rows: rowsByWords, ...query } = searchWords(index, request);
   const { question } = query;
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, question, request, rowsByWords);
-  // A separate search, so that a larger tail does not change the pool.
+  // The tail has a search of its own, so that the size of the tail does not change the pool.
   const tail =
     byMeaning.vector && tailSize > 0
       ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
@@ -62,14 +62,14 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   };
 }
 
-/** Rows by vector, and exact cosines by row. */
+/** Rows by vector, and the exact cosines that were computed, by row. */
 interface Nearest {
   vector: Int8Vector | undefined;
   rows: number[];
   measured: ReadonlyMap<number, number>;
 }
 
-/** Returns the rows with the nearest vectors, nearest first. Ties go to the newest. */
+/** Returns the rows with the nearest vectors, nearest first. Among equal cosines, the newest row is first. */
 function nearest(
   connection: Connection,
   index: RecallIndex,
@@ -89,12 +89,12 @@ function nearest(
   return { vector: quantised, rows: rows.map(({ row }) => row), measured };
 }
 
-// The index and its model belong to this snapshot.
+// Returns true if the vector was computed by the model of the index, which belongs to the same snapshot.
 function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
 }
 
-/** See `Storage.answer` and `search`. Call it in a transaction, with the index updated to its snapshot. */
+/** See `Storage.answer` and `search`. Must run in a transaction, with the index updated to its snapshot. */
 export function answer(connection: Connection, index: RecallIndex, request: RankedSearchRequest): Answer {
   const { namespace, now, maxBytes, filter } = request;
   const { ordinals, toAnswer } = rankFound(search(connection, index, request), request);
@@ -123,7 +123,7 @@ export function readContents(
   function* rows(): Iterable<AnswerRow> {
     for (const ordinal of ordinals) {
       const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
-      // The index stores users as digests, which can collide.
+      // The filter is checked again, because the index stores users and agents as digests, which can collide.
       if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }
   }

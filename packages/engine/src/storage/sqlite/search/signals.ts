@@ -10,19 +10,19 @@ import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
 
-/** The query of a search, with the results that do not depend on rows. */
+/** The data of a search that does not depend on a row. */
 interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   connection: Connection;
   index: RecallIndex;
   now: number;
   vector: Int8Vector | undefined;
-  /** Token states of the query, if they are of the model in use. */
+  /** Token states of the query, if the model in use computed them. */
   states: Int8Array | undefined;
   /** Exact cosines by row. */
   measured: ReadonlyMap<number, number>;
 }
 
-/** Collects the signal columns of the found rows, the rows that supersede them, their sources and their neighbors. */
+/** Collects the candidates of a search, and computes their signals. */
 export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = context;
   const { rows, getPlaces, ...candidates } = gather(surroundings(context), found);
@@ -68,7 +68,7 @@ function surroundings(context: SearchContext): Surroundings {
   };
 }
 
-/** Returns the row of the memory that supersedes the given one, or `NO_ROW` if it is not indexed. */
+/** Returns the row of the memory that supersedes the memory of `row`, or `NO_ROW` if no indexed memory does. */
 function getSuccessor({ connection, index }: SearchContext, row: number): number {
   if (!index.isSuperseded(row)) return NO_ROW;
   const ordinal = sql(
@@ -83,7 +83,7 @@ function getSuccessor({ connection, index }: SearchContext, row: number): number
 
 const NO_SOURCES: readonly number[] = [];
 
-/** Returns the rows of the indexed sources of a memory. */
+/** Returns the rows of a semantic memory's indexed sources. */
 function getSources({ connection, index }: SearchContext, row: number): readonly number[] {
   if (!index.isSemantic(row)) return NO_SOURCES;
   const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
@@ -105,7 +105,10 @@ function relevant({ index, vector, words }: SearchContext, rows: readonly number
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
-/** Returns exact cosines where measured, otherwise the approximate ones of the index. See `Signals.cosines`. */
+/**
+ * Returns the exact cosine of each row where it was computed, and otherwise the approximate cosine of the index. See
+ * `Signals.cosines`.
+ */
 function cosines(
   { connection, index, vector, measured }: SearchContext,
   rows: readonly number[],
@@ -164,7 +167,7 @@ function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Arra
   return Uint8Array.from(speakers.frequencies(rows));
 }
 
-/** See `RecallIndex.exactCosines`. Vectors are read from the file. */
+/** See `RecallIndex.exactCosines`. Reads the vectors from the file. */
 export function exactCosines(
   connection: Connection,
   index: RecallIndex,
@@ -178,8 +181,8 @@ export function exactCosines(
 }
 
 /**
- * Returns a number per row for the first `count` rows, equal for equal texts. The index knows which texts may be equal,
- * and false positives are rare, so only the digests of these rows are read.
+ * Returns a number for each of the first `count` rows, equal for equal texts. The index has a hash of each text, so
+ * only the digests of texts with a repeated hash are read from the file. Few of these differ.
  */
 function texts(connection: Connection, { ordinals, texts }: Description, count: number): Int32Array {
   const repeated = findRepeated(texts.slice(0, count));

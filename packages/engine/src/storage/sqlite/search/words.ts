@@ -18,7 +18,7 @@ import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MAX_PER_TEXT } from '../../gather.ts';
 import { areTooMany, askedWords, kindsOfWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
 
-/** The results of the word search, and other query data that is independent of vectors. */
+/** The results of the word search, and the data of the query that is independent of vectors. */
 export interface FoundByWords {
   /** The best rows, best first. */
   rows: readonly number[];
@@ -26,7 +26,7 @@ export interface FoundByWords {
   words: QuestionWords;
   /** Synonyms, each with the index of its query word. */
   synonyms: { word: number; weight: number }[];
-  /** Index words in the order of `synonyms`. */
+  /** Indexed words of the synonyms, in the order of `synonyms`. */
   synonymWords: QuestionWords;
   /** For each query word, the label of memories whose speaker has that name. */
   speakers: QuestionWords;
@@ -34,7 +34,10 @@ export interface FoundByWords {
   tookMs: number;
 }
 
-/** Searches the words of the query. The index must serve no other question until the results are complete. */
+/**
+ * Searches the words of the query. The index supports one question at a time: its results must be complete before the
+ * next search.
+ */
 export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
   const { namespace, filter, now } = request;
@@ -95,7 +98,7 @@ function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** Returns the searched words: all of them, or the rarest if there are too many. */
+/** Returns the words to search: all words, or the rarest words if there are too many. */
 function selectWords(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
   return areTooMany(words) ? rarestWords(words, question.countDocuments(getDigests(words, digest))) : words;
 }
