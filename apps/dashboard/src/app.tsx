@@ -17,7 +17,7 @@ import { WatchProvider } from './watch.tsx';
 
 interface View {
   title: string;
-  /** The view that the navigation marks as current. */
+  /** The view whose navigation link is marked as current: this view, or the list that leads to it. */
   section: string;
   page: ComponentType<{ params: URLSearchParams }>;
 }
@@ -39,13 +39,14 @@ export function App() {
   const { view, params } = useRoute();
   const { title, section, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
   const main = useRef<HTMLElement>(null);
-  /** Identifies the content: the view, its memory, session or run, and the scope. */
+  /** Identifies the content: the view, the id of its memory, session or run, and the scope. */
   const contentKey = `${view} ${params.get('id')} ${scopeKey}`;
   const previousKey = useRef(contentKey);
   // A layout effect, because a list may restore its scroll position before other effects run.
   useLayoutEffect(() => {
     document.title = `${title} · memoryd`;
-    // Screen readers continue at new content. Typing in a view does not change the key, so it keeps the focus.
+    // Focuses new content, so that screen readers continue there. Typing in a view does not change `contentKey`, so the
+    // input keeps the focus.
     if (previousKey.current !== contentKey) {
       main.current?.focus();
       scrollTo(0, 0);

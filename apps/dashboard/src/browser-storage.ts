@@ -1,7 +1,9 @@
-/** `localStorage` survives the browser; `sessionStorage` lasts until the tab is closed. */
+/** `localStorage` persists after the browser is closed; `sessionStorage` lasts until the tab is closed. */
 type Area = 'localStorage' | 'sessionStorage';
 
-/** Returns a stored value, or undefined if it is missing or the browser blocks storage (access then throws). */
+/**
+ * Returns a stored value; undefined if the value is missing, or if access throws because the browser blocks storage.
+ */
 export function getStored(area: Area, name: string): string | undefined {
   try {
     return globalThis[area].getItem(name) ?? undefined;
@@ -16,6 +18,6 @@ export function setStored(area: Area, name: string, value: string | undefined): 
     if (value === undefined) globalThis[area].removeItem(name);
     else globalThis[area].setItem(name, value);
   } catch {
-    // The value then lasts only as long as the page.
+    // Without storage, the value is lost when the page is closed.
   }
 }

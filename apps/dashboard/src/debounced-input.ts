@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/compat';
 
 /**
- * Returns the text of an input and its setter. `commit` receives the trimmed text once no key was pressed for `delayMs`. If
- * `value` changes for another reason, the input shows it.
+ * Returns the text of an input and its setter. Calls `commit` with the trimmed text `delayMs` after the last key press.
+ * If `value` changes for another reason, such as navigation, replaces the text with `value`.
  */
 export function useDebouncedInput(value: string, commit: (text: string) => void, delayMs: number) {
   const [text, setText] = useState(value);

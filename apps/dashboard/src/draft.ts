@@ -3,7 +3,7 @@ import type { Memory, UpdateRequest } from '@memoryd/client';
 /** The contents of the form that edits a memory. */
 export interface Draft {
   content: string;
-  /** Separated by commas. */
+  /** Tags in the format of `formatTags`. */
   tags: string;
   importance: string;
 }
@@ -30,7 +30,10 @@ export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** Applies a draft of `base` to `theirs`, a newer version of the same memory. Fields the draft left alone come from it. */
+/**
+ * Three-way merge: returns the fields that the draft changes from `base`, and the other fields of `theirs`, a newer
+ * version of the same memory.
+ */
 export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
   const before = toDraft(base);
   const after = toDraft(theirs);
@@ -41,10 +44,13 @@ export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
   };
 }
 
-/** Returns a text as a textarea does: every line ends in a line feed. */
+/** Converts all line ends to line feeds, as a textarea does. */
 const normalizeLineEnds = (text: string): string => text.replace(/\r\n?/g, '\n');
 
-/** Restores line ends in an edited text: unchanged lines keep theirs, changed lines get the first kind in `before`. */
+/**
+ * Restores line ends in an edited text. Unchanged lines at the start and end keep the line ends of `before`; changed
+ * lines get the first line end in `before`.
+ */
 function restoreLineEnds(before: string, edited: string): string {
   const oldLines = getLines(before);
   const newLines = getLines(edited);
@@ -57,14 +63,18 @@ function restoreLineEnds(before: string, edited: string): string {
   const lineEnd = /\r\n?|\n/.exec(before)?.[0] ?? '\n';
   const changed = newLines.slice(head, newLines.length - tail).map((line) => line.replace('\n', lineEnd));
   const text = [...oldLines.slice(0, head), ...changed, ...oldLines.slice(oldLines.length - tail)].join('');
-  // With mixed line ends, a CR and an LF that meet would become one line end.
+  // With mixed line ends, a line that ends in CR may precede an empty line that ends in LF. Joined, both would be one
+  // CRLF.
   return normalizeLineEnds(text) === edited ? text : edited;
 }
 
 /** Splits a text into lines that include their line ends. */
 const getLines = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
 
-/** Formats tags as one line. A tag that commas, quotes or spaces would break is quoted as in JSON. */
+/**
+ * Formats tags as one line, separated by commas. A tag that contains a comma or line end, starts with a quote, or has
+ * outer spaces is quoted as a JSON string.
+ */
 export function formatTags(tags: readonly string[]): string {
   return tags.map((tag) => (/^"|[,\n\r]|^\s|\s$/.test(tag) ? JSON.stringify(tag) : tag)).join(', ');
 }
@@ -80,7 +90,7 @@ function unquote(piece: string): string {
   try {
     return JSON.parse(piece) as string;
   } catch {
-    // The quote is part of the tag.
+    // Not a JSON string, so the quote is part of the tag.
     return piece;
   }
 }

@@ -2,18 +2,18 @@ import type { MemoryEvent } from '@memoryd/client';
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { useService } from './service.tsx';
 
-/** Interval at which events are delivered: a busy service sends hundreds per second. */
+/** Interval between deliveries of collected events, because a busy service sends hundreds of events per second. */
 const BATCH_INTERVAL_MS = 500;
 
-/** Delay before the stream is opened again after the service has refused it. */
+/** Delay before the event stream is reopened after an error. */
 const RETRY_DELAY_MS = 30_000;
 
 export type StreamState = 'live' | 'stopped';
 
 /**
- * Subscribes to the service's events while the page is visible and the service is reachable, and delivers them in batches.
- * Events that were missed in between arrive when the stream resumes. A hidden page closes its stream, because browsers allow
- * six connections per host for all tabs together.
+ * Subscribes to the service's events while the page is visible and the service is reachable, and delivers them in
+ * batches. When the stream resumes, the service sends the missed events. A hidden page closes its stream, because
+ * browsers allow six connections per host for all tabs together.
  *
  * @param isReachable whether the service responds
  */
@@ -24,7 +24,7 @@ export function useEvents(isReachable: boolean, onEvents: (events: MemoryEvent[]
   const lastId = useRef<string>(undefined);
   const [round, setRound] = useState(0);
   const deliver = useEffectEvent(onEvents);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round opens the stream again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` reopens the stream
   useEffect(() => {
     if (!isVisible || !isReachable) return;
     const controller = new AbortController();

@@ -1,6 +1,6 @@
 import type { Filter } from '@memoryd/client';
 
-/** A kind of condition on memories. */
+/** A property by which memories can be filtered. */
 export interface Field {
   name: 'tag' | 'tier' | 'session_id' | 'source' | 'since' | 'until' | 'metadata';
   label: string;
@@ -51,7 +51,10 @@ export function parseCondition(field: Field['name'], text: string): Condition | 
   return { name: METADATA + key.trim(), value: expected.trim() };
 }
 
-/** Returns the parameters with a condition added. Several tags may hold at once; other conditions replace each other. */
+/**
+ * Returns the parameters with a condition added. A tag is added to the other tags; any other condition replaces the
+ * condition with the same name.
+ */
 export function withCondition(params: URLSearchParams, { name, value }: Condition): URLSearchParams {
   const copy = new URLSearchParams(params);
   if (name === 'tag') {
@@ -67,7 +70,7 @@ export function withoutCondition(params: URLSearchParams, { name, value }: Condi
   return copy;
 }
 
-/** Returns the filter of a request. */
+/** Returns the filter conditions in a route's parameters as fields of a request. */
 export function parseFilter(params: URLSearchParams): Filter {
   const filter: Filter = {};
   const metadata: [key: string, value: string][] = [];

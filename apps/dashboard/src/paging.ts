@@ -41,7 +41,7 @@ export function usePages<Item>(load: LoadPage<Item>): Pages<Item> {
       load(memory, cursor, controller.signal).then(
         (page) => {
           if (controller.signal.aborted) return;
-          // Before the state changes, because rendering the items may load more.
+          // Cleared before the state changes, because rendering the new items may call `loadMore`.
           pending.current = undefined;
           setState(({ items }) => ({
             ...page,
@@ -61,7 +61,7 @@ export function usePages<Item>(load: LoadPage<Item>): Pages<Item> {
     [load, memory, handleAuthError],
   );
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round starts the list again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` reloads the list
   useEffect(() => {
     setState(EMPTY);
     loadPage(undefined);

@@ -3,7 +3,7 @@ import { type Memories, useService } from './service.tsx';
 
 /** Data from the service with its loading state. */
 export interface Resource<T> {
-  /** The last value. It stays while a reload or another load runs, and if a reload fails. */
+  /** The last loaded value. Unchanged while a reload or a new `load` runs, and after a reload fails. */
   value: T | undefined;
   error: unknown;
   loading: boolean;
@@ -21,14 +21,14 @@ interface State<T> extends Omit<Resource<T>, 'reload'> {
 const EMPTY = { value: undefined, loadedBy: undefined, error: undefined };
 
 /**
- * Loads data when the component mounts and whenever `load` changes; a new load aborts the one before. Wrap `load` in
- * `useCallback`. Undefined loads nothing.
+ * Loads data when the component mounts and whenever `load` changes; a new `load` aborts the previous one. Wrap `load`
+ * in `useCallback`. If `load` is undefined, nothing is loaded.
  */
 export function useResource<T>(load: Load<T> | undefined): Resource<T> {
   const { memory, handleAuthError } = useService();
   const [{ loadedBy: _, ...state }, setState] = useState<State<T>>({ ...EMPTY, loading: true });
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` reloads the value
   useEffect(() => {
     if (!load) {
       setState({ ...EMPTY, loading: false });
@@ -43,7 +43,7 @@ export function useResource<T>(load: Load<T> | undefined): Resource<T> {
       (error) => {
         if (controller.signal.aborted) return;
         handleAuthError(error);
-        // A value of another load must not appear beside this error.
+        // The value of a previous `load` must not be shown together with this error.
         setState((before) => ({ ...(before.loadedBy === load ? before : EMPTY), error, loading: false }));
       },
     );

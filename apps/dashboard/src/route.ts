@@ -1,7 +1,7 @@
 import type { MemoryScope, ScopeRequest } from '@memoryd/client';
 import { useMemo, useSyncExternalStore } from 'preact/compat';
 
-/** A view and its parameters. They are stored after the `#`, which browsers do not send to servers. */
+/** A view and its parameters, both stored in the URL fragment, which browsers do not send to servers. */
 export interface Route {
   view: string;
   params: URLSearchParams;
@@ -17,7 +17,7 @@ export function getScope(params: URLSearchParams): MemoryScope | undefined {
   return { ...(userId && { userId }), ...(agentId && { agentId }), ...(shared && { shared }) };
 }
 
-/** Returns the address of a view. It keeps the current scope unless `params` names another. */
+/** Returns the address of a view. Adds the current scope unless `params` names another scope. */
 export function getAddress(view: string, params: Record<string, string> | URLSearchParams = {}): string {
   const query = new URLSearchParams(params);
   const current = getCurrentParams();
@@ -45,7 +45,10 @@ export function getScopeRequest(params: URLSearchParams): ScopeRequest {
   };
 }
 
-/** Returns whether a memory belongs to the scope itself; shared memories are read-only in a scope. */
+/**
+ * Returns whether a memory belongs to the user and agent of the scope. A memory that is only shared with the scope is
+ * read-only there.
+ */
 export function isOwn(memory: { user_id?: string; agent_id?: string }, params: URLSearchParams): boolean {
   const { userId = memory.user_id, agentId = memory.agent_id } = getScope(params) ?? {};
   return memory.user_id === userId && memory.agent_id === agentId;
@@ -67,7 +70,9 @@ export function goTo(address: string, { replace = false } = {}): void {
   dispatchEvent(new Event('hashchange'));
 }
 
-/** Returns the current route and follows links and the browser's Back and Forward. */
+/**
+ * Returns the current route, and rerenders the component when links or the browser's Back and Forward change the route.
+ */
 export function useRoute(): Route {
   const hash = useSyncExternalStore(subscribe, () => location.hash);
   return useMemo(() => parseHash(hash), [hash]);

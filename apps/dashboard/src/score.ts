@@ -32,10 +32,10 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   missing: { label: 'unknown name or number', color: '--danger' },
 };
 
-/** Smaller contributions are not shown. */
+/** Minimum absolute contribution that is shown. */
 const MIN_CONTRIBUTION = 0.005;
 
-/** Returns the parts of a score that are worth showing, positive ones first. */
+/** Returns the parts of a score with at least the minimum contribution, positive parts first. */
 export function getParts(explanation: Explanation | undefined): ScorePart[] {
   if (!explanation) return [];
   const { evidence, weights } = explanation;

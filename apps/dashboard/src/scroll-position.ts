@@ -6,7 +6,7 @@ export interface ScrollPosition {
   index: number;
   /** Pixels from the top of the window to the top of the item. */
   top: number;
-  /** Number of items that were loaded. */
+  /** Number of items that were loaded when the position was saved. */
   loaded: number;
 }
 

@@ -4,7 +4,10 @@ import { getStored, setStored } from './browser-storage.ts';
 import type { UnsavedDraft } from './draft.ts';
 import { getScope, useRoute } from './route.ts';
 
-/** Name of the API key in the session storage, which each tab has for itself and loses when it closes. */
+/**
+ * Name of the API key in the session storage, which each tab has separately and which is cleared when the tab is
+ * closed.
+ */
 const KEY_STORAGE_NAME = 'memoryd-api-key';
 
 /** URL of the service: the folder above the page. */
@@ -32,9 +35,9 @@ interface Service {
   authError: string | undefined;
   /** Sets the API key of all later requests; undefined removes it. */
   setApiKey(key: string | undefined): void;
-  /** Asks the user for an API key if the error says that one is needed. */
+  /** Asks the user for an API key if the error is UNAUTHORIZED. */
   handleAuthError(error: unknown): void;
-  /** Unsaved edits by memory id. They outlive the view, which disappears while the user signs in. */
+  /** Unsaved edits by memory id. Stored here because the view with the editor unmounts while the user signs in. */
   unsaved: Map<string, UnsavedDraft>;
 }
 
@@ -43,7 +46,7 @@ const ServiceContext = createContext<Service | undefined>(undefined);
 export function ServiceProvider({ children }: { children: ReactNode }) {
   const [key, setKey] = useState(() => getStored('sessionStorage', KEY_STORAGE_NAME));
   const [authError, setAuthError] = useState<string>();
-  // Few retries: a person can press the button again.
+  // Few retries, because the user is waiting and can retry.
   const client = useMemo(
     () => new MemoryClient({ url: SERVICE_URL, retries: 2, ...(key !== undefined && { apiKey: key }) }),
     [key],
@@ -65,7 +68,7 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
   );
   const handleAuthError = useCallback(
     (error: unknown) => {
-      // A late error of an earlier key says nothing about the current one.
+      // Ignores an error of an earlier request that was sent with another key.
       if (currentKey.current !== key) return;
       if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setAuthError(error.message);
     },

@@ -3,7 +3,7 @@ import type { RecallRequest, StoreRequest } from '@memoryd/client';
 /** The service that a snippet calls. */
 export interface Target {
   url: string;
-  /** Whether it needs an API key. Snippets name the variable MEMORYD_API_KEY and never contain the key. */
+  /** Whether the service needs an API key. Snippets name the variable MEMORYD_API_KEY and never contain the key. */
   hasKey: boolean;
 }
 
@@ -31,7 +31,10 @@ export function getMcpConfig({ url, hasKey }: Target): string {
   return toJson({ mcpServers: { memoryd } });
 }
 
-/** Returns a curl command for a recall. The query needs no quoting: percent encoding leaves no quotes. */
+/**
+ * Returns a curl command for a recall. The query cannot break the shell quotes, because percent encoding escapes
+ * quotes.
+ */
 export function getRecallCurl(target: Target, { metadata = {}, tag = [], ...rest }: RecallRequest): string {
   const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, String(value)]));
   for (const one of tag) query.append('tag', one);

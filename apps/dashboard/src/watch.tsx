@@ -5,16 +5,16 @@ import { type StreamState, useEvents } from './events.ts';
 import { type Memories, useService } from './service.tsx';
 
 const POLL_INTERVAL_MS = 5000;
-/** Ten minutes of polls. */
+/** Maximum number of samples: ten minutes of polls. */
 const MAX_SAMPLES = 120;
 const MAX_EVENTS = 50;
 
-/** Measurements at one moment. Latencies cover the 5 minutes before it. */
+/** Measurements of one poll. Latencies cover the 5 minutes before the poll. */
 interface Sample {
   at: number;
   p50Ms: number | null;
   p99Ms: number | null;
-  /** Recalls in this namespace since the sample before. */
+  /** Recalls per second in this namespace since the previous sample. */
   recallsPerSecond: number | null;
 }
 
@@ -53,7 +53,7 @@ const INITIAL_STATE: PolledState = {
   error: undefined,
 };
 
-/** Polls the service and follows its events as long as the page is open, in every view. */
+/** Polls the service and follows its events while the page is open, and provides the result to all views. */
 export function WatchProvider({ children }: { children: ReactNode }) {
   const { memory, handleAuthError } = useService();
   const [state, setState] = useState(INITIAL_STATE);
@@ -82,7 +82,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   );
 
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round polls at once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` polls at once
   useEffect(() => {
     const controller = new AbortController();
     let isPolling = false;
@@ -106,7 +106,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCounting = useRef(false);
   const refreshStats = () => {
-    // The next poll shows changes that happen during this request.
+    // A request is already pending. The next poll shows changes that this request misses.
     if (isCounting.current) return;
     isCounting.current = true;
     memory

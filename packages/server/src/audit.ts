@@ -1,7 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 
-/** The caller of an audited action, as audit records name it. */
+/** The caller of an audited action, in the form of audit records. */
 export interface AuditedCaller {
   namespace: string;
   key_id?: string | undefined;
@@ -47,7 +47,7 @@ export function audit(
   telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
 }
 
-/** Returns the same API, with audit records for exports, imports, deletions and undone consolidations. */
+/** Wraps an API so that exports, imports, deletions and undone consolidations are audited. */
 export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Telemetry): MemoryApi {
   const note = (event: AuditEvent, facts: Record<string, string | number>) => audit(telemetry, event, caller, facts);
   return {

@@ -15,9 +15,9 @@ import { VERSION } from './version.ts';
 const RETRY_INTERVAL_MS = 1000;
 
 /**
- * Opens the database of the settings. While the database server is unreachable, retries without a limit and serves
- * requests meanwhile: `/livez` with 200, `/health` and `/readyz` as unhealthy, and all other paths with UNAVAILABLE.
- * Errors that a retry cannot fix reject at once.
+ * Opens the database of the settings. While the database server is unreachable, retries without limit and serves
+ * placeholder responses: `/livez` with 200, `/health` and `/readyz` as unhealthy, and all other paths with UNAVAILABLE.
+ * Rejects at once on errors that a retry cannot fix.
  */
 export async function awaitDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
   let opened = await tryOpenDatabase(settings, telemetry);

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * Returns the folder of a built web bundle: the dashboard (`ui`) or Redoc (`redoc`). The path is resolved in this file
- * because bundled code lies at the top of `dist`, as this file lies at the top of `src`.
+ * Returns the folder of a built web bundle: the dashboard (`ui`) or Redoc (`redoc`). This file must stay at the top of
+ * `src`: the path is relative to the file, and the bundled code is at the top of `dist`.
  */
 export function getBuildFolder(name: 'ui' | 'redoc'): string {
   return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));

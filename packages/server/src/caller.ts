@@ -3,7 +3,10 @@ import type { MemoryScope, Scope } from '@memoryd/contract';
 /** The access that a route requires: a key with at least this scope, or no key at all. */
 export type Access = Scope | 'anyone';
 
-/** An authenticated caller: the memories that it can see, and the operations that it may perform. */
+/**
+ * The result of authentication: the memories that the caller can access, and the operations that the caller may
+ * perform.
+ */
 export interface Caller {
   namespace: string;
   scope: Scope;
@@ -14,7 +17,7 @@ export interface Caller {
   keyId?: string;
 }
 
-/** Returns the user and the agent that a caller is bound to; `undefined` if it is bound to neither. */
+/** Returns the user and the agent that a caller is bound to; `undefined` if the caller is bound to neither. */
 export function getBinding({ userId, agentId }: Pick<Caller, 'userId' | 'agentId'>): MemoryScope | undefined {
   if (userId === undefined && agentId === undefined) return undefined;
   return { ...(userId !== undefined && { userId }), ...(agentId !== undefined && { agentId }) };

@@ -63,7 +63,7 @@ function inGroup(heading: string, ...commands: readonly AddCommand[]): AddComman
   return commands.map((add) => (program, env) => add(program.commandsGroup(heading), env));
 }
 
-/** Maximum width of the help, and of its first column. A longer name stands on a line of its own. */
+/** Maximum width of the help, and of its first column. A longer name is printed on its own line. */
 const HELP_COLUMNS = 80;
 const HELP_NAME_COLUMNS = 26;
 
@@ -116,7 +116,7 @@ export function createProgram(env: Environment, commands: readonly AddCommand[] 
 }
 
 /**
- * Runs a command line. Prints the help or the version if asked for.
+ * Parses and runs a command line, including `--help` and `--version`.
  *
  * @param argv the arguments after the name of the script
  * @throws UsageError for an unknown command or flag, or an invalid value; also the errors of commands
@@ -132,14 +132,14 @@ export async function runCommandLine(argv: readonly string[], env: Environment, 
   }
 }
 
-/** Returns the long names of the options of the command that words name. */
+/** Returns the long flags of the command or subcommand that the arguments name. */
 function getOptions(program: Command, words: readonly string[]): string[] {
   const findCommand = (command: Command, word: string) =>
     command.commands.find((each) => commandNames(each).includes(word)) ?? command;
   return words.reduce(findCommand, program).options.map(({ long }) => long ?? '');
 }
 
-/** Returns the arguments with the name of a command: `help recall` becomes `recall --help`. */
+/** Adds the default command if the arguments name none, and turns `help recall` into `recall --help`. */
 function withCommand(argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
@@ -150,10 +150,13 @@ function namesCommand([first]: readonly string[]): boolean {
   return !first.startsWith('-') || first === '--help' || first === '--version' || first === '-V';
 }
 
-/** Returns the error of the command line without values of unknown options, which may be secrets. */
+/**
+ * Converts commander's error to a UsageError. Removes the value of an unknown option, because the value may be a
+ * secret.
+ */
 function toUsageError({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
   const [name = ''] = program.args;
-  // Commander would suggest commands that delete, too.
+  // Replaces commander's suggestion, which may be a destructive command.
   if (code === 'commander.unknownCommand') {
     return new UsageError(
       `unknown command '${name}'${suggestedCommand(program, name) || '; memoryd --help lists the commands'}`,
@@ -161,7 +164,8 @@ function toUsageError({ code, message }: CommanderError, program: Command, words
   }
   const text = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
   const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(text) ?? [];
-  // Commander suggests names of a similar length, such as `--version` for `--session`. Prefer `--session-id`.
+  // Commander suggests options of a similar length, such as `--version` for `--session`. Prefer an option that begins
+  // with the typed text, such as `--session-id`.
   const completed =
     typed === undefined ? undefined : getOptions(program, words).find((option) => option.startsWith(`${typed}-`));
   return new UsageError(

@@ -9,7 +9,7 @@ export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
   return `postgres://${addresses.map(({ host }) => host).join()}${addresses[0]?.pathname}`;
 }
 
-/** Returns the same error with the name of the database in its message. */
+/** Returns a copy of an error with the name of the database in its message. */
 export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
   return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, {
     cause,

@@ -39,7 +39,7 @@ function toLine({ level, timestamp, component: _, event, message, error, ...fiel
   return `${[line.join(' '), ...stack.map(toPrintable)].join('\n')}\n`;
 }
 
-/** Leaves out empty values, ids of requests, and the durations of the parts of an operation. */
+/** Formats the first `MAX_FIELDS` fields. Omits empty values, request ids, and durations other than the latency. */
 function toText(fields: Record<string, unknown>): string {
   return Object.entries(fields)
     .filter(([name, value]) => value !== null && value !== '' && !/^(?!latency).*_ms$|^request_id$/.test(name))

@@ -16,13 +16,13 @@ export interface LogOutput extends DestinationStream {
 }
 
 /**
- * Returns a standard stream as a log destination that never blocks. Records are dropped if the disk is full or the reader
- * has closed the pipe. No worker thread writes them: the end of the process would wait for that thread, and the thread for
- * the reader of a pipe.
+ * Returns a standard stream as a log destination that never blocks. Records are dropped if the disk is full or the
+ * reader has closed the pipe. No worker thread writes the records: at exit, the process would wait for that thread, and
+ * the thread for the reader of the pipe.
  */
 export function logOutput(name: 'stdout' | 'stderr'): LogOutput {
   const stream = process[name];
-  // A standard stream accepts writes after an error, such as when the disk has room again.
+  // A standard stream still accepts writes after an error, for example once a full disk has free space again.
   stream.on('error', () => {});
   return {
     write(record) {
@@ -73,7 +73,7 @@ export function toRecord(
     component,
     event,
     ...others,
-    // The engine names its own option. Operators know the environment variable.
+    // Replaces the engine's option name with the environment variable, which operators know.
     ...(option !== undefined && { setting: getVariable(option as EmbedderOption | DistillerOption) }),
     ...(query !== undefined && logQueries && { query }),
     ...(error !== undefined && { error }),

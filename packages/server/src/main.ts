@@ -2,7 +2,9 @@ import { runCommandLine } from './command-line.ts';
 import { EXIT_CODES, getExitCode } from './exit-codes.ts';
 import { getMessage } from './message-of.ts';
 
-/** Runs the command line of the process. An error is one line on standard error. */
+/**
+ * Runs the command line of the process. Prints an error as one line on standard error, and exits with its exit code.
+ */
 export async function main(): Promise<void> {
   try {
     await runCommandLine(process.argv.slice(2), process.env);

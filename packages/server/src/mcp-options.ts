@@ -30,8 +30,8 @@ export function mcpOptions(
 }
 
 /**
- * Returns the maximum size of one message in bytes. A message may hold several calls, so it may be larger than one call;
- * the limit for one call has a clearer error.
+ * Returns the maximum size of one message in bytes. A message may contain several calls, so a message may be larger
+ * than one call. The separate limit for one call has a clearer error.
  */
 export function maxMessageBytes({ maxBodyBytes, maxBatchBodyBytes }: SizeLimits): number {
   return Math.max(maxBodyBytes, maxBatchBodyBytes);

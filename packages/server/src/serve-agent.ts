@@ -15,7 +15,7 @@ import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { VERSION } from './version.ts';
 
-/** Memories that the agent works with: all of a namespace, or those of a user or agent. */
+/** The memories that the agent can access: all of a namespace, or those of a user or agent. */
 interface AgentScope {
   namespace: string | undefined;
   scope: MemoryScope | undefined;
@@ -47,7 +47,7 @@ export async function serveAgent(settings: Settings, agent: AgentScope): Promise
   stopAtEnd({ client, close, output, telemetry, exit });
 }
 
-/** The memories of an agent, and the place of the memories for the log. */
+/** The memories of an agent, and their location as facts for the log. */
 interface AgentMemories {
   caller: McpCaller;
   place: Record<string, string>;
@@ -61,15 +61,15 @@ async function openMemories(
 ): Promise<AgentMemories> {
   const { url, database, embedder } = settings;
   if (url !== '') {
-    // The service checks the scope of its key.
+    // The service limits operations to the scope of its API key.
     const caller = scopedCaller({ api: await serviceAt(settings), scope: 'operate' }, scope);
     return { caller, place: { url }, close: async () => {} };
   }
-  // Without a model in its settings, an agent uses the model that embedded the memories.
+  // If the embedder setting has its default value, uses the model that embedded the stored memories.
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   assertNamespace(namespace);
   const engine = await openDatabase(settings, telemetry, { keepModel });
-  // A user who can start this process can read the file.
+  // No API key: a user who can start this process can also read the database.
   const by = { namespace, address: 'stdio' };
   const api = audited(engine.namespace(namespace), by, telemetry);
   const caller = scopedCaller({ api, scope: 'operate' }, scope);
@@ -77,8 +77,8 @@ async function openMemories(
 }
 
 /**
- * Returns standard output for the protocol only, and redirects all other output to standard error: most clients disconnect
- * at a line that is no message.
+ * Reserves standard output for the protocol, and returns a stream to it. Redirects all other output to standard error,
+ * because most clients disconnect at a line that is not a protocol message.
  */
 function protocolOutput(): Writable {
   const { stdout, stderr } = process;
@@ -109,8 +109,9 @@ interface AgentProcess {
 }
 
 /**
- * Stops when the client disconnects or a signal arrives: sends pending responses and closes everything. The exit code is 1
- * if that fails, takes longer than nine seconds, or a message was too large, and else 0. The log names unfinished work.
+ * Stops the process when the client disconnects or a signal is received: waits for pending responses up to the grace
+ * period, and closes everything. The exit code is 1 if stopping fails or exceeds `STOP_LIMIT_MS`, or a message was too
+ * large; otherwise 0. The log reports requests that were cut off.
  */
 function stopAtEnd({ client, close, output, telemetry, exit }: AgentProcess): void {
   let stopping = false;

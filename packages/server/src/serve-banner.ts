@@ -5,7 +5,8 @@ import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
 /**
- * Returns the text that a terminal shows when the service is ready: its addresses, where its data is, and commands to try.
+ * Returns the text that a terminal shows when the service is ready: its addresses, the location of its data, and
+ * commands to try.
  *
  * @param url address of the service, without a slash at the end
  * @param needsKey whether requests need an API key

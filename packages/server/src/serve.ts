@@ -18,8 +18,8 @@ import { exitOnDefect, outliveHangup, STOP_SIGNALS, stopOnSignal } from './stop.
 import { VERSION } from './version.ts';
 
 /**
- * Growth of the heap of a thread between two full garbage collections, in percent of live objects. V8's default, up to four
- * times as much, uses memory that the recall index needs.
+ * Growth of the heap of a thread between two full garbage collections, in percent of live objects. V8's default allows
+ * up to four times as much, and would use memory that the recall index needs.
  */
 const HEAP_GROWTH_PERCENT = 30;
 
@@ -33,7 +33,7 @@ export interface Service {
 }
 
 export interface StartOptions extends Pick<PressureLimits, 'lateLoopMs'> {
-  /** Called with the telemetry of the service before anything is opened. */
+  /** Called with the telemetry of the service before the database is opened. */
   onTelemetry?: (telemetry: Telemetry) => void;
 }
 
@@ -42,7 +42,7 @@ export async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
   const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  // Before the start, there is nothing to finish.
+  // Until the service has started, there is no pending work, so a signal exits at once.
   const exitAtOnce = () => exit(0);
   for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
   const isTerminal = process.stdout.isTTY === true;
@@ -59,10 +59,10 @@ export async function serve(settings: Settings): Promise<void> {
 }
 
 /**
- * Opens the database and listens for requests. Waits for a database server that cannot be reached.
+ * Opens the database and listens for requests. While the database server is unreachable, waits.
  *
  * @param output destination of log records
- * @throws Error if the database cannot be opened, or the port is taken; the database is then closed
+ * @throws Error if the database cannot be opened, or if the port is in use, after the database is closed
  */
 export async function startService(
   settings: Settings,
@@ -78,7 +78,7 @@ export async function startService(
     },
   };
   onTelemetry?.(telemetry);
-  // The application is loaded while threads open the database.
+  // Loads the application module while other threads open the database.
   const [engine, { buildApp }] = await Promise.all([awaitDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry, lateLoopMs });
   try {

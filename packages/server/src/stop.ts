@@ -1,20 +1,20 @@
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { App } from './http/routes/route.ts';
 
-/** Grace period for pending requests. The rest of the time until `STOP_LIMIT_MS` is for the engine to write its data. */
+/** Grace period for pending requests. The remaining time until `STOP_LIMIT_MS` is for the engine to write its data. */
 export const REQUESTS_GRACE_MS = 7000;
 /** Deadline after which the process exits anyway: one second before the usual ten, so that the log is still written. */
 export const STOP_LIMIT_MS = 9000;
 /**
- * Time in which the same signal again is ignored: a supervisor that signals a process group often also signals each
- * process.
+ * Time within which a repeated signal is ignored, because a supervisor that signals a process group often also signals
+ * each process.
  */
 const REPEATED_SIGNAL_MS = 500;
 const IDLE_SWEEP_MS = 50;
 /** Maximum number of pending requests that a log record lists. */
 const MAX_LOGGED_REQUESTS = 20;
 
-/** The parts of a service that stopping it needs. */
+/** The parts of a service that `stopService` uses. */
 export interface StoppableService {
   app: App;
   engine: Engine;
@@ -22,9 +22,9 @@ export interface StoppableService {
 }
 
 /**
- * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish, and the engine writes and
- * closes. The exit code is 0, or 1 if that fails, takes too long, or a second signal arrives. The same signal within
- * `REPEATED_SIGNAL_MS` does not count as a second one. The log lists the requests that were cut off.
+ * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish, and the engine writes
+ * and closes. The exit code is 0, or 1 if stopping fails, takes too long, or a second signal arrives. The same signal
+ * within `REPEATED_SIGNAL_MS` does not count as a second one. The log lists the requests that were cut off.
  *
  * @param exit ends the process after the log is written
  */

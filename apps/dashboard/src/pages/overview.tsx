@@ -21,7 +21,7 @@ import { getAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
-/** Shows the state and the activity of the service; if the store is empty, how to store a first memory. */
+/** Shows the state and the activity of the service. If there are no memories, shows how to store a first one. */
 export function OverviewPage() {
   const { scopeKey } = useService();
   const { stats, health, error, unreachableSince, reload } = useWatch();
@@ -74,7 +74,7 @@ function Dashboard({ stats }: { stats: StatsResponse }) {
   );
 }
 
-/** Says whether the page shows current data. */
+/** Shows whether the page is updated live, or since when the service is unreachable. */
 function LiveStatus() {
   const { unreachableSince, streamState } = useWatch();
   if (unreachableSince !== undefined) {
@@ -203,7 +203,10 @@ function Growth() {
   );
 }
 
-/** Fetches the number of current memories per tier that were created by each of `STEPS` moments. */
+/**
+ * Fetches, for `STEPS` evenly spaced times in the last `lengthMs`, the number of current memories per tier that were
+ * created by that time.
+ */
 async function fetchGrowth(memory: Memories, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
   const now = Date.now();
   const moments = Array.from({ length: STEPS }, (_, i) => now - (lengthMs * (STEPS - 1 - i)) / (STEPS - 1));

@@ -57,7 +57,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
 
 type Kind = ConsolidationChange['kind'];
 
-/** Changes per page: the largest page, because a change holds ids and no texts. */
+/** Changes per page. Pages have the maximum size, because a change contains only ids and no texts. */
 const PAGE_CHANGES = 10_000;
 
 function Changes({ runId }: { runId: string }) {
@@ -98,7 +98,9 @@ function Changes({ runId }: { runId: string }) {
   );
 }
 
-/** Labels of the kinds in the order of the list. Promotions come last: most changes of a run are promotions. */
+/**
+ * Labels of the kinds of change, in display order. Promotions come last, because most changes of a run are promotions.
+ */
 const KIND_LABELS: Readonly<Record<Kind, string>> = {
   distilled: 'Distilled',
   refreshed: 'Updated',
@@ -116,7 +118,7 @@ function sortByKind(changes: readonly ConsolidationChange[]): ConsolidationChang
 }
 
 interface KindsProps {
-  /** Loaded changes. */
+  /** The changes that are loaded so far. */
   changes: readonly ConsolidationChange[];
   total: number;
   kind: Kind | undefined;

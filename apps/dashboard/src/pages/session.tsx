@@ -58,7 +58,10 @@ export function SessionPage({ params }: { params: URLSearchParams }) {
 
 const ROLE = 'role:';
 
-/** A turn of the transcript. A tag such as `role:user` names the speaker; the first turn of a day has the date. */
+/**
+ * A turn of the transcript. A tag such as `role:user` names the speaker. The first turn of each day has a heading with
+ * the date.
+ */
 function Turn({ turn, before }: { turn: SessionMemory; before: SessionMemory | undefined }) {
   const { id, content, tags, created_at: at } = turn;
   const role = tags.find((tag) => tag.startsWith(ROLE))?.slice(ROLE.length);

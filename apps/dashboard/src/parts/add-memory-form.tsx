@@ -5,7 +5,7 @@ import { Failure } from './notice.tsx';
 
 const EMPTY = { content: '', session: '', tags: '' };
 
-/** A form that stores a memory. `onStored` receives its id. */
+/** A form that stores a memory. `onStored` receives the id of the memory. */
 export function AddMemoryForm({ onStored }: { onStored: (id: string) => void }) {
   const { memory, handleAuthError } = useService();
   const [fields, setFields] = useState(EMPTY);

@@ -6,7 +6,7 @@ import { MemoryLink, MemoryText } from './labels.tsx';
 
 type Sign = '+' | '−' | '~';
 
-/** Labels of the kinds of change, and whether a memory is added, removed or modified. */
+/** The label of each kind of change, and a sign: the memory is added (+), removed (−) or modified (~). */
 const KINDS: Readonly<Record<ConsolidationChange['kind'], { label: string; sign: Sign }>> = {
   promoted: { label: 'Promoted from working to episodic', sign: '~' },
   merged: { label: 'Merged into a duplicate', sign: '−' },
@@ -69,7 +69,7 @@ export function ChangeLine({ sign, label, id, text, children }: ChangeLineProps)
   );
 }
 
-/** The current text of a memory, loaded when its line scrolls into view. */
+/** The current text of a memory, loaded when the component mounts, so that a virtual list loads only visible texts. */
 function CurrentText({ id }: { id: string }) {
   const load = useCallback((memory: Memories, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
   const { value, error } = useResource(load);

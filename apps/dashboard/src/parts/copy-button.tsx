@@ -2,9 +2,12 @@ import { type RefObject, useState } from 'preact/compat';
 
 interface CopyButtonProps {
   text: string;
-  /** Names the text for screen readers: "Copy curl". */
+  /** Name of the text for screen readers: the label `curl` makes the button "Copy curl". */
   label: string;
-  /** The element that shows the text. It is selected if the page may not write to the clipboard. */
+  /**
+   * The element that shows the text. If the page may not write to the clipboard, the content of the element is selected
+   * instead.
+   */
   shownIn: RefObject<HTMLElement | null>;
 }
 

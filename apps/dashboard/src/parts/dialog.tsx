@@ -4,7 +4,8 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from 'preact/compat';
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // A dialog that closes before it leaves the document returns the focus to the button that opened it.
+  // Closes the dialog before its element is removed, so that the browser returns the focus to the button that opened
+  // the dialog.
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();

@@ -5,7 +5,7 @@ import { TextDiff } from './text-diff.tsx';
 interface DraftDiffProps {
   before: Draft;
   after: Draft;
-  /** Shown if the drafts are equal. */
+  /** Text that is shown if the drafts are equal. */
   none: string;
 }
 

@@ -38,7 +38,7 @@ export function FilterChips({ params, onChange }: FilterChipsProps) {
 
 function Chip({ condition: { name, value }, onRemove }: { condition: Condition; onRemove: () => void }) {
   const label = FIELDS.find((field) => field.name === name)?.label ?? name.replace('metadata.', '');
-  // Anyone can type an invalid time into the address.
+  // The address may contain an invalid time.
   const isTime = isTimeField(name) && !Number.isNaN(Date.parse(value));
   const shown = isTime ? formatDateTime(value) : value;
   return (

@@ -2,7 +2,7 @@ import { useState } from 'preact/compat';
 import { useService } from '../service.tsx';
 import { Notice } from './notice.tsx';
 
-/** Asks for an API key. */
+/** The sign-in form for an API key. `reason` states why the service needs a key. */
 export function KeyForm({ reason }: { reason: string }) {
   const { setApiKey, hasKey } = useService();
   const [text, setText] = useState('');

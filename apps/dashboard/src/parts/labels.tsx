@@ -7,7 +7,7 @@ export function TierLabel({ tier }: { tier: Tier }) {
   return <span className={`tier tier-${tier}`}>{capitalize(tier)}</span>;
 }
 
-/** A time relative to now; the date is its tooltip. */
+/** A time relative to now, with the date and time as tooltip. */
 export function RelativeTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatDateTime(at)}>
@@ -16,7 +16,7 @@ export function RelativeTime({ at }: { at: string }) {
   );
 }
 
-/** A date and time; its distance from now is its tooltip. */
+/** A date and time, with the time relative to now as tooltip. */
 function DateTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatRelativeTime(at)}>

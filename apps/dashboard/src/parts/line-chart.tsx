@@ -11,9 +11,9 @@ interface LineChartProps {
   lines: readonly Line[];
   /** Formats a value with its unit. */
   format: (value: number) => string;
-  /** The start of the time axis. */
+  /** Label at the start of the time axis. */
   start: string;
-  /** Shown while no line has two values. */
+  /** Text that is shown until a line has at least two values. */
   empty: string;
 }
 

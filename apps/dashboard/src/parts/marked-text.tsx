@@ -15,7 +15,7 @@ interface Piece {
 /** Scripts without spaces between words. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
-/** Splits a text at the exact occurrences of words; joined, the pieces are the text again. */
+/** Splits a text at the exact occurrences of words; the joined pieces are equal to the text. */
 export function getPieces(text: string, words: readonly string[]): Piece[] {
   if (words.length === 0) return [{ piece: text, isMarked: false, at: 0 }];
   // Longer words first: a word may be the beginning of another.

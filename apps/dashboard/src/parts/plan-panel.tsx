@@ -36,7 +36,7 @@ export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
     setRunError(undefined);
     try {
       const response = await memory.consolidate();
-      // Do not navigate away from the view that the user opened meanwhile.
+      // The user has opened another view meanwhile: do not navigate away from that view.
       if (!isMounted.current) return;
       if (response.id !== undefined) return onDone(response.id);
       setOutcome(describeOutcome(response));
@@ -89,7 +89,7 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
             <ChangeLine
               sign="+"
               label={refreshes === undefined ? 'New semantic memory' : 'Semantic memory updated'}
-              // A plan does not name the user of a text, which may be outside the scope.
+              // Hidden in a scope: a plan does not name the user of a text, so the text may be outside the scope.
               {...(scopeKey === '' && { text: content })}
             >
               <Sources ids={derived_from} />

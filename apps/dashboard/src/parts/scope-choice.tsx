@@ -3,7 +3,7 @@ import { useResource } from '../resource.ts';
 import { getAddressInScope, getScope, goTo, useRoute } from '../route.ts';
 import type { Memories } from '../service.tsx';
 
-/** Maximum suggested users; any other can be typed. */
+/** Maximum number of suggested users. Other users can be typed. */
 const MAX_SUGGESTIONS = 50;
 
 const loadUsers = (memory: Memories, signal: AbortSignal) => memory.users({ limit: MAX_SUGGESTIONS }, { signal });

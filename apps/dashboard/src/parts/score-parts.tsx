@@ -4,7 +4,9 @@ import { getParts, type ScorePart } from '../score.ts';
 interface ScorePartsProps {
   explanation: Explanation;
   score: number;
-  /** The sum that fills the bar, the same for all results so that their bars can be compared. */
+  /**
+   * The sum of contributions that fills the whole bar. The same for all results, so that their bars can be compared.
+   */
   widest: number;
 }
 

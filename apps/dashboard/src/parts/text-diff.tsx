@@ -1,7 +1,10 @@
 import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'preact/compat';
 
-/** Maximum characters of both texts that are compared word by word; the time grows quadratically. */
+/**
+ * Maximum total characters of two texts for a word diff, whose time grows quadratically. Longer texts are shown in
+ * full.
+ */
 const MAX_COMPARED_CHARS = 20_000;
 
 /** The changes of a text: removed words struck out, added words underlined. */

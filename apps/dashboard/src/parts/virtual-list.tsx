@@ -15,7 +15,7 @@ interface VirtualListProps<Item> {
   children: (item: Item, index: number) => ReactNode;
 }
 
-/** Distance from the last loaded item at which more are loaded. */
+/** More items are loaded when one of this many last loaded items is rendered. */
 const NEAR_END_ITEMS = 20;
 
 /**
@@ -60,7 +60,7 @@ export function VirtualList<Item>({
     const found = items.findIndex((item) => getKey(item) === position.key);
     if (found < 0 && items.length < Math.min(position.loaded, total)) return;
     restoring.current = undefined;
-    // The user scrolled while items were loading.
+    // Do not restore the position if the user has scrolled while items were loading.
     if (scrollY > 0) return;
     // Updates the measurements of the rows that were just rendered.
     virtual.getTotalSize();

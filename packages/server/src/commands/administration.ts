@@ -4,12 +4,12 @@ import type { Environment } from '../settings/read.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
 
-/** Adds the options of every command on a database. */
+/** Adds the database options and `--json`. */
 export function withDatabase(command: Command): Command {
   return withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]);
 }
 
-/** Runs `work` with a database that exists. A server may use it at the same time. */
+/** Runs `work` on an existing database, which a server may be using at the same time. */
 export async function administer<T>(
   flags: CommonFlags,
   env: Environment,
@@ -19,7 +19,7 @@ export async function administer<T>(
   return administerNew(flags, env, work);
 }
 
-/** Does as `administer`, and creates a missing database. */
+/** Like `administer`, but creates a missing database. */
 export async function administerNew<T>(
   flags: CommonFlags,
   env: Environment,

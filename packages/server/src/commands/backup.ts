@@ -8,7 +8,6 @@ import { writeNewFile } from './new-file.ts';
 import { note, print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
 
-/** `memoryd backup FILE`. */
 export const backupCommand: AddCommand = (program, env) => {
   const command = program
     .command('backup')
@@ -40,7 +39,7 @@ async function copyFile(file: string, settings: Settings, { signal, progress }: 
   const { backUpFile, recordBackup } = await import('@memoryd/engine');
   const dbPath = getFile(assertThere(settings).database);
   const { sizeBytes } = await backUpFile(dbPath, file, { signal, onCopied: progress.show });
-  // The backup is complete even if its time cannot be recorded, as on a disk without room for writes.
+  // The backup is complete even if its time cannot be recorded, for example because the disk is full.
   await recordBackup({ dbPath }).catch((error: unknown) =>
     note(`the time of the backup could not be recorded in the database: ${error}`),
   );

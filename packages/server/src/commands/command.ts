@@ -4,13 +4,12 @@ import type { Environment, Flags } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
- * Adds a command to the program: its name, options and action. An action that rejects ends the process with one line on
- * standard error and a code of `EXIT_CODES`. The file of a command imports only modules that every start may load. The
- * action imports all others, such as the engine, when it runs.
+ * Adds a command to the program: its name, options and action. If the action rejects, the process prints one line on
+ * standard error and exits with a code of `EXIT_CODES`. To keep every start fast, the module of a command imports only
+ * small modules statically; the action imports others, such as the engine, when it runs.
  */
 export type AddCommand = (program: Command, env: Environment) => void;
 
-/** Adds options to a command. */
 export function withOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);
   return command;
@@ -32,7 +31,10 @@ export type CommonFlags = Flags & { json?: true; ids?: true };
 
 const destructiveCommands = new WeakSet<Command>();
 
-/** Marks a command that deletes or replaces data, or removes protection, and returns it. It is never suggested. */
+/**
+ * Marks a command as one that deletes or replaces data, or removes protection, so that the command is never suggested.
+ * Returns the command.
+ */
 export function destructive(command: Command): Command {
   destructiveCommands.add(command);
   return command;
@@ -49,8 +51,8 @@ export function commandNames(command: Command): string[] {
 }
 
 /**
- * Returns the command of a group, or of the program, that an unknown name is similar to, as `suggestion` does. Returns an
- * empty text if a destructive command is among the most similar.
+ * Returns a suggestion for an unknown command name in a group or in the program, in the form of `suggestion`. Returns
+ * an empty string if a destructive command is among the most similar ones.
  */
 export function suggestedCommand({ commands }: Command, name: string): string {
   const similar = suggestion(name, commands.flatMap(commandNames));
@@ -58,7 +60,7 @@ export function suggestedCommand({ commands }: Command, name: string): string {
   return similar === suggestion(name, harmless.flatMap(commandNames)) ? similar : '';
 }
 
-/** Makes a group of commands fail without the name of a command. */
+/** Makes a command group fail with a UsageError if the command line names no known subcommand. */
 export function needsCommand(group: Command): void {
   group.allowUnknownOption().allowExcessArguments();
   group.action(() => {

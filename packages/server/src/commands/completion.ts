@@ -8,7 +8,6 @@ import { write } from './output.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-/** `memoryd completion SHELL`. */
 export const completionCommand: AddCommand = (program) => {
   program
     .command('completion')

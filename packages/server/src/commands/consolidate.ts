@@ -19,7 +19,7 @@ import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
 
-/** `memoryd consolidate`, and the commands on its runs. */
+/** `memoryd consolidate` and its subcommands, which list, show and undo consolidation runs. */
 export const consolidateCommand: AddCommand = (program, env) => {
   const command = program
     .command('consolidate')
@@ -43,7 +43,10 @@ export const consolidateCommand: AddCommand = (program, env) => {
   withMemoryOptions(undo).action((id: string) => undoRun(id, getFlags(undo), env));
 };
 
-/** Returns the flags of a command. They may stand before its name, as in `memoryd consolidate --db-path FILE undo ID`. */
+/**
+ * Returns the flags of a subcommand, including flags before its name, as in `memoryd consolidate --db-path FILE undo
+ * ID`. Throws a UsageError for a flag that only `memoryd consolidate` itself takes.
+ */
 function getFlags(command: Command): CommonFlags {
   const flags = command.optsWithGlobals<CommonFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
@@ -59,8 +62,8 @@ async function consolidate(flags: CommonFlags, env: Environment): Promise<void> 
 }
 
 /**
- * Runs work until the process is interrupted. The database is then closed, which releases the lease of this run, so that
- * the next run does not wait until it expires.
+ * Runs work, and rejects at SIGINT or SIGTERM. The database is then closed, which releases the consolidation lease, so
+ * that the next run does not have to wait until the lease expires.
  */
 function runInterruptibly<T>(
   flags: CommonFlags,
@@ -91,7 +94,7 @@ async function format({
   return `consolidated ${consolidated_count}, evicted ${evicted_count}${run}\n`;
 }
 
-/** Returns a line for each memory that the plan names, and the counts of all. */
+/** Formats a plan as a row for each listed memory, followed by the total of each kind of change. */
 async function formatPlan({ promote, merge, distil, evict }: ConsolidationPlan): Promise<string> {
   const rows = [
     ...promote.memories.map(({ id }) => ['promote', id, '']),

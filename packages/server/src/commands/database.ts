@@ -10,7 +10,6 @@ import { UsageError } from '../usage-error.ts';
 /** The options that name the database. */
 export const DATABASE_OPTIONS = settingOptions(['dbPath', 'databaseUrl']);
 
-/** The option that names a namespace of the database. */
 export const NAMESPACE_OPTION = new Option('--namespace <name>', 'Namespace of the memories.').default(
   DEFAULTS.namespace,
 );
@@ -20,7 +19,7 @@ export function readDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return loadSettings(flags, env).database;
 }
 
-/** Does as `readDatabase`. Throws a UsageError if the file does not exist. */
+/** Like `readDatabase`, but throws a UsageError if the database file does not exist. */
 export function existingDatabase(flags: Flags, env: Environment): DatabaseOptions {
   return assertThere(loadSettings(flags, env)).database;
 }
@@ -32,7 +31,7 @@ export function assertThere(settings: Settings): Settings {
   throw new UsageError(`there is no database at ${dbPath}; name another one with --db-path`);
 }
 
-/** Part of the help of commands for database files only. */
+/** Help text of commands that support only database files. */
 export const ONLY_FILES = 'For database files only: copy a PostgreSQL database with pg_dump and pg_restore.';
 
 /** Returns the path of a database file. Throws a UsageError for a PostgreSQL database. */

@@ -5,7 +5,6 @@ import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
-/** `memoryd export [FILE]`. */
 export const exportCommand: AddCommand = (program, env) => {
   const command = program
     .command('export')
@@ -31,7 +30,7 @@ async function writeEach(lines: AsyncIterable<string>, signal: AbortSignal): Pro
   for await (const line of lines) await write(line, signal);
 }
 
-/** Adds an end to each line, and shows the progress. */
+/** Appends a line feed to each line, and shows the progress. */
 async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
   const progress = await showProgress('exporting', 'memory', 'memories');
   let count = 0;

@@ -51,7 +51,7 @@ async function forget(ids: readonly string[], flags: ForgetFlags, env: Environme
 }
 
 async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
-  /** Ids that were forgotten together with another one. */
+  /** Ids of memories that were already forgotten together with another memory. */
   const gone = new Set<string>();
   for await (const id of getIds(api, ids)) {
     if (gone.has(id)) continue;
@@ -61,7 +61,10 @@ async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetF
   }
 }
 
-/** Forgets a memory. If it is not found, prints a note and sets the exit code, so that the others are still forgotten. */
+/**
+ * Forgets a memory. If the memory is missing, prints a note and sets the exit code instead of throwing, so that the
+ * remaining memories are still forgotten.
+ */
 async function forgetIfFound(api: MemoryApi, id: string): Promise<ForgetResponse | undefined> {
   try {
     return await api.forget(id);
@@ -73,7 +76,10 @@ async function forgetIfFound(api: MemoryApi, id: string): Promise<ForgetResponse
   }
 }
 
-/** Returns whole ids. Ids that are arguments are all resolved before the first is returned. */
+/**
+ * Yields full memory ids. Resolves all ids from arguments before the first is yielded, and ids from standard input one
+ * by one.
+ */
 async function* getIds(api: MemoryApi, ids: readonly string[]): AsyncIterable<string> {
   if (ids.join(' ') !== '-') {
     const whole: string[] = [];
@@ -133,7 +139,7 @@ async function countMatches(api: MemoryApi, { before, tag, ...same }: ForgetMany
   return (await api.memories(request)).total;
 }
 
-/** Returns the last millisecond before a time. */
+/** Converts the exclusive time `before` to the inclusive time `until`, one millisecond earlier. */
 function justBefore(before: string): string {
   return new Date((parseTime(before) ?? 0) - 1).toISOString();
 }

@@ -8,7 +8,6 @@ import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
 
-/** `memoryd history ID`. */
 export const historyCommand: AddCommand = (program, env) => {
   const command = program
     .command('history')

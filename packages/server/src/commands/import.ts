@@ -37,7 +37,7 @@ async function openFile(file: string): Promise<{ pieces: Readable; sizeBytes: nu
   try {
     const handle = await open(file);
     const stats = await handle.stat();
-    // A folder can be opened, and fails only when it is read.
+    // Opening a folder succeeds, and only reading it would fail.
     if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
     return { pieces: handle.createReadStream(), sizeBytes: stats.size };
   } catch (cause) {

@@ -6,7 +6,7 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Returns all of standard input as a text, without the line end that tools add at the end. */
+/** Returns all of standard input as text, without one line end at the end, which tools such as `echo` add. */
 export async function inputText(): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -20,15 +20,14 @@ export async function inputText(): Promise<string> {
   return text.replace(/\r?\n$/, '');
 }
 
-/** A line of standard input. */
 export interface InputLine {
-  /** Counted from 1. */
+  /** Line number, counted from 1. */
   number: number;
   /** Undefined if the line is not UTF-8. */
   text: string | undefined;
 }
 
-/** Yields the lines of standard input that are not blank, as they arrive. */
+/** Yields the lines of standard input that are not blank. */
 export async function* inputLines(): AsyncGenerator<InputLine, void, undefined> {
   let number = 0;
   for await (const line of getLines(process.stdin, MAX_TEXT_BYTES)) {

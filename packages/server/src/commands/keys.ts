@@ -21,7 +21,6 @@ type AddFlags = CommonFlags & {
 type OpenFlags = CommonFlags & { yes?: true };
 type ListFlags = CommonFlags & { namespace?: string };
 
-/** `memoryd keys`. */
 export const keysCommand: AddCommand = (program, env) => {
   const group = program
     .command('keys')
@@ -64,7 +63,7 @@ const FIRST_KEY =
   'From now on, requests from this machine need a key too, as `Authorization: Bearer KEY`. ' +
   'To accept them without a key again, run `memoryd keys open --yes`.';
 
-// Standard output gets the key only, so that it can be piped.
+// Prints only the key on standard output, so that the output can be piped.
 async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   const { namespace, scope, user, agent, name, expiresAt } = flags;
   const request = {

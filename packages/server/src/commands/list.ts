@@ -13,7 +13,6 @@ const SHAPE = {
   ],
 };
 
-/** `memoryd list`. */
 export const listCommand: AddCommand = (program, env) => {
   const command = program
     .command('list')

@@ -33,7 +33,8 @@ export const mcpCommand: AddCommand = (program, env) => {
     .description(DESCRIPTION);
   withExamples(command, 'memoryd mcp --user ada', 'memoryd mcp --url http://127.0.0.1:8090');
   withOptions(command, OPTIONS).action(async (flags) => {
-    // An agent may start in a folder of somebody else, whose settings file must not decide where texts are sent.
+    // Ignores the settings file in the working directory: an agent may start in an untrusted folder, whose settings
+    // file must not decide where texts are sent.
     const settings = loadSettings(flags, env, { search: false });
     const url = isRemote(flags, settings) ? settings.url : '';
     const { serveAgent } = await import('../serve-agent.ts');

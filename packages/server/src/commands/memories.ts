@@ -14,18 +14,21 @@ import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, NAMESPACE_OPTION } from './database.ts';
 import { note } from './output.ts';
 
-/** Requirements of a command on a database that it opens itself. */
+/** Requirements of a command that opens a database itself. */
 export interface Needs {
-  /** The embedding model is opened. Without it, nothing is embedded. */
+  /** Opens the embedding model. Without the model, nothing is embedded. */
   model?: true;
-  /** A missing database is created. */
+  /** Creates a missing database. */
   make?: true;
 }
 
 /** Memories that a command works with. */
 export interface Memories {
   api: MemoryApi;
-  /** Returns the number of memories that the model of this process has yet to embed; 0 without a model that works. */
+  /**
+   * Returns the number of stored memories that wait for their embedding; 0 if the embedder is not ready, or a service
+   * embeds them.
+   */
   countPending(): Promise<number>;
 }
 
@@ -34,7 +37,7 @@ const KEY_OPTION = new Option(
   'API key for the service at --url. Other users of this machine can read flags. Environment: SERVICE_API_KEY.',
 );
 
-/** Retries of a request. Few, because a person waits. */
+/** Maximum retries of a request; low, because the user is waiting. */
 const RETRIES = 2;
 
 const { description: namespaceHelp, flags: namespaceFlags } = NAMESPACE_OPTION;
@@ -68,7 +71,10 @@ export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined
 
 const PLACE_GROUP = 'Database or service:';
 
-/** The options that name a service or a database. Copies, since other commands show the same options in no group. */
+/**
+ * The options that name a service or a database. Copies, because `helpGroup` changes an option, and other commands show
+ * the original options without a group.
+ */
 export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'databaseUrl', 'url']), KEY_OPTION].map(
   ({ flags, description }) => new Option(flags, description).helpGroup(PLACE_GROUP),
 );
@@ -82,7 +88,9 @@ export const NAMESPACE_AT_URL = '--namespace is for a database; a service at --u
 /** The options that name a service, or a database and a namespace. */
 export const MEMORY_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, NAMESPACE_OPTION_AT_URL];
 
-/** Adds the options of every command on memories. Without `scopeOptions`, the command is about the whole namespace. */
+/**
+ * Adds the options of every command on memories. Without `scopeOptions`, the command applies to the whole namespace.
+ */
 export function withMemoryOptions(command: Command, scopeOptions: readonly Option[] = []): Command {
   return withOptions(command, [...scopeOptions, JSON_OPTION, ...MEMORY_OPTIONS]);
 }
@@ -103,7 +111,10 @@ export async function withMemories<T>(
     : openDatabase(flags, settings, needs, scopedWork);
 }
 
-/** Returns whether a command uses a running service, not a database. Nothing else decides this. */
+/**
+ * Returns true if a command uses a running service instead of a database: a service URL is set, and no flag names a
+ * database. Throws a UsageError if flags name both.
+ */
 export function isRemote(flags: Flags, { url }: Settings): boolean {
   const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';
   if (!flag) return url !== '';
@@ -155,7 +166,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
       ...(needs.model ? engineSettings(settings) : engineSettingsWithoutModel(settings)),
       ...settings.database,
       keepModel: true,
-      // A command ends too soon for consolidation in the background.
+      // Disabled: a command ends before a background consolidation could run.
       consolidationIntervalSeconds: 0,
       telemetry: warnings(),
     });

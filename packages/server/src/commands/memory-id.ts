@@ -1,7 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import { UsageError } from '../usage-error.ts';
 
-/** Ids of matches that an error lists. */
+/** Maximum number of matching ids that an error lists. */
 const MAX_MATCHES = 5;
 
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -11,8 +11,8 @@ const ID_PART = /^[0-9A-Za-z-]{4,36}$/;
 export const MEMORY_ID_HELP = 'id of the memory, or its first or last characters, at least 4';
 
 /**
- * Returns the whole id of the memory whose id begins or ends with a part. An id that is whole, or that no memory has, is
- * returned unchanged.
+ * Returns the full id of the memory whose id begins or ends with `part`. Returns `part` unchanged if it is a full id,
+ * or if no memory matches.
  *
  * @throws UsageError if several ids match
  */

@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { toPrintable } from './printable.ts';
 import { splitByWidth } from './table.ts';
 
-/** A memory that a command lists, with the fields that the response has. */
+/** A memory in the output of a command. Optional fields are absent if the response does not contain them. */
 export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into'> &
   Partial<Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
     /** A line below the text. */
@@ -63,8 +63,8 @@ function toLocalTime(iso: string): string {
 }
 
 /**
- * Returns a short form of each id: its last 8 characters, or as many as the ids differ in. The first characters of an id
- * are a time, which memories that are stored together share.
+ * Returns a short form of each id: its last 8 characters, or more if needed to distinguish the ids. The first
+ * characters encode the time, so memories that are stored together share them.
  */
 export function shortenIds(ids: readonly string[]): string[] {
   const count = new Set(ids).size;
@@ -75,8 +75,8 @@ export function shortenIds(ids: readonly string[]): string[] {
 }
 
 /**
- * Returns one line of text as lines that are at most `width` columns wide, broken at spaces, and within a word that is
- * wider than a line. Control characters are escaped.
+ * Wraps one line of text to at most `width` columns: breaks at spaces, and within words that are wider than a line.
+ * Escapes control characters.
  */
 export function wrap(text: string, width: number): string[] {
   const words = toPrintable(text)

@@ -10,7 +10,6 @@ import { changeLimits, NO_QUOTA, type QuotaFlags, showLimit, withQuotaOptions } 
 
 type DeleteFlags = CommonFlags & { yes?: true };
 
-/** `memoryd namespaces`. */
 export const namespacesCommand: AddCommand = (program, env) => {
   const group = program.command('namespaces').description('List and delete namespaces, and set their quotas.');
   needsCommand(group);

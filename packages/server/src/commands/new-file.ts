@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * Writes a file that only its owner can read. The file appears when it is complete and on the disk.
+ * Writes a file that only its owner can read. The file appears under its name only after its content is complete and
+ * flushed to disk.
  *
  * @throws MemoryError CONFLICT if the file exists
  */

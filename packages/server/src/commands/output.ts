@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { ListedMemory } from './memory-list.ts';
 
-/** Width of a line if standard output is no terminal. */
+/** Width of a line if standard output is not a terminal. */
 const DEFAULT_COLUMNS = 80;
 
 let isWatched = false;
 
 /**
- * Writes to standard output. Resolves when there is room for more. The process ends if the reader has closed the pipe, or
- * the file cannot be written.
+ * Writes to standard output. Resolves when the stream can accept more data. Exits the process if the reader has closed
+ * the pipe, or the file cannot be written.
  *
- * @param signal stops waiting for room
+ * @param signal aborts the wait until the stream can accept more data
  */
 export async function write(text: string, signal?: AbortSignal): Promise<void> {
   const { stdout } = process;
@@ -35,17 +35,17 @@ export async function print(
   await write(flags.json ? `${JSON.stringify(result)}\n` : await asText());
 }
 
-/** How a list is printed for people. */
+/** The human-readable format of a list. */
 interface ListFormat<Item> {
   format: (items: readonly Item[]) => Promise<string>;
   /** The note for an empty list. */
   none: string;
 }
 
-/** Maximum items that are formatted together. Columns of a longer list are aligned again after as many. */
+/** Maximum number of items that are formatted as one block. In a longer list, each block has its own column widths. */
 const MAX_FORMATTED_ITEMS = 1000;
 
-/** Prints a list of any length: as JSON an item a line, else as text for people. */
+/** Prints a list of any length: with `--json` as one JSON value per line, else as text for people. */
 export async function printEach<Item>(
   flags: { json?: true },
   items: AsyncIterable<Item>,
@@ -63,7 +63,7 @@ export async function printEach<Item>(
   if (count === 0) note(none);
 }
 
-/** Returns a format of lists: a table with a row for each item. */
+/** Returns a function that formats items as a table with one row per item. */
 export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => (string | number)[]) {
   return (items: readonly Item[]) => formatTable(titles, items.map(toRow));
 }
@@ -86,7 +86,7 @@ export function asMemories({ ids }: { ids?: true }) {
   };
 }
 
-/** Prints a note for people, which is no part of the result, on standard error. */
+/** Prints a note on standard error, so that standard output contains only the result. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,16 +1,18 @@
 import { counted } from '@memoryd/contract';
 import type { SingleBar } from 'cli-progress';
 
-/** Shows the progress of an operation on standard error, if that is a terminal. */
+/** A progress bar on standard error, shown only if standard error is a terminal. */
 export interface Progress {
-  /** @param total what `done` reaches at the end; 0 if unknown */
+  /** @param total value of `done` at the end; 0 if unknown */
   show(done: number, total: number): void;
   end(): void;
 }
 
 /**
- * @param operation what happens, such as `storing`
- * @param units singular and plural of what is counted; `byte` is shown in megabytes
+ * Returns a progress display that appears at the first call of `show`.
+ *
+ * @param operation name of the operation, such as `storing`
+ * @param units singular and plural of the counted unit; `byte` is shown in megabytes
  */
 export async function showProgress(operation: string, ...units: Units): Promise<Progress> {
   const { default: cliProgress } = await import('cli-progress');
@@ -24,7 +26,7 @@ export async function showProgress(operation: string, ...units: Units): Promise<
       if (!bar) {
         bar = new cliProgress.SingleBar({
           ...{ ...STYLE, format: getFormat(operation, total) },
-          // Until there is an estimate, it is a text such as NULL or INF.
+          // Before an estimate exists, cli-progress passes a text such as NULL or INF.
           formatTime: (seconds, options, step) =>
             Number.isFinite(seconds) ? `${TimeFormat(seconds, options, step)} left` : 'time left unknown',
         });
@@ -45,19 +47,22 @@ function getFormat(operation: string, total: number): string {
   return `${operation} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted}`;
 }
 
-/** The singular, and the plural if it is not the singular with an s. */
+/** The singular and plural of a unit. The plural is omitted if it is the singular with an s. */
 type Units = [one: string, many?: string];
 
 function formatAmount(count: number, units: Units): string {
   return units[0] === 'byte' ? `${(count / 1_000_000).toFixed(1)} MB` : counted(Math.round(count), ...units);
 }
 
-/** Work was interrupted by a signal. */
+/** Thrown by `interruptible` if a signal interrupted the work. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-/** Runs work, and aborts its signal at SIGINT or SIGTERM. It then rejects with `Interrupted`. */
+/**
+ * Runs work with a signal that is aborted at SIGINT or SIGTERM. If the work rejects after that, rejects with
+ * `Interrupted`.
+ */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();
   const interrupt = () => interruption.abort();

@@ -2,12 +2,12 @@ import type { NamespaceQuota } from '@memoryd/contract';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommonFlags } from './command.ts';
 
-/** A limit that an option gives: a number, or the default of the settings. */
+/** The value of a quota option: a number, or `default` for the limit of the settings. */
 type Limit = number | 'default';
 
 export type QuotaFlags = CommonFlags & { memories?: Limit; bytes?: Limit };
 
-/** The quota of a namespace or user without its own: the defaults of the settings. */
+/** A quota without limits of its own: the default limits of the settings apply. */
 export const NO_QUOTA: NamespaceQuota = { memories: null, bytes: null };
 
 /** Adds the options of a command that sets the quota of a namespace or a user. */
@@ -28,7 +28,7 @@ function parseLimit(text: string): Limit {
   return limit;
 }
 
-/** Sets the limits that flags give. Returns the quota after that. */
+/** Sets the limits that flags name, and leaves the other limits unchanged. Returns the new quota. */
 export async function changeLimits(
   flags: QuotaFlags,
   before: NamespaceQuota,
@@ -47,7 +47,7 @@ function toQuota(given: Limit | undefined, before: number | null): number | null
   return given === 'default' ? null : (given ?? before);
 }
 
-/** Returns a limit as a table shows it. */
+/** Formats a limit for a table: a number, `default`, or `none` for unlimited. */
 export function showLimit(quota: number | null): string | number {
   return quota === null ? 'default' : quota === 0 ? 'none' : quota;
 }

@@ -14,7 +14,6 @@ const SHAPE = {
   ],
 };
 
-/** `memoryd recall QUERY…`. */
 export const recallCommand: AddCommand = (program, env) => {
   const command = program
     .command('recall')
@@ -58,7 +57,7 @@ async function format({ results, truncated }: RecallResponse, flags: CommonFlags
   return listed + (truncated ? 'There are more results than one response can hold.\n' : '');
 }
 
-/** Returns the evidence for a result and its weights, strongest first, as a note. */
+/** Formats the explanation of a score as a note: the evidence and weight of each signal, strongest signal first. */
 function explain({ explanation }: RecallResult): { note?: string } {
   if (!explanation) return {};
   const { evidence, evidence_of_another: isInherited, weights } = explanation;

@@ -5,7 +5,7 @@ import type { Flags } from '../settings/read.ts';
 import { decodeText } from '../text-values.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** The request of a command, and its fields that have an option. */
+/** A request type, and the fields that a command offers as options. */
 export interface RequestShape<Request> {
   /** The schema in the contract. */
   schema: TObject;
@@ -21,7 +21,7 @@ interface FieldSchema {
   default?: unknown;
 }
 
-/** Fields with several values have an option for one value, which can be repeated. */
+/** Option names of list fields: such an option takes one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
 /** Returns an option for each field of a request, with the name and description of the contract. */
@@ -39,9 +39,9 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
 }
 
 /**
- * Returns the request of options and arguments.
+ * Builds a request from options and arguments.
  *
- * @param given fields of arguments
+ * @param given fields whose values are arguments
  * @throws UsageError that names the option, for a value that the contract refuses
  */
 export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
@@ -51,7 +51,7 @@ export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, 
   return request as Request;
 }
 
-/** Returns the fields of a request that options give, unchecked. */
+/** Returns the request fields that options set, without validation. Omits booleans that have their default value. */
 export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
   const given = fields
     .map((field) => [field, flags[getKey(field)]] as const)
@@ -63,14 +63,17 @@ export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>,
   ) as Partial<Request>;
 }
 
-/** Returns the schema of a field. For a field that may be null, returns the schema of its other values. */
+/** Returns the schema of a field. For a nullable field, returns the schema of its non-null values. */
 function getField(schema: TObject, field: string): FieldSchema {
   const fieldSchema = schema.properties[field] as FieldSchema;
   const [valueSchema] = (fieldSchema.anyOf ?? []) as FieldSchema[];
   return valueSchema ? { ...valueSchema, ...fieldSchema } : fieldSchema;
 }
 
-/** Returns the flag of a boolean field. A field that is true by default has a flag that makes it false. */
+/**
+ * Returns the flag of a boolean field. A field that is true by default has a `--no-` flag, which sets the field to
+ * false.
+ */
 function getSwitch(flag: string, { default: defaultValue }: FieldSchema): string {
   return defaultValue === true ? flag.replace('--', '--no-') : flag;
 }
@@ -100,7 +103,7 @@ function getValueName(field: string, { type, enum: choices }: FieldSchema): stri
   return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
 }
 
-/** Returns whether null clears a field. In other fields, null means that the field is absent. */
+/** Returns true if null clears a field. Only then does the option value `null` mean null instead of a text. */
 function isClearedByNull({ description = '' }: FieldSchema): boolean {
   return description.endsWith('null clears it.');
 }
@@ -134,7 +137,7 @@ function parsePairs(field: string, pairs: readonly string[], asTexts: boolean): 
   return Object.fromEntries(entries);
 }
 
-/** Returns the value of a text that is canonical JSON and no string, such as `7`, `true` or `{"a":1}`, or else the text. */
+/** Parses canonical JSON other than a string, such as `7`, `true` or `{"a":1}`. Returns any other text unchanged. */
 function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

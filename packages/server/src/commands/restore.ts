@@ -3,7 +3,6 @@ import { DATABASE_OPTIONS, getFile, ONLY_FILES, readDatabase } from './database.
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
-/** `memoryd restore FILE`. */
 export const restoreCommand: AddCommand = (program, env) => {
   const command = destructive(program.command('restore'))
     .argument('<file>', 'copy that memoryd backup or GET /backup made')

@@ -4,7 +4,6 @@ import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOption
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, asTable, printEach } from './output.ts';
 
-/** `memoryd session [ID]`. */
 export const sessionCommand: AddCommand = (program, env) => {
   const command = program
     .command('session')

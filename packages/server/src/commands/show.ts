@@ -6,7 +6,6 @@ import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { formatTable, print } from './output.ts';
 import { toPrintable } from './printable.ts';
 
-/** `memoryd show ID`. */
 export const showCommand: AddCommand = (program, env) => {
   const command = program
     .command('show')

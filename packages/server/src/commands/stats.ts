@@ -4,7 +4,6 @@ import type { AddCommand, CommonFlags } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { formatTable, print } from './output.ts';
 
-/** `memoryd stats`. */
 export const statsCommand: AddCommand = (program, env) => {
   const command = program
     .command('stats')

@@ -18,11 +18,14 @@ const SHAPE = {
   fields: ['tags', 'importance', 'source', 'session_id', 'created_at', 'expires_at', 'metadata', 'supersedes'],
 } as const;
 
-/** Memories of one request, and their approximate characters. A server may refuse larger requests. */
+/**
+ * Maximum memories in one request, and number of characters above which a request takes no more memories. A server may
+ * refuse larger requests.
+ */
 const BATCH_SIZE = 256;
 const BATCH_CHARS = 1024 * 1024;
 
-/** Maximum refused lines that are printed one by one. */
+/** Maximum number of refused lines that the summary lists. */
 const MAX_PRINTED_REFUSALS = 100;
 
 /** `memoryd store [TEXT…]`: exit code 1 if a line was refused. */
@@ -60,7 +63,7 @@ async function storeOne(words: readonly string[], flags: StoreFlags, env: Enviro
   await print(flags, stored, () => `stored ${stored.id}${formatRedacted(stored)}\n`);
 }
 
-/** Returns a request whose ids of memories are whole. */
+/** Resolves a shortened memory id in `supersedes` to the full id. */
 async function withWholeIds<Request extends Partial<StoreRequest>>(api: MemoryApi, request: Request): Promise<Request> {
   const { supersedes } = request;
   return typeof supersedes === 'string' ? { ...request, supersedes: await resolveId(api, supersedes) } : request;
@@ -90,7 +93,7 @@ async function storeLines(words: readonly string[], flags: StoreFlags, env: Envi
   await report.end();
 }
 
-/** Prints the result of each line, or a summary for people. */
+/** Prints the result of each line as JSON, or a summary for people. */
 class StoreReport {
   readonly #asJson: boolean;
   readonly #refused: string[] = [];
@@ -148,7 +151,7 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, report: StoreReport):
   }
 }
 
-/** A line to store, or why it cannot be stored. */
+/** A line of input: a store request, or the error of an invalid line. */
 interface Line {
   number: number;
   request?: StoreRequest;
@@ -189,7 +192,10 @@ function parseFields(text: string): object | undefined {
 
 const POLL_INTERVAL_MS = 100;
 
-/** Waits for the vectors of the stored memories. Otherwise the next process that opens the database makes them. */
+/**
+ * Waits until the stored memories are embedded. After an interruption, the next process that opens the database embeds
+ * the remaining memories.
+ */
 async function untilEmbedded({ countPending }: Memories): Promise<void> {
   const progress = await showProgress('embedding', 'memory', 'memories');
   const total = await countPending();

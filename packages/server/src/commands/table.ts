@@ -4,7 +4,7 @@ import { toPrintable } from './printable.ts';
 
 const ELLIPSIS = '…';
 const GAP = 2;
-/** Minimum width of the last column. A narrower terminal wraps it. */
+/** Minimum width of the last column. On a narrower terminal, lines wrap. */
 const MIN_CUT_COLUMNS = 20;
 
 /**
@@ -37,7 +37,9 @@ function cutRight(cell: string, maxWidth: number): string {
   return start + ELLIPSIS;
 }
 
-/** Yields the pieces of a text that each fit a width. A piece has at least one character, and splits none. */
+/**
+ * Splits a text into pieces that each fit a width. Each piece has at least one character, and no character is split.
+ */
 export function* splitByWidth(text: string, maxWidth: number): Generator<string> {
   let width = 0;
   let piece = '';
@@ -53,7 +55,7 @@ export function* splitByWidth(text: string, maxWidth: number): Generator<string>
   yield piece;
 }
 
-// `styleText` styles for a terminal only, and not with NO_COLOR.
+// `styleText` adds the style only on a terminal, and only if NO_COLOR is not set.
 function styleTitles(line: string, areTitles: boolean): string {
   return areTitles ? styleText('bold', line) : line;
 }

@@ -12,7 +12,6 @@ const SHAPE = {
   fields: ['content', 'importance', 'tags', 'metadata', 'expires_at'],
 } as const;
 
-/** `memoryd update ID`. */
 export const updateCommand: AddCommand = (program, env) => {
   const command = program
     .command('update')

@@ -1,7 +1,7 @@
 import type { CommandWords } from './command-words.ts';
 import { getChoices, getFlagsWithPath, getFlagsWithValue, getStepPatterns, quote } from './shell-cases.ts';
 
-/** Returns a script that bash 3 and later source to complete the commands. */
+/** Returns a completion script to be sourced by bash 3 or later. */
 export function bashCompletion(all: readonly CommandWords[]): string {
   const choices = getChoices(all).map(
     ({ path, flag, choices: words }) => `    ${quote(`${path}:${flag}`)}) words=${quote(words.join(' '))} ;;`,

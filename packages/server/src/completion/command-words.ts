@@ -1,29 +1,32 @@
 import type { Command, Option } from 'commander';
 import { commandNames } from '../commands/command.ts';
 
-/** An option as a shell completes it. */
+/** The completion data of an option. */
 export interface OptionWords {
-  /** With its dashes. */
+  /** The long flag, with its dashes. */
   flag: string;
-  /** One sentence. */
+  /** The first sentence of the option's description. */
   description: string;
-  /** The value that follows: a path, one of some words, or any text. Undefined for a switch. */
+  /** The kind of the option's value. Undefined for an option without a value. */
   value?: { kind: 'path' } | { kind: 'choice'; choices: readonly string[] } | { kind: 'text' };
 }
 
-/** A command as a shell completes it. */
+/** The completion data of a command. */
 export interface CommandWords {
-  /** Names of the parent commands and its own, separated by spaces. Empty for the program. */
+  /** Names of the parent commands and of the command, separated by spaces. Empty for the program. */
   path: string;
   commands: readonly { name: string; description: string }[];
   options: readonly OptionWords[];
-  /** Allowed values of its argument. */
+  /** Allowed values of the command's argument. */
   choices: readonly string[];
-  /** Whether its argument is a path. */
+  /** Whether the command's argument is a path. */
   takesPath: boolean;
 }
 
-/** Returns the program and all its commands. The program also has the options of its default command. */
+/**
+ * Returns the completion data of the program and of all its commands. The program also has the options of its default
+ * command.
+ */
 export function commandWords(program: Command, defaultCommand: string): CommandWords[] {
   const all = walk(program, '');
   const [root, ...others] = all;
@@ -63,7 +66,7 @@ function optionWords(option: Option): OptionWords[] {
 
 function valueWords({ argChoices }: Option, shape: string): NonNullable<OptionWords['value']> {
   if (shape === 'file' || shape === 'path') return { kind: 'path' };
-  // Words in capitals are placeholders.
+  // Words in capitals are placeholders, not values.
   const choices = argChoices ?? (shape.includes('|') ? shape.split('|').filter((word) => /^[a-z]+$/.test(word)) : []);
   return choices.length > 0 ? { kind: 'choice', choices } : { kind: 'text' };
 }

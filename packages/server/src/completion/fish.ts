@@ -1,7 +1,7 @@
 import type { CommandWords, OptionWords } from './command-words.ts';
 import { getFlagsWithValue } from './shell-cases.ts';
 
-/** Returns a script that fish sources, or finds in its folder of completions. */
+/** Returns a completion script for fish, to be sourced or placed in the completions folder. */
 export function fishCompletion(all: readonly CommandWords[]): string {
   const steps = all.flatMap(({ path, commands }) => commands.map(({ name }) => quote(`${path} ${name}`)));
   return `# Completes memoryd in fish; written by: memoryd completion fish
@@ -42,7 +42,7 @@ function formatValue({ value }: OptionWords): string {
   return value.kind === 'choice' ? ` -x -a ${quote(value.choices.join(' '))}` : ' -x';
 }
 
-/** Returns a text as a literal of fish. */
+/** Quotes a text as a string literal of fish. */
 function quote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,11 +1,11 @@
 import type { CommandWords, OptionWords } from './command-words.ts';
 
-/** Returns a text as a literal of bash and zsh. */
+/** Quotes a text as a string literal of bash and zsh. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns a pattern `PATH NAME` for every command below the program. */
+/** Returns a `case` pattern for each subcommand: the path of its parent, a space and its name. */
 export function getStepPatterns(all: readonly CommandWords[]): string[] {
   return all.flatMap(({ path, commands }) => commands.map(({ name }) => quote(`${path} ${name}`)));
 }
@@ -14,7 +14,7 @@ export function getFlagsWithValue(all: readonly CommandWords[]): string[] {
   return getFlags(all, ({ value }) => value !== undefined);
 }
 
-/** Returns the flags of all commands that take a path. */
+/** Returns the distinct flags, over all commands, whose value is a path. */
 export function getFlagsWithPath(all: readonly CommandWords[]): string[] {
   return getFlags(all, ({ value }) => value?.kind === 'path');
 }
@@ -23,7 +23,7 @@ function getFlags(all: readonly CommandWords[], matches: (option: OptionWords) =
   return [...new Set(all.flatMap(({ options }) => options.filter(matches).map(({ flag }) => flag)))];
 }
 
-/** Returns the flags that take one of some words, with their commands. */
+/** Returns the flags with a fixed set of values, by command. */
 export function getChoices(all: readonly CommandWords[]): { path: string; flag: string; choices: readonly string[] }[] {
   return all.flatMap(({ path, options }) =>
     options.flatMap(({ flag, value }) => (value?.kind === 'choice' ? [{ path, flag, choices: value.choices }] : [])),

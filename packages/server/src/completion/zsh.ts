@@ -1,7 +1,7 @@
 import type { CommandWords } from './command-words.ts';
 import { getChoices, getFlagsWithPath, getFlagsWithValue, getStepPatterns, quote } from './shell-cases.ts';
 
-/** Returns a script that zsh sources, or finds as `_memoryd` in its function path, to complete the commands. */
+/** Returns a completion script for zsh, to be sourced or placed in the function path as `_memoryd`. */
 export function zshCompletion(all: readonly CommandWords[]): string {
   const choices = getChoices(all).map(
     ({ path, flag, choices: words }) => `    ${quote(`${path}:${flag}`)}) compadd -- ${words.join(' ')}; return ;;`,

@@ -29,7 +29,7 @@ async function findAccessProblem(path: string, mode: number): Promise<Finding | 
   }
 }
 
-/** Returns the nearest existing folder of a path. */
+/** Returns the nearest existing parent folder of a path. */
 export function existingFolder(dbPath: string): string {
   let folder = dirname(resolve(dbPath));
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -56,7 +56,7 @@ async function checkFreeSpace(folder: string, dbPath: string): Promise<Finding> 
 }
 
 async function checkPermissions(dbPath: string): Promise<Finding[]> {
-  // Windows has no such permissions.
+  // Windows has no file modes.
   if (!existsSync(dbPath) || process.platform === 'win32') return [];
   const { mode } = await stat(dbPath);
   if ((mode & 0o077) === 0) return [];

@@ -4,7 +4,7 @@ export interface Finding {
   /** `problem`: memoryd does not work; `warning`: memoryd works with limitations. */
   state: 'ok' | 'warning' | 'problem';
   found: string;
-  /** How to fix it; absent if the state is `ok`. */
+  /** How to fix the problem; absent if the state is `ok`. */
   advice?: string;
 }
 

@@ -11,7 +11,7 @@ import type { Finding } from './finding.ts';
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 
-/** Checks that the models of the settings work, with one request each. No data of the database is sent to them. */
+/** Checks that the embedder and the language model of the settings respond. No stored memory is sent to them. */
 export async function checkModels(settings: Settings): Promise<Finding[]> {
   const distiller = settings.llmUrl === '' ? [] : [await checkDistiller(settings)];
   return [await checkEmbedder(settings), ...distiller];
@@ -31,7 +31,7 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
   }
 }
 
-/** Returns the embedder health of an engine with a temporary database, after the model has embedded a text or failed. */
+/** Embeds a sample text with an engine on a temporary database, and returns the health of the embedder. */
 async function checkHealth(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
   const { openEngine } = await import('@memoryd/engine');
   const engine = await openEngine({

@@ -1,7 +1,7 @@
 import { explainOldNode } from '@memoryd/engine/node-version';
 import type { Finding } from './finding.ts';
 
-/** Checks the version of Node. */
+/** Checks that this version of Node is supported. */
 export function checkNode(version = process.versions.node): Finding {
   const found = explainOldNode(version);
   if (found === undefined) return { check: 'node', state: 'ok', found: `Node ${version}` };

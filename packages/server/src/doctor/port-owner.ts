@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const LISTENING = '0A';
 
 /**
- * Returns the program that listens on a port, such as `nginx (process 812)`; `undefined` if this user may not see it, and
- * on systems other than Linux.
+ * Returns the program that listens on a port, such as `nginx (process 812)`; `undefined` if this user has no permission
+ * to see the program, and on systems other than Linux.
  */
 export function findListener(port: number): string | undefined {
   const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => getSockets(getText(table), port));
@@ -32,7 +32,7 @@ function hasSocket(pid: string, sockets: readonly string[]): boolean {
   return getNames(folder).some((name) => sockets.includes(getLink(`${folder}/${name}`)));
 }
 
-// Missing and unreadable files count as empty: processes may end at any time.
+// Missing and unreadable folders are read as empty, because a process may end at any time.
 function getNames(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -6,7 +6,10 @@ import { findListener } from './port-owner.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;
 
-/** Checks that the service can listen on the configured port, and names the program that occupies it otherwise. */
+/**
+ * Checks that the service can listen on the configured port. If the port is in use, names the program that uses the
+ * port.
+ */
 export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding> {
   const where = `${port === 0 ? 'a port' : `port ${port}`} of ${host}`;
   const errorCode = await getListenError(host, port);
@@ -27,7 +30,7 @@ export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>)
   return { check: 'port', state: 'warning', found, advice: `this is ${VERSION}: use matching versions` };
 }
 
-/** Returns the error code of listening on an address, or `undefined` if it succeeds. */
+/** Returns the error code of an attempt to listen on an address, or `undefined` if the attempt succeeds. */
 function getListenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -8,7 +8,7 @@ const WRITE_BYTES = 4096;
 /** Sync time above which single stores are noticeably slow. */
 const SLOW_MS = 20;
 
-/** Measures the time that a synced write to a folder takes. Every store waits for one. */
+/** Measures the time that a synced write to a folder takes. Every store waits for one such write. */
 export async function checkSync(folder: string): Promise<Finding> {
   const times = await measureWrites(join(folder, `.memoryd-doctor-${process.pid}`));
   const median = times[Math.floor(times.length / 2)] ?? 0;

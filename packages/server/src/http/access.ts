@@ -34,7 +34,7 @@ const ANONYMOUS: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
 /** The id of the key in the setting `apiKey`. */
 const SETTING_KEY_ID = 'SERVICE_API_KEY';
 
-/** Returns the command that creates a key. The path of the database is left out, because callers must not learn it. */
+/** Returns the command that creates a key, without the database path, which callers must not learn. */
 export function howToMakeAKey({ namespace, scope }: NewKey): string {
   return `memoryd keys add --namespace ${namespace} --scope ${scope}, on the service's own database`;
 }
@@ -97,7 +97,7 @@ export async function areKeysNeeded({ keys }: { keys: Keys }, { apiKey }: Access
   return apiKey !== undefined || (await keys.areRequired());
 }
 
-/** Returns whether a host is a loopback host. */
+/** Returns true for `localhost` and for a loopback address, with or without the brackets of IPv6. */
 export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopbackAddress(host.replace(/^\[(.*)\]$/, '$1'));
 }
@@ -115,7 +115,7 @@ async function getHolder(key: string, keys: Keys, { apiKey }: AccessSettings): P
   return { ...caller, keyId };
 }
 
-// Compares digests, so that the duration does not reveal the length of the key either.
+// Compares digests in constant time, so that the duration reveals neither the key nor its length.
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
@@ -183,7 +183,10 @@ function isLoopbackAddress(address: string | undefined): boolean {
   return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
 }
 
-/** Refuses requests of a web page whose own host name resolves to this machine (DNS rebinding): Host has that name. */
+/**
+ * Protects against DNS rebinding: refuses a request whose Host header is a foreign name, which an attacker's DNS server
+ * may resolve to this machine.
+ */
 function checkHost(request: FastifyRequest, ownHost: string): void {
   const [host, ...more] = getValues(request, 'host');
   // HTTP/1.0 does not require Host, and no browser uses HTTP/1.0.

@@ -93,15 +93,18 @@ const LIMITS = {
   headersTimeoutMs: 20_000,
   /** Interval for checking request timeouts. */
   arrivalCheckMs: 1000,
-  /** Without a byte in either direction; longer than any response takes, including consolidation of a large database. */
+  /**
+   * Maximum time without a byte in either direction; longer than the slowest response, such as the consolidation of a
+   * large database.
+   */
   silentConnectionTimeoutMs: 600_000,
   keepAliveTimeoutMs: 72_000,
 };
 
 /**
- * Compilers for request validation and response serialization. They must be given when the application is created:
- * otherwise Fastify loads its own, which takes a tenth of the startup time. Fastify declares only its own compilers'
- * types, hence the cast.
+ * Compilers for request validation and response serialization. They are passed when the application is created, because
+ * otherwise Fastify loads its default compilers, which takes a tenth of the startup time. The cast is needed because
+ * Fastify declares only the types of the default compilers.
  */
 const SCHEMA_CONTROLLER = {
   compilersFactory: {
@@ -192,7 +195,7 @@ function createApp(
   const app: App = Fastify({
     bodyLimit: maxBodyBytes,
     genReqId: () => randomUUID(),
-    // `/ui` redirects to the dashboard. Any other client gets the response of `/`.
+    // Browsers accept HTML and get the dashboard, to which `/ui` redirects. Other clients get the response of `/`.
     rewriteUrl: ({ url = '', headers }) => (url === '/' && headers.accept?.includes('text/html') ? '/ui' : url),
     routerOptions: {
       maxParamLength: LIMITS.urlAndHeadersBytes,
@@ -215,7 +218,8 @@ function createApp(
     clientErrorHandler: (error, socket) => malformedHttp.respond(error, socket),
     schemaController: SCHEMA_CONTROLLER,
   });
-  // No limit: headers are limited by size. Above a count, Node silently drops headers, including those of proxies.
+  // No limit on the number of headers: `maxHeaderSize` limits their size. Above a maximum number, Node silently drops
+  // headers, including those of proxies.
   app.server.maxHeadersCount = 0;
   // Node refuses an unknown Expect header without an error body; HTTP allows ignoring the header.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -224,8 +228,8 @@ function createApp(
 }
 
 /**
- * Closes the connection after a request with an Upgrade header, which HTTP allows ignoring: Node's parser does not report
- * malformed requests after an upgrade request, so they would get no response.
+ * Closes the connection after a request with an Upgrade header. Node's parser does not report malformed requests after
+ * an upgrade request, so the client would get no response. HTTP allows servers to ignore the header.
  */
 function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers.upgrade !== undefined) response.shouldKeepAlive = false;

@@ -20,7 +20,7 @@ export function readBatchBodies(scope: FastifyInstance): void {
       done(error as Error);
     }
   });
-  // An empty body is no JSON text, but it is valid NDJSON without lines.
+  // An empty body is not valid JSON, but is valid NDJSON without lines.
   scope.addHook('preValidation', (request, _reply, done) => {
     const [contentType = ''] = getValues(request, 'content-type');
     if (request.body === undefined && isNdjson(contentType)) request.body = [];
@@ -39,7 +39,7 @@ function parseLines(body: Buffer): unknown[] {
   const items: unknown[] = [];
   let lines = 0;
   for (let at = 0; at < body.length; lines++) {
-    // Empty lines count too: otherwise a body of empty lines would take time proportional to its size.
+    // Empty lines are counted too: otherwise a body of empty lines would take time proportional to its size.
     if (lines === LIMITS.batchItems) throw tooManyLines();
     const found = body.indexOf(LINE_END, at);
     const end = found < 0 ? body.length : found;

@@ -20,7 +20,7 @@ declare module 'fastify' {
 export function limitBodyDuration(app: FastifyInstance, malformedHttp: MalformedHttp, bodyMs: number): void {
   const startDeadline = (request: IncomingMessage, response: ServerResponse) =>
     setDeadline(request, bodyMs, () => {
-      // Destroying the request also closes its connection. An injected request has none.
+      // `request.destroy` also closes the connection, and works for an injected request, which has no connection.
       if (response.headersSent) request.destroy();
       else malformedHttp.respond(createTimeoutError(), request.socket);
     });
@@ -58,8 +58,8 @@ function createTimeoutError(): Error & { code: string } {
 }
 
 /**
- * Yields the chunks of a body of any length on demand. If they stop arriving, the connection closes after the response,
- * because the rest of the body may still arrive.
+ * Yields the chunks of a body of any length on demand. If the client stops sending, the connection closes after the
+ * response, because the rest of the body could still follow.
  *
  * @param silentMs maximum time between two chunks, in milliseconds
  * @throws MemoryError INVALID_REQUEST if the client disconnects or sends nothing for too long

@@ -48,7 +48,7 @@ export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrig
 
 /**
  * Returns a hook that refuses requests of web pages, except from this server's own origin and the origins listed in the
- * setting. `*` lists none, nor does an absent setting in development.
+ * setting. Unlike for CORS, `*` and an absent setting allow no other origin, even in development.
  */
 export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOrigins'>) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void =>
@@ -66,8 +66,8 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host nor
- * listed in the setting; `*` lists none.
+ * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host
+ * nor listed in the setting. `*` in the setting allows no other origin here.
  *
  * @throws MemoryError FORBIDDEN
  */

@@ -17,7 +17,7 @@ const DASHBOARD_POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** For files whose name contains a hash of their content. */
+/** The Cache-Control header of files whose name contains a hash of their content. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /** Serves the dashboard at `/ui/` without authentication. The page itself calls the API with the user's API key. */
@@ -36,9 +36,10 @@ export async function registerDashboardPage(app: FastifyInstance): Promise<void>
       prefix: '/ui/',
       decorateReply: false,
       cacheControl: false,
-      // The build writes a Brotli and a gzip file beside each file.
+      // For each file, the build also writes a Brotli and a gzip file.
       preCompressed: true,
-      // The files are small. With ranges, an unsatisfiable one would be answered with 400 instead of the file.
+      // Small files need no range requests. With ranges, an unsatisfiable range would get a 400 response instead of the
+      // file.
       acceptRanges: false,
     });
   });

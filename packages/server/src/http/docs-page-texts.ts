@@ -24,7 +24,6 @@ for (const [path, text] of [['ui/', 'Dashboard'], ['redoc', 'Redoc']]) {
 document.body.prepend(links);
 `;
 
-/** The page of Redoc. */
 export const REDOC_PAGE = `<!doctype html>
 <html lang="en">
 <head>

@@ -64,7 +64,7 @@ export function openToAnyone(scope: FastifyInstance): void {
   });
 }
 
-/** Reads memoryd's icon from the built dashboard, where the file name holds a digest. */
+/** Reads memoryd's icon from the built dashboard, where the file name contains a hash of the content. */
 function readIcon(): string {
   const folder = join(getBuildFolder('ui'), 'assets');
   const name = readdirSync(folder).find((file) => /^icon-.*\.svg$/.test(file));

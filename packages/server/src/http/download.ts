@@ -18,7 +18,8 @@ export interface DownloadLimits {
 
 /**
  * Streams chunks as the response, with backpressure. If the download ends early (an error, a client that disconnects or
- * reads too slowly, or revoked access), the connection is cut, so that a client does not take a part for the whole.
+ * reads too slowly, or revoked access), the connection is cut, so that the client does not mistake a partial download
+ * for a complete one.
  */
 export function sendDownload(
   gate: Gate,

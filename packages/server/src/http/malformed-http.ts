@@ -6,9 +6,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CountError, errorBody } from './errors.ts';
 import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
-/** Sends the standard error body on connections whose bytes are no HTTP request or stop arriving. */
+/** Sends the standard error response on connections with malformed HTTP or an incomplete request. */
 export class MalformedHttp {
-  /** Responses that have begun, or whose requests are incomplete, by connection. */
+  /** The latest response of each connection, until the response is closed and its request is complete. */
   readonly #responses = new WeakMap<Socket, ServerResponse>();
   readonly #countError: CountError;
 
@@ -16,7 +16,10 @@ export class MalformedHttp {
     this.#countError = countError;
   }
 
-  /** Must be called for every request: no error response is sent on a connection whose response has begun. */
+  /**
+   * Tracks the response of a request. Must be called for every request, because no error response may be sent on a
+   * connection whose response has begun.
+   */
   track({ raw }: FastifyRequest, reply: FastifyReply): void {
     this.#responses.set(raw.socket, reply.raw);
     reply.raw.once('close', () => raw.complete && this.#responses.delete(raw.socket));

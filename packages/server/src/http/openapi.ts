@@ -43,14 +43,15 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
 
 const ANY_KEY = [{ bearer: [] }, { apiKey: [] }];
 
-// Local requests need no key while none exists; the description of the document says so once.
+// Documents a key as required. The description of the document states the only exception: local requests while no key
+// exists.
 function withAccess(schema: FastifySchema, access: Access): FastifySchema {
   if (access === 'anyone') return { ...schema, security: [{}, ...ANY_KEY] };
   const needed = `Requires an API key with the scope \`${access}\`.`;
   return { ...schema, description: schema.description ? `${schema.description} ${needed}` : needed, security: ANY_KEY };
 }
 
-// OpenAPI cannot describe parameters whose names have only a fixed prefix.
+// OpenAPI cannot describe parameters whose names have only a fixed prefix, such as `metadata.<key>`.
 function withMetadataParameter(schema: FastifySchema): FastifySchema {
   const querystring = schema.querystring as { properties?: Record<string, TSchema> } | undefined;
   if (!querystring?.properties?.metadata) return schema;

@@ -5,9 +5,9 @@ import { decodeText } from '../text-values.ts';
 const METADATA_PREFIX = 'metadata.';
 
 /**
- * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; they become
- * a list. `metadata.<key>=<value>` becomes `metadata: {<key>: <value>}`. Unknown names are included, so that the schema's
- * check refuses them.
+ * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; their
+ * values become a list. `metadata.<key>=<value>` becomes `metadata: {<key>: <value>}`. Unknown names are included, so
+ * that the schema's check refuses them.
  *
  * @param raw the percent-encoded text after the question mark
  * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8 and repeated parameters

@@ -10,7 +10,6 @@ import {
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyRequest } from 'fastify';
 
-/** Headers of a store request. */
 export const StoreHeaders = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
@@ -34,7 +33,6 @@ export const WriteHeaders = Type.Object({
   ),
 });
 
-/** Headers of an event stream. */
 export const EventsHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(Type.String({ description: 'The id of the last event that the client received.' })),
 });
@@ -58,7 +56,9 @@ export function readStoreOptions(request: FastifyRequest): StoreOptions {
   return { idempotencyKey: key };
 }
 
-/** Returns the id of the last event that the client received. Of several headers, the last counts; an empty id is ignored. */
+/**
+ * Returns the id of the last event that the client received. Uses the last of several headers, and ignores an empty id.
+ */
 export function readLastEventId(request: FastifyRequest): Pick<EventsRequest, 'last_event_id'> {
   const id = getValues(request, 'last-event-id').at(-1);
   return id ? { last_event_id: id } : {};

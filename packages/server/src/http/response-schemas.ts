@@ -20,8 +20,8 @@ const COMMON_ERRORS: ErrorCode[] = [
 export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };
 
 /**
- * Returns the response schemas of a route for the OpenAPI document and the handler's type: status 200, the common errors,
- * and the given ones. They are documentation only; responses are not filtered by them.
+ * Returns the response schemas of a route for the OpenAPI document and the handler's type: status 200, the common
+ * errors, and the given ones. The schemas are documentation only, and do not filter responses.
  */
 export function createResponseSchemas<Success extends TSchema>(
   success: Success,

@@ -6,7 +6,7 @@ import helmet from 'helmet';
  * their own policy. There is no HSTS header: the proxy that terminates TLS sets it.
  */
 export function registerSecurityHeaders(app: FastifyInstance): void {
-  // Created once: the Fastify plugin would create it, and parse the directives, for each request.
+  // Created once. The Fastify plugin would create the middleware, and parse the directives, for each request.
   const setHeaders = helmet({
     contentSecurityPolicy: {
       useDefaults: false,

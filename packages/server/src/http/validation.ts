@@ -3,7 +3,7 @@ import type { TSchema } from '@memoryd/contract/typebox';
 import type { FastifySchemaCompiler } from 'fastify';
 import { decodeQuery } from './query-parameters.ts';
 
-/** A query string as the router passes it on: not decoded, because decoding needs the route's schema. */
+/** An undecoded query string from the router. Decoding needs the schema of the route. */
 export interface RawQuery {
   raw: string;
 }

@@ -2,8 +2,8 @@ import { assertValid, createCheck, type StoreOptions, type WriteCondition } from
 import { Type } from '@memoryd/contract/typebox';
 
 /**
- * Options of a call under `_meta`, for programs rather than models. They correspond to the headers `Idempotency-Key` and
- * `If-Match` of the REST interface.
+ * Options of a call under `_meta`, for programs rather than models. The options correspond to the headers
+ * `Idempotency-Key` and `If-Match` of the REST interface.
  */
 const CallMeta = Type.Object({
   'memoryd/idempotencyKey': Type.Optional(Type.String({ 'x-must': 'be a string' })),
@@ -22,7 +22,7 @@ const check = createCheck(CallMeta, '_meta');
  * @throws MemoryError INVALID_REQUEST
  */
 export function callOptions(meta: Record<string, unknown> = {}): StoreOptions & WriteCondition {
-  // Other keys are ignored: `_meta` also holds data of clients and other extensions.
+  // Other keys are ignored: `_meta` also contains data of clients and other extensions.
   const own = Object.fromEntries(OWN_KEYS.filter((key) => Object.hasOwn(meta, key)).map((key) => [key, meta[key]]));
   assertValid(check, own);
   const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = own as Type.Static<

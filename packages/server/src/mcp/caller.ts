@@ -1,6 +1,6 @@
 import { type MemoryApi, type MemoryScope, type Scope, withScope } from '@memoryd/contract';
 
-/** The caller of tools, resources and prompts. */
+/** The access of a caller of tools, resources and prompts. */
 export interface McpCaller {
   /** The memories of the caller's namespace. */
   api: MemoryApi;

@@ -21,7 +21,8 @@ interface McpPost {
  * @param request the headers; the body is given separately
  * @param body the JSON-RPC messages; `undefined` without a body
  * @param disconnected aborted when the response is complete or the client disconnects
- * @param idleMs idle timeout of the connection, in milliseconds; keep-alive messages prevent it while a tool works
+ * @param idleMs idle timeout of the connection, in milliseconds; keep-alive messages prevent a timeout while a tool
+ *   runs
  * @param onMessage called with the size in bytes of each response message, which stays in memory until it is read
  */
 export async function handlePost(
@@ -38,7 +39,10 @@ export async function handlePost(
   return transport.handleRequest(request, { parsedBody: withoutCancellations(body) });
 }
 
-/** The SDK's transport, with a callback for each sent message: it has no backpressure, so messages pile up in memory. */
+/**
+ * The SDK's transport with a callback for each sent message, because the transport has no backpressure and buffers
+ * messages in memory.
+ */
 class ObservedTransport extends WebStandardStreamableHTTPServerTransport {
   readonly #onMessage: McpPost['onMessage'];
 

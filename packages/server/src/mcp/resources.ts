@@ -27,7 +27,9 @@ export const RESOURCE_TEMPLATES: ResourceTemplate[] = [
 const MAX_SESSIONS = 200;
 const PAGE_SIZE = 50;
 
-/** If the sessions do not fit into one response, only those with a memory of this many days are considered. */
+/**
+ * If the sessions do not fit into one response, only sessions with a memory from this number of days are considered.
+ */
 const RECENT_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -58,7 +58,7 @@ instructions in them.`;
  */
 const VALIDATOR = new AjvJsonSchemaValidator();
 
-/** Creates an MCP server for the memories of a caller. It must be connected to one transport. */
+/** Creates an MCP server for the memories of a caller. The server must be connected to exactly one transport. */
 export function createMcpServer(caller: McpCaller, options: McpOptions): Server {
   const server = new CheckedServer(
     { name: 'memoryd', title: 'memoryd', version: options.version },

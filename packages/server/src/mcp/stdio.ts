@@ -93,7 +93,8 @@ class TrackingTransport extends StdioServerTransport {
     if (this.#pending.size === 0) this.#onAnswered?.();
   }
 
-  // The SDK ignores lines that it cannot parse, so their sender would wait forever (JSON-RPC 2.0, section 5.1).
+  // Responds to lines that the SDK cannot parse and ignores, because their sender would wait forever (JSON-RPC 2.0,
+  // section 5.1).
   #refuse(error: Error): void {
     if (error instanceof SyntaxError) this.#sendError(JsonRpcCode.ParseError, 'a line must be one JSON value');
     else if (error.name === 'ZodError' || error.name === '$ZodError') {

@@ -13,7 +13,6 @@ const HEAVY_TOOLS = new Map<string, HeavyKind>([
   ['consolidate', 'consolidation'],
 ]);
 
-/** A tool of the MCP server. */
 export interface McpTool {
   scope: Scope;
   heavy: HeavyKind | undefined;

@@ -1,9 +1,7 @@
-/** Returns the resource URI of a memory. */
 export function memoryUri(id: string): string {
   return `memory://${encodeURIComponent(id)}`;
 }
 
-/** Returns the resource URI of a session. */
 export function sessionUri(sessionId: string): string {
   return `session://${encodeURIComponent(sessionId)}`;
 }

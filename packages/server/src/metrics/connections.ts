@@ -3,7 +3,10 @@ import { Counter } from 'prom-client';
 import { isNumber } from './facts.ts';
 import type { Registers } from './registers.ts';
 
-/** Counts closed and refused connections from the events that report them. */
+/**
+ * Registers counters of closed and refused connections, and returns the function that updates the counters from
+ * telemetry events.
+ */
 export function connectionMetrics(registers: Registers): (event: TelemetryEvent) => void {
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   const closed = counter(

@@ -3,11 +3,10 @@ import { Counter, Histogram } from 'prom-client';
 import { type Facts, isNumber } from './facts.ts';
 import type { Registers } from './registers.ts';
 
-/** Possible outcomes of a consolidation run. */
 const OUTCOMES = ['completed', 'reverted', 'undone', 'failed'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
-/** Counts and measures consolidation runs from the events that report their end. */
+/** Registers metrics of consolidation runs, and returns the function that updates the metrics from telemetry events. */
 export function consolidationMetrics(registers: Registers): (event: TelemetryEvent) => void {
   const runs = new Counter({
     name: 'service_consolidations_total',

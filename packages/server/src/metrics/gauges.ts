@@ -29,7 +29,7 @@ interface Load {
   maxResidentBytes: number;
 }
 
-/** Numbers of open connections, and of those without a pending request. */
+/** Number of open connections, and number of idle connections, which have no pending request. */
 export interface ConnectionCount {
   open: number;
   idle: number;

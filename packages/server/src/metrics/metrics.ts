@@ -7,7 +7,7 @@ import { createGauges, GAUGES_AFTER, GAUGES_BEFORE, type Readings } from './gaug
 import { recallMetrics } from './recalls.ts';
 import { errorMetrics, type RequestObservation, requestMetrics } from './requests.ts';
 
-/** One metric as the reference page shows it. */
+/** A metric as listed on the reference page. */
 interface MetricDescription {
   name: string;
   type: string;
@@ -71,7 +71,10 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The fields of the library's metrics at run time. Its types lack the labels and declare the type as a number. */
+/**
+ * The fields of the library's metrics at run time. The library's types lack the labels and declare the type as a
+ * number.
+ */
 type RegisteredMetric = Omit<MetricDescription, 'labels'> & { labelNames: readonly string[] };
 
 function describe(registry: Registry<OpenMetricsContentType>): MetricDescription[] {

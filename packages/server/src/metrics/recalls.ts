@@ -10,7 +10,7 @@ const QUANTILES = [0.5, 0.99];
 
 const STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'];
 
-/** Observes the latency of recalls and of their stages from `query_completed` events. */
+/** Registers metrics of the latency of recalls and of their stages, updated from `query_completed` events. */
 export function recallMetrics(registers: Registers) {
   const queryLatency = new Summary({
     name: 'service_query_latency_ms',

@@ -10,7 +10,7 @@ export interface RequestObservation {
   durationMs: number;
 }
 
-/** Returns the function that observes completed requests. */
+/** Registers the metric of request durations, and returns the function that observes a completed request. */
 export function requestMetrics(registers: Registers): (request: RequestObservation) => void {
   const durations = new Histogram({
     name: 'service_http_request_duration_seconds',
@@ -22,7 +22,7 @@ export function requestMetrics(registers: Registers): (request: RequestObservati
   return ({ method, route, status, durationMs }) => durations.observe({ method, route, status }, durationMs / 1000);
 }
 
-/** Returns the function that counts HTTP error responses by code. */
+/** Registers the counter of HTTP error responses by code, and returns the function that counts one. */
 export function errorMetrics(registers: Registers): (code: ErrorCode) => void {
   const errors = new Counter({
     name: 'service_errors_total',

@@ -123,7 +123,7 @@ function fieldTable(schema: Schema): string[] {
   return table(['Response field', 'Type', 'Meaning'], getFields(schema, '', MAX_FIELD_DEPTH));
 }
 
-/** Returns a table, or nothing without rows. */
+/** Returns a Markdown table, or an empty list if there are no rows. */
 function table(head: string[], rows: string[][]): string[] {
   return rows.length > 0 ? [markdownTable(head, rows)] : [];
 }

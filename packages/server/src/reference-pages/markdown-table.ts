@@ -1,4 +1,4 @@
-/** Returns a Markdown table with the column widths of the formatter. */
+/** Returns a Markdown table with padded columns, as the code formatter writes tables. */
 export function markdownTable(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const rule = widths.map((width) => '-'.repeat(width));

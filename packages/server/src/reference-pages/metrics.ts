@@ -28,7 +28,7 @@ resident memory, open files, event loop delay and garbage collection.
 `;
 }
 
-/** Returns the unit by the suffix of a metric name; an empty text for counts. */
+/** Returns the unit of a metric, according to the suffix of its name; an empty text for counts. */
 function getUnit(name: string): string {
   if (name === 'service_consolidation_last_run') return 'seconds since 1970';
   if (name.endsWith('_seconds')) return 'seconds';

@@ -33,7 +33,7 @@ function readSettingsFile(path: string): SettingsFile {
   const unknown = Object.keys(values).find((key) => key !== '$schema' && !isSettingKey(key));
   if (unknown !== undefined) throw new UsageError(`${path}: ${describeUnknownKey(unknown)}`);
   const { $schema: _schema, dbPath, ...others } = values;
-  // Relative to the file, so that the path does not depend on the working directory.
+  // Resolves `dbPath` relative to the file, so that the path does not depend on the working directory.
   const database = typeof dbPath === 'string' && dbPath !== '' ? resolve(dirname(path), dbPath) : dbPath;
   return { path, values: { ...others, ...(dbPath !== undefined && { dbPath: database }) } };
 }

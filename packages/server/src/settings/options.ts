@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import { SETTING_NAMES } from './names.ts';
 import type { SettingKey } from './schema.ts';
 
-/** The option that names a settings file. */
 const CONFIG_OPTION = new Option(
   '--config <file>',
   'Settings file. Default: memoryd.config.json in the working directory, if it exists.',

@@ -7,17 +7,16 @@ import { UsageError } from '../usage-error.ts';
 import { SETTING_NAMES, type SettingName, type SettingOptions } from './names.ts';
 import { type SettingKey, SettingsSchema, type SettingValues } from './schema.ts';
 
-/** The settings of the database. */
+/** The settings that are combined into `Settings.database`. */
 type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseConnections';
 
-/** Values of all settings. */
+/** The validated values of all settings, with defaults for settings that are not given. */
 export interface Settings extends Omit<SettingValues, DatabaseSetting> {
   database: DatabaseOptions;
   /** Whether `NODE_ENV` is `production`; any other value is development. */
   production: boolean;
 }
 
-/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The values of command line options, by setting key. */
@@ -70,7 +69,7 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
 /** The source of a setting, which determines its name in messages. */
 type WrittenForm = 'flag' | 'env' | 'key';
 
-/** The given value of a setting, with its name in the source. */
+/** An explicitly given value of a setting, with the setting's name in the source of the value. */
 interface GivenSetting {
   value: unknown;
   writtenAs: string;

@@ -14,7 +14,7 @@ export function describeUnknownKey(name: string): string {
   return `unknown setting ${JSON.stringify(name)}${suggestKey(name)}`;
 }
 
-/** Returns a suggestion of a similar key, also for a name in the form of a flag or a variable. */
+/** Returns a suggestion of a similar key. `key` may have the form of a flag or of an environment variable. */
 function suggestKey(key: string): string {
   const words = key.replace(/^(--|SERVICE_)/, '').replace(/([a-z])([A-Z])/g, '$1-$2');
   const asKey = words.toLowerCase().replace(/[-_]+(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -3,7 +3,10 @@ import { Socket } from 'node:net';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Maximum bytes of request bodies in progress and of unread responses: four of the largest possible size each. */
+/**
+ * Maximum total bytes of request bodies in progress and of unread responses; each is four times the largest possible
+ * size.
+ */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
@@ -34,9 +37,9 @@ interface ResponseBudget {
 }
 
 /**
- * Refuses requests with a body as UNAVAILABLE while the bodies of pending requests exceed the limit, or those of one
- * namespace exceed half of it. Bodies of heavy requests have a separate budget, so that a few slow ones do not block other
- * requests.
+ * Refuses a request as UNAVAILABLE if its body would make the bodies of pending requests exceed the limit in total, or
+ * half of the limit in its namespace. Bodies of heavy requests have a separate budget, so that a few slow ones do not
+ * block other requests.
  */
 export function limitBodies(app: FastifyInstance, limitBytes = MAX_BODY_BYTES): void {
   const budgets = { heavy: new ByteBudget(limitBytes), other: new ByteBudget(limitBytes) };
@@ -67,7 +70,7 @@ class ByteBudget {
   /** Reserves bytes and returns the function that releases them; `undefined` if the budget is exhausted. */
   tryReserve(namespace: string, bytes: number): (() => void) | undefined {
     const own = this.#get(namespace);
-    // The only request of a namespace may be of any size.
+    // A single pending request of a namespace may exceed the share.
     if (own > 0 && own + bytes > this.#share) return undefined;
     if (this.#total + this.#capAtShare(own + bytes) - this.#capAtShare(own) > this.#limit) return undefined;
     return this.reserve(namespace, bytes);
@@ -108,9 +111,9 @@ function getMaxBodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: Fast
 }
 
 /**
- * Refuses heavy requests, and large responses to GET requests, as UNAVAILABLE while unread responses exceed the limit, or
- * those of one namespace exceed half of it. Closes the connection of a client that reads nothing for `idleMs`, or does not
- * finish reading a large response in time.
+ * Refuses heavy requests, and large responses to GET requests, as UNAVAILABLE if unread responses reach the limit in
+ * total, or half of the limit in one namespace. Closes the connection of a client that reads nothing for `idleMs`, or
+ * does not finish reading a large response within `MAX_RESPONSE_MS`.
  */
 export function limitResponses(app: FastifyInstance, idleMs: number, limitBytes = MAX_RESPONSE_BYTES): void {
   const budget = new ByteBudget(limitBytes);

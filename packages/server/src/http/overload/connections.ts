@@ -21,7 +21,6 @@ export interface ConnectionLimits {
   maxConnectionsPerAddress: number;
 }
 
-/** An open connection. */
 interface Connection {
   address: string;
   /** Number of requests on the connection without a complete response. */
@@ -136,7 +135,10 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   });
 }
 
-/** Returns a function that reports excess connections, at most once per interval, with their number since the last one. */
+/**
+ * Returns a function that reports excess connections, at most once per interval, with their numbers since the last
+ * report.
+ */
 function createReporter(telemetry: Telemetry, { maxConnections, maxConnectionsPerAddress }: ConnectionLimits) {
   const counts = { closed: 0, refused: 0 };
   let isQuiet = false;

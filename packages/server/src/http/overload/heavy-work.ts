@@ -7,7 +7,9 @@ interface Limit {
   maxRunning: number;
   /** Maximum number of queued requests. */
   maxQueued: number;
-  /** Maximum number of running requests per namespace; unlimited if omitted. Requests above it are refused, not queued. */
+  /**
+   * Maximum number of running requests per namespace; unlimited if omitted. Further requests are refused, not queued.
+   */
   maxPerNamespace?: number;
   /** Whether the slot is acquired before the body arrives; otherwise after the body has been parsed. */
   isBeforeBody: boolean;
@@ -26,9 +28,9 @@ const HEAVY = {
   recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: true },
   /** A separate process creates one copy at a time; the client decides how long reading it takes. */
   copy: { maxRunning: 4, maxQueued: 16, maxPerNamespace: 2, isBeforeBody: true },
-  /** Each holds one line in memory, up to a memory with its whole history; the client decides how long sending takes. */
+  /** Each import buffers one line, up to a memory with its whole history; the client decides how long sending takes. */
   import: { maxRunning: 2, maxQueued: 0, maxPerNamespace: 1, isBeforeBody: true },
-  /** Callers share consolidation runs, so that all but one only wait. */
+  /** Concurrent callers share one consolidation run, so most of these requests only wait for that run. */
   consolidation: { maxRunning: 64, maxQueued: 256, isBeforeBody: true },
 } as const satisfies Record<string, Limit>;
 
@@ -50,7 +52,10 @@ declare module 'fastify' {
   }
 }
 
-/** Maximum time in a queue, as a share of the deadline for the body, which may still be arriving meanwhile. */
+/**
+ * Maximum time in a queue, as a share of the body deadline: a request may be queued before its body is received, and
+ * that deadline is already running.
+ */
 const MAX_QUEUE_SHARE = 1 / 3;
 
 /**

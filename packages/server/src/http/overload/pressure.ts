@@ -14,7 +14,7 @@ const STARTUP_GRACE_MS = 3000;
 /** Maximum share of V8's heap limit. Close to the limit, V8 spends most time on garbage collection, and then crashes. */
 const MAX_HEAP_SHARE = 0.85;
 
-/** Maximum resident share of the memory if no limit is set. Above it, the system may kill the process. */
+/** Maximum resident share of the memory if no limit is set. Above this share, the system may kill the process. */
 const MAX_RESIDENT_SHARE = 0.9;
 
 export interface PressureLimits {

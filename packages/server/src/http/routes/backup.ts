@@ -40,7 +40,8 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(createDisconnectSignal(reply.raw));
     auditRequest(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
-    // A copy counts as a backup only if the client read all of it. If recording it fails, the next backup is recorded.
+    // The time of the backup is recorded only if the client has read the whole copy. An error is ignored, because the
+    // next backup is recorded anyway.
     reply.raw.once('finish', () => void engine.recordBackup().catch(() => {}));
     reply.headers({
       ...HEADERS,

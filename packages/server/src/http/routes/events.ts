@@ -12,7 +12,7 @@ const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
 const { last_event_id: _, ...query } = EventsRequest.properties;
 const EventsQuery = Type.Object(query, { additionalProperties: false });
 
-/** The schema of one event. The response as a whole is a text. */
+/** The schema of the data of one event; typed as a string, because the whole response is a text stream. */
 const EventData = Type.Unsafe<string>(MemoryEvent);
 
 const DESCRIPTION = `Server-sent events with JSON data. They report changes to the memories by this process and, on

@@ -21,8 +21,8 @@ export const UNKNOWN_COUNTS = {
 const config = { access: 'anyone' } as const;
 
 /**
- * `GET /health` and `GET /readyz` report whether the service is ready to work; `GET /livez`, whether the process responds.
- * They have no schema for query parameters, because probes may add some to bypass caches.
+ * `GET /health` and `GET /readyz` report whether the service is ready to work; `GET /livez`, whether the process
+ * responds. The routes have no schema for query parameters, because probes may add parameters to bypass caches.
  */
 export const health: Route = (app, { engine, getApi, telemetry }) => {
   const startedMs = performance.now();

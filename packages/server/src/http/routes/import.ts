@@ -35,7 +35,7 @@ export const importMemories: Route = (app, { getApi, gate, settings }) => {
   });
 };
 
-/** Yields chunks; throws the signal's reason if it is aborted before the end. */
+/** Yields the chunks. Throws the signal's reason if the signal is aborted before the last chunk. */
 async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   for await (const chunk of chunks) {
     signal.throwIfAborted();

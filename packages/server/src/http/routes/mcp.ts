@@ -9,7 +9,7 @@ import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { getValues } from '../request-headers.ts';
 import type { App, Route } from './route.ts';
 
-/** Headers that the transport reads. They come from the raw headers, because readJsonBodies deletes the content type. */
+/** Headers that the transport reads. Copied from the raw headers, because `readJsonBodies` deletes the content type. */
 const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 
 /** Maximum messages in a batch (only protocol version 2025-03-26 has batches); the transport refuses more. */
@@ -39,7 +39,7 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
     const { handlePost } = await import('../../mcp/http.ts');
     const options: McpOptions = {
       ...mcpOptions(settings, telemetry, { request_id: request.id }),
-      // Per call, because one POST may hold several calls.
+      // Per call, because one POST may contain several calls.
       acquireSlot: (kind, signal) => acquireSlotWithBudget(app, kind, namespace, signal),
     };
     const response = await handlePost(toMcpCaller(request.caller, getApi(request), request.query), options, {

@@ -39,5 +39,5 @@ export interface RouteContext {
   >;
 }
 
-/** Adds the routes of one operation to the application. Their config has the `access` that they require. */
+/** Registers the routes of one operation. The config of a route names the `access` that the route requires. */
 export type Route = (app: App, context: RouteContext) => void;
