@@ -182,7 +182,7 @@ describe.concurrent('with a read-only database file', () => {
       chmodSync(dbPath, 0o400);
       expect(await run(['verify', ...at])).toMatchObject({
         code: 6,
-        stderr: expect.stringContaining('cannot be written'),
+        stderr: expect.stringContaining('is read-only'),
       });
       const report = await run(['doctor', '--port', '0', ...at]);
       expect(report).toMatchObject({ code: 1, stdout: expect.stringMatching(/^problem +disk .*cannot be written/m) });
