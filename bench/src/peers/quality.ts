@@ -10,7 +10,7 @@ export interface PeersContext {
   /** memoryd first. */
   kinds: readonly PeerKind[];
   embedder: SharedEmbedder;
-  /** Time limit for filling a peer, and a separate one for querying the peer, in seconds each. */
+  /** Time limit in seconds. Filling a peer and querying a peer each get the full limit. */
   limitS: number;
   signal: AbortSignal;
 }

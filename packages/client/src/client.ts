@@ -316,7 +316,10 @@ export class MemoryClient implements MemoryApi {
     return this.#send(OPERATIONS.health, call, { acceptedStatus: 503 }, ({ response }) => readHealth(response));
   }
 
-  /** Awaits a call and, after the first successful call, compares the version of the service in the background. */
+  /**
+   * Awaits a call. After the first successful call, checks in the background that the versions of client and service
+   * match.
+   */
   async #withVersionCheck<T>(call: Promise<T>): Promise<T> {
     const result = await call;
     this.#checkVersion();

@@ -48,7 +48,7 @@ export type SessionResponse = Type.Static<typeof SessionResponse>;
 export const SessionsRequest = Type.Object({ ...filterFields, ...pageFields }, { additionalProperties: false });
 export type SessionsRequest = Type.Static<typeof SessionsRequest>;
 
-/** A session of one user, or without a user. */
+/** Summary of the memories that one user has in a session. `user_id` is absent if the memories belong to no user. */
 export const SessionSummary = Type.Object({
   session_id: SessionId,
   user_id: ownerFields.user_id,

@@ -247,8 +247,8 @@ export function findRow(ordinal: f64): u32 {
 }
 
 /**
- * Removed vectors, or rows, are swept when their number exceeds `SWEPT_AT` and one in `SWEPT_SHARE` of all vectors, or
- * rows.
+ * Thresholds for sweeping: removed vectors are swept once there are more than `SWEPT_AT` of them and they exceed
+ * 1/`SWEPT_SHARE` of all vectors. Removed rows are swept once their number reaches both thresholds.
  */
 const SWEPT_AT: u32 = 1024;
 const SWEPT_SHARE: u32 = 16;

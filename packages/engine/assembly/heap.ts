@@ -88,7 +88,7 @@ const slots = memory.data((SLOTS + PROBES) << SLOT_BITS, 16);
 
 let maxPerText: u32 = u32.MAX_VALUE;
 
-/** Whether the current search has skipped a row because of its text. */
+/** True if the current search skipped a row because its text had reached `maxPerText`. */
 export let hasSkippedTexts: bool = false;
 
 /** Resets the counts and sets the maximum rows per text. */

@@ -9,7 +9,7 @@ const STEP_PAGES: usize = 256;
 const MIN_CLASS: u32 = 4;
 const CLASSES = 32;
 
-/** First free block of each class, by the binary logarithm of its bytes. */
+/** Heads of the free lists, one per size class. Class n has blocks of 2^n bytes. */
 const freeBlocks = memory.data(CLASSES * 4);
 
 let top: usize = 0;

@@ -73,8 +73,8 @@ export interface EngineSettings {
   episodicMax: number;
   semanticMax: number;
   /**
-   * Default quota of a namespace: number of memories, including hidden ones, and bytes of their texts, including
-   * earlier texts. 0 or absent is unlimited.
+   * Default quota of a namespace: maximum number of stored memories, including merged and evicted ones but without
+   * semantic memories, and maximum bytes of their texts, including earlier texts. 0 or absent is unlimited.
    */
   namespaceMaxMemories?: number;
   namespaceMaxBytes?: number;

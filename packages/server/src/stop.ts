@@ -3,7 +3,10 @@ import type { App } from './http/routes/route.ts';
 
 /** Grace period for pending requests. The remaining time until `STOP_LIMIT_MS` is for the engine to write its data. */
 export const REQUESTS_GRACE_MS = 7000;
-/** Deadline after which the process exits anyway: one second before the usual ten, so that the log is still written. */
+/**
+ * Deadline after which the process exits anyway. By default, Docker kills a process 10 s after SIGTERM; the second in
+ * reserve is for writing the log.
+ */
 export const STOP_LIMIT_MS = 9000;
 /**
  * Time within which a repeated signal is ignored, because a supervisor that signals a process group often also signals

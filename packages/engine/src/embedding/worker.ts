@@ -26,7 +26,7 @@ export interface WorkerData {
   busy: Int32Array;
 }
 
-/** A call to the thread. */
+/** Message to the embedding thread: text windows to embed, and their purpose. */
 export interface PartsCall {
   windows: readonly string[];
   purpose: EmbedPurpose;

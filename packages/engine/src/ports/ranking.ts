@@ -84,7 +84,10 @@ export interface Evidence {
    * question about as well as the first, each is less likely to be the answer.
    */
   crowd: number;
-  /** Share of the query's weight in names and numbers that no memory contains. The same for all results. */
+  /**
+   * Fraction, from 0 to 1, of the query's total word weight that belongs to names and numbers that occur in no memory
+   * and are not the speaker of a candidate. The same for all results.
+   */
   missing: number;
 }
 

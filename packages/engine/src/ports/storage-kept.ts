@@ -2,7 +2,6 @@ import type { StoredMemory } from './storage-memories.ts';
 import type { OverQuota } from './storage-namespaces.ts';
 import type { Owner, OwnerFilter } from './storage-owner.ts';
 
-/** An earlier text of a memory. */
 interface EarlierText {
   revision: number;
   content: string;

@@ -82,7 +82,10 @@ export class SynonymTable {
 
 let table: SynonymTable | undefined;
 
-/** English synonyms by the bundled model. The file is read on first use; build/make.ts writes it. */
+/**
+ * English synonyms, computed with the bundled embedding model. The table file, which build/make.ts writes, is loaded on
+ * first use.
+ */
 export const english: Thesaurus = {
   getSynonyms: (term) => getTable().getSynonyms(term),
   getRank: (term) => getTable().getRank(term),

@@ -46,7 +46,7 @@ const MAX_VALUE = 127;
 
 const MAX_BYTE = 255;
 
-/** Integers and the scale of each row or column that dequantizes them. */
+/** Quantized matrix: integers, and one scale per row or column to dequantize them. */
 interface Quantized {
   values: Int8Array<ArrayBuffer>;
   scales: Float32Array<ArrayBuffer>;

@@ -56,7 +56,7 @@ interface Columns {
   states: Buffer[];
 }
 
-/** Reads the facts of memories in recall, by ordinal. */
+/** Reads the ranking data (see `Facts`) of memories that have an index entry. Returns a map by ordinal. */
 export async function readFacts(
   queries: Queries,
   namespace: string,

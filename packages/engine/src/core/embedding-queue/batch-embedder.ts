@@ -7,7 +7,7 @@ import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../port
  */
 export const BATCH = { limit: 32, maxChars: 16_384, maxReembeddingChars: 2048 };
 
-/** Several batches at once, used while the backlog is so large that no caller waits for it. */
+/** Batch of four times the usual size, for a backlog so large that no caller waits for its vectors. */
 const BACKLOG_BATCH: EmbeddingBatch = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
 
 const NEWEST_BATCH: EmbeddingBatch = { ...BATCH, newest: true };

@@ -31,8 +31,8 @@ const WORD_BASED: readonly DateLanguage[] = ['en', 'de', 'fr', 'es', 'pt', 'nl',
 
 interface DateWords {
   /**
-   * For each date word, the languages that have the word. Only these are parsed, since parsing is slow and few queries
-   * name a date.
+   * Languages of each date word. A query is parsed only in the languages of its date words and date formats, because
+   * parsing is slow and few queries name a date.
    */
   languages: Map<string, Set<DateLanguage>>;
   weeks: Set<string>;

@@ -43,8 +43,9 @@ const MAX_PROMOTED_AHEAD = 256;
 const MAX_PROMOTED_AT_ONCE = 1024;
 
 /**
- * Returns how many memories a store promotes: the memories above three quarters of the maximum, and some in advance, so
- * that the tier stays below its alert threshold. See MAX_PROMOTED_AHEAD.
+ * Returns the number of memories that a store promotes: the excess over three quarters of `workingMax`, plus a reserve
+ * of at most MAX_PROMOTED_AHEAD, and at most MAX_PROMOTED_AT_ONCE in total. 0 if there is no excess. The reserve saves
+ * promoting one memory at every store.
  *
  * @param working number of working memories after the store
  */

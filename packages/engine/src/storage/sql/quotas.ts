@@ -115,7 +115,7 @@ interface Room {
   used: Quota;
 }
 
-/** Returns the quota of a namespace or user, or the default quota for each limit that it does not set. */
+/** Returns the quota of a namespace or user. A limit that is not set has its default. */
 function toQuota({ userId }: Holder, own: NamespaceQuota | undefined, { namespace, user }: Quotas): Quota {
   const defaults = userId === '' ? namespace : user;
   return { memories: own?.memories ?? defaults.memories, bytes: own?.bytes ?? defaults.bytes };

@@ -10,7 +10,10 @@ import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 /** The lock that a write acquires: one namespace, the keys, the model in use, or none. */
 export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
 
-/** Runs verbs on a database. `args` are the arguments of a verb after its `Queries` or `Transaction`. */
+/**
+ * Runs storage operations on a database. `verb` names a function of `ReadVerbs` or `WriteVerbs`; `args` are its
+ * arguments after `Queries` or `Transaction`.
+ */
 export interface SqlRunner {
   /** Runs a read in one snapshot of the database. */
   read(verb: keyof ReadVerbs, args: readonly unknown[]): Promise<unknown>;

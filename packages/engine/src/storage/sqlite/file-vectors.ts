@@ -72,7 +72,8 @@ function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vect
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-// Stores the dimensions of the first vector of a model. All vectors of a model need the same length to be comparable.
+// Stores the number of dimensions of a model's first vector. Throws if a later vector has another number, because such
+// vectors cannot be compared.
 function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
   for (const { length } of vectors) {
     if (model.dimensions === null) {

@@ -51,8 +51,8 @@ export interface PageRange {
  * Zeroes the gaps of existing pages, and syncs the file. Other connections must be unable to write: the log must be
  * empty, and the caller must have the write lock.
  *
- * @param rewrite true to also write gaps that are read as zeros. After a failed sync, the system may treat data as
- * written that is not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
+ * @param rewrite true to write every gap, even if it already reads as zeros. Needed after a failed sync: the page cache
+ * may show zeros that never reached the disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
  * @returns number of pages in the file
  */
 export function zeroGaps(file: number, pageBytes: number, ranges: readonly PageRange[], rewrite = false): number {
