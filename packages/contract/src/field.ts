@@ -71,12 +71,15 @@ export const MemoryId = Type.String({
   'x-must': 'be the id of a memory',
 });
 
+/** Pattern of the first or last characters of a memory's id. */
+export const MEMORY_ID_PART = '^[0-9A-Za-z-]{4,36}$';
+
 /**
  * The first or last characters of a memory's id, as a person types them. Ids created at about the same time have equal
  * first characters and different last characters.
  */
 export const MemoryIdPart = Type.String({
-  pattern: '^[0-9A-Za-z-]{4,36}$',
+  pattern: MEMORY_ID_PART,
   description:
     'The whole id, or its first or last characters, at least 4. Finds merged memories too, as `GET /memories/{id}` does.',
   'x-must': 'be 4 to 36 letters, digits and hyphens',

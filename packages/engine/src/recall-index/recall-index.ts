@@ -105,8 +105,7 @@ export class RecallIndex {
   readonly #exchange = new Exchange(this.#kernel);
   readonly #input = new KernelInput(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
-  /** Caches the token states of a memory until its entry changes. */
-  readonly nearness = new Nearness(MAX_STATES_BYTES);
+  #nearness: Nearness | undefined;
 
   /**
    * Throws if the model has more dimensions than `MAX_DIMENSIONS`.
@@ -122,9 +121,15 @@ export class RecallIndex {
     this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, least, perWord, most, maxBytes);
   }
 
+  /** Caches the token states of a memory until its entry changes. Created by the first query with token states. */
+  get nearness(): Nearness {
+    this.#nearness ??= new Nearness(MAX_STATES_BYTES);
+    return this.#nearness;
+  }
+
   /** Adds an entry, or replaces the entry of its memory. Throws IndexFullError. */
   takeIn(entry: Buffer): void {
-    this.nearness.forget(getOrdinal(entry));
+    this.#nearness?.forget(getOrdinal(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.guardMemory(() => this.#kernel.putEntry(at));
   }
@@ -148,7 +153,7 @@ export class RecallIndex {
 
   /** Removes a memory from the index. No effect if the memory is not indexed. */
   takeOut(ordinal: number): void {
-    this.nearness.forget(ordinal);
+    this.#nearness?.forget(ordinal);
     this.#kernel.removeMemory(ordinal);
   }
 

@@ -1,11 +1,11 @@
-import type { MemoryApi } from '@memoryd/contract';
+import { MEMORY_ID_PART, type MemoryApi } from '@memoryd/contract';
 import { UsageError } from '../usage-error.ts';
 
 /** Maximum number of matching ids that an error lists. */
 const MAX_MATCHES = 5;
 
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const ID_PART = /^[0-9A-Za-z-]{4,36}$/;
+const ID_PART = new RegExp(MEMORY_ID_PART);
 
 /** The help of an argument that `resolveId` reads. */
 export const MEMORY_ID_HELP = 'id of the memory, or its first or last characters, at least 4';
