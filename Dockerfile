@@ -1,4 +1,4 @@
-# The version of Node that the tests run on.
+# Node version that the tests use.
 ARG NODE_VERSION=24.21
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build
@@ -6,7 +6,7 @@ WORKDIR /build
 COPY . .
 RUN npm ci --no-audit --no-fund
 RUN npm run build
-# Binaries of other kinds of machine.
+# Removes the binaries for macOS and Windows.
 RUN rm -rf packages/onnxruntime/bin/*/darwin packages/onnxruntime/bin/*/win32
 
 FROM node:${NODE_VERSION}-bookworm-slim AS dependencies
@@ -15,7 +15,7 @@ COPY . .
 RUN npm ci --no-audit --no-fund --omit=dev --workspace packages/server
 
 FROM node:${NODE_VERSION}-bookworm-slim
-# The database is /data/memoryd/memory.db, unless SERVICE_DATABASE_URL names another.
+# The database is /data/memoryd/memory.db, unless SERVICE_DATABASE_URL names another database.
 ENV NODE_ENV=production XDG_DATA_HOME=/data SERVICE_HOST=0.0.0.0 SERVICE_PORT=8090
 RUN install -d -o 1000 -g 1000 -m 0700 /data
 WORKDIR /app
@@ -28,7 +28,7 @@ COPY --from=build /build/packages/minilm packages/minilm
 COPY --from=build /build/packages/engine packages/engine
 COPY --from=build /build/packages/postgres packages/postgres
 COPY --from=build /build/packages/server packages/server
-# The user `node` of the image, by number, so that whoever runs it can tell that it is not root.
+# The user `node` of the base image, as a number, so that Kubernetes (`runAsNonRoot`) can verify that it is not root.
 USER 1000:1000
 VOLUME /data
 EXPOSE 8090

@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests of a PostgreSQL server, which TEST_DATABASE_URL names. */
+/** Tests that need the PostgreSQL server at TEST_DATABASE_URL. */
 const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgres.test.ts'];
 
-/** The verbs of the REST interface that rest on the database, which are tested on a PostgreSQL server too. */
+/** Conformance tests of REST endpoints that use the database. These tests run on SQLite and on PostgreSQL. */
 const ON_POSTGRES_TOO = [
   ...['concurrency', 'consolidations', 'durability', 'events', 'forget', 'history', 'idempotency', 'listing'],
   ...['recall', 'session', 'store', 'store-batch', 'tiers', 'two-users', 'update', 'user-scopes', 'users'],
@@ -19,10 +19,10 @@ export default defineConfig({
     globalSetup: './scripts/folder-for-tests.mjs',
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Longer than anything takes on a loaded machine. A test that waits ends as soon as its condition holds.
+    // Long, because a loaded machine may be slow. A poll ends as soon as its condition is met.
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
-    // More than processors, since tests also wait.
+    // May exceed the number of processors, because tests spend time waiting.
     maxWorkers: 3,
     projects: [
       project(

@@ -1,4 +1,4 @@
-// Checks the words of all source files, and prints each that is refused.
+// Checks the names and comments in all source files. Prints each refused word, and exits with 1 if there is any.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { findRefusedWords } from './words.mjs';

@@ -14,12 +14,12 @@ export default function folderForTests() {
   // All processes and threads of the tests compile the same code. The cache is outside the folder, since processes
   // write it on exit, possibly after the folder was removed.
   process.env.NODE_COMPILE_CACHE = COMPILED_CODE;
-  // Called once per project of a run. A nested folder would make socket paths too long.
+  // Vitest calls this function once per project. A nested folder would make socket paths too long.
   if (basename(tmpdir()).startsWith(PREFIX)) return undefined;
   const folder = mkdtempSync(join(tmpdir(), PREFIX));
-  // For child processes that run as another user.
+  // Lets child processes that run as another user read the folder.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
-  // Processes that are exiting may still remove files themselves.
+  // Retries, because exiting processes may still create or remove files in the folder.
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,4 +1,4 @@
-// Sets the version of every workspace to that of the root: part of `npm version`.
+// Sets the version of every workspace to the version of the root package. `npm version` runs this script.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -29,7 +29,7 @@ rewrite('package-lock.json', ({ packages }) => {
   for (const folder of workspaces) setVersions(packages[folder]);
 });
 
-// The client cannot read files in a browser, so its version is in its source.
+// In a browser, the client cannot read package.json, so a source file contains the version.
 const clientVersion = `${root}packages/client/src/version.ts`;
 const line = /^export const VERSION = '.*';$/m;
 const source = readFileSync(clientVersion, 'utf8');

@@ -1,6 +1,6 @@
 import { parseSync, Visitor } from 'oxc-parser';
 
-/** Names from the language, JSON Schema and Vitest. */
+/** Names from JavaScript, JSON Schema and Vitest that the rules would refuse. */
 const ALLOWED_NAMES = new Set([
   ...['allOf', 'anyOf', 'expectTypeOf', 'getPrototypeOf', 'indexOf', 'isPrototypeOf', 'lastIndexOf', 'oneOf'],
   ...['setPrototypeOf', 'toBeInstanceOf', 'toBeTypeOf', 'toEqualTypeOf', 'valueOf'],
@@ -12,15 +12,15 @@ const NAME_RULES = [
   { refused: /^(?:LEAST|FEWEST|SHORTEST|SMALLEST)_/, rule: 'begin with MIN_' },
 ];
 
-/** The start of a sentence, up to its end. Questions are allowed. */
+/** A sentence that starts with a refused word. Questions match too, and the caller accepts them. */
 const SENTENCE = /(?<=^|[.!?:]\s+)(What|Whatever|Who|Whoever|Those|That which)\b[^.!?]*([.!?]|$)/g;
 
 /**
  * Returns the words of a TypeScript or JavaScript file that the rules for plain English refuse.
  *
- * @param {string} file its name, which tells the language
+ * @param {string} file name of the file; the extension determines the language
  * @param {string} text
- * @returns {string[]} one sentence for each, with file, line and rule
+ * @returns {string[]} one message per refused word, with file, line and rule
  */
 export function findRefusedWords(file, text) {
   const { program, comments, errors } = parseSync(file, text);
@@ -41,7 +41,7 @@ export function findRefusedWords(file, text) {
   return found.map(({ at, message }) => `${file}:${text.slice(0, at).split('\n').length} ${message}`);
 }
 
-/** Joins line comments that stand below each other. */
+/** Joins consecutive line comments into one comment. */
 function joinLines(comments, text) {
   const joined = [];
   let end = -1;

@@ -2,7 +2,7 @@
  * Runs `task(0)` to `task(count - 1)` as a closed loop: each of `clients` workers takes the next index when its
  * previous task has finished. The first failure stops all workers and is thrown.
  *
- * @param isOver called before each task; the loop ends early when it returns true
+ * @param isOver called before each task; the loop ends early if the result is true
  */
 export async function closedLoop(
   count: number,

@@ -23,8 +23,8 @@ export function collectPair(text: string, before: Record<string, string>): Recor
 }
 
 /**
- * Formats the command that reproduces a figure. Callers pass folder names without their paths, which differ between
- * machines.
+ * Formats the command that reproduces a figure. Callers pass folder names instead of paths, because paths differ
+ * between machines.
  */
 export function formatCommand(
   script: string,

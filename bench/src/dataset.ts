@@ -39,7 +39,10 @@ export function getContent(turn: Turn): string {
   return turn.speaker ? `${turn.speaker}: ${turn.text}` : turn.text;
 }
 
-/** Returns a function from a question to the contents that answer it: an empty set if the corpus has none of them. */
+/**
+ * Creates a function that returns the contents of the turns that answer a question. The set is empty if the corpus
+ * contains none of these turns.
+ */
 export function createRelevanceLookup(store: Store): (question: Question) => Set<string> {
   const contentByTurn = new Map(store.turns.map((turn) => [turn.id, getContent(turn)]));
   return ({ relevant }) => new Set(relevant.flatMap((id) => contentByTurn.get(id) ?? []));
@@ -47,9 +50,9 @@ export function createRelevanceLookup(store: Store): (question: Question) => Set
 
 /**
  * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store; its parent folder
- * is the set.
+ * is the data set.
  *
- * @param storesPerSet maximum number of stores to read from each set, in the order of their names
+ * @param storesPerSet maximum number of stores to read from each data set, in the order of the store names
  * @throws if the folder contains no store or a line is invalid
  */
 export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFINITY): Dataset[] {

@@ -32,7 +32,7 @@ export async function waitForEmbeddings(
       const stalled = `${pending} embeddings are pending, none finished in ${STALL_TIMEOUT_MS / 1000} s`;
       throw new Error(`${stalled}; the embedder is ${embedder}`);
     }
-    // Polls about a hundred times in all, so that polling does not slow embedding down.
+    // The interval grows with the number of pending embeddings, so that polling does not slow embedding down.
     await sleep(Math.min(MAX_POLL_MS, MIN_POLL_MS + pending / 10), undefined, { signal });
   }
 }

@@ -9,15 +9,16 @@ import type {
 } from '@memoryd/contract';
 import { type Dispatcher, Pool } from 'undici';
 
-// One request may consolidate a million memories.
+// Ten minutes, because one consolidation request may process a million memories.
 const REQUEST_TIMEOUT_MS = 600_000;
 const MAX_ERROR_BODY_CHARS = 500;
 
-/** The REST requests used by benchmarks. Each rejects unless the status is 200. */
+/** The REST requests used by benchmarks. A request rejects unless the status of the response is 200. */
 export interface HttpClient {
   store(request: StoreRequest): Promise<StoreResponse>;
   /**
-   * Stores all memories in one request. Returns false if the server lacks the route; rejects if a memory is rejected.
+   * Stores all memories in one request. Returns false if the server has no batch route. Rejects if the server rejects a
+   * memory.
    */
   storeBatch(requests: readonly StoreRequest[]): Promise<boolean>;
   recall(query: string, topK: number, parameters?: Record<string, string>): Promise<RecallResponse>;
@@ -108,7 +109,7 @@ interface HttpResponse {
   text: string;
 }
 
-/** Collects a response without a stream, which would add 20 % to the client's time. */
+/** Collects a response through callbacks, because a stream would add 20 % to the client's time. */
 class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   readonly #resolve: (response: HttpResponse) => void;

@@ -8,8 +8,8 @@ class InterruptedError extends Error {
 }
 
 /**
- * Runs a command and sets the exit code. The first SIGINT or SIGTERM aborts the signal, so that the command can stop
- * its server and remove its files. A second one exits at once; only `exit` handlers still run.
+ * Runs a command and sets the exit code. The first SIGINT or SIGTERM aborts the `AbortSignal`, so that the command can
+ * stop its server and remove its files. A second SIGINT or SIGTERM exits at once; only `exit` handlers still run.
  */
 export async function runInterruptibly(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();

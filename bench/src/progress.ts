@@ -20,7 +20,7 @@ export function showProgress(text: string, total: number): Progress {
     noTTYOutput: true,
     notTTYSchedule: PLAIN_LINE_INTERVAL_MS,
     barsize: 24,
-    // Without a terminal, there is no bar to clear; `true` then only prevents an empty line after the last one.
+    // Without a terminal, there is no bar to clear; `true` then only prevents an empty line at the end of the output.
     clearOnComplete: !process.stderr.isTTY,
   });
   let value = 0;

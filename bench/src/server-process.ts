@@ -20,12 +20,12 @@ export interface ServerOptions {
   folder: string;
   /** Environment variables of the server, in addition to those of this process. */
   environment: Record<string, string>;
-  /** URL of a PostgreSQL server, where the folder gets its own schema; a file in the folder if omitted. */
+  /** URL of a PostgreSQL server, on which the folder gets its own schema. If omitted, the database is a file. */
   databaseUrl?: string | undefined;
   /** Maximum number of client connections. */
   connections: number;
   signal: AbortSignal;
-  /** Request that is retried until it succeeds. The server counts as started from then on. */
+  /** Request that is retried until it succeeds. The server has started when the request succeeds. */
   probe: (client: HttpClient) => Promise<unknown>;
 }
 
@@ -43,7 +43,7 @@ export interface RunningServer {
 
 /** A server that the caller must stop. */
 interface ServerHandle extends RunningServer {
-  /** Returns the error; if the server has exited, returns one with the end of the server's log instead. */
+  /** Returns the error. If the server has exited, returns an error with the end of the server's log instead. */
   explainError(error: unknown): unknown;
   stop(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function withServer<T>(options: ServerOptions, use: (server: Runnin
   }
 }
 
-/** Starts a server. It is killed when this process exits. */
+/** Starts a server, which is killed when this process exits. */
 export async function startServer(options: ServerOptions): Promise<ServerHandle> {
   const databaseFolder = join(options.folder, 'database');
   const logPath = join(options.folder, 'server.log');
@@ -101,14 +101,14 @@ function createExitError(child: ChildProcess, logPath: string, cause: unknown): 
   return new Error(`the server exited (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, { cause });
 }
 
-// Passed in the environment and not as an argument, because the URL may contain a password.
+// The URL is passed in the environment and not as an argument, because the URL may contain a password.
 async function getDatabaseVariables({ databaseUrl }: ServerOptions, folder: string): Promise<Record<string, string>> {
   if (databaseUrl === undefined) return { SERVICE_DB_PATH: join(folder, 'bench.db') };
   return { SERVICE_DATABASE_URL: await getSchemaUrl(folder, databaseUrl) };
 }
 
 function spawnServer(port: number, logPath: string, environment: Record<string, string>): ChildProcess {
-  // The log goes to a file, as in production. Reading it here would slow the measured requests down.
+  // The log goes to a file, as in production. Reading the log in this process would slow the measured requests down.
   const log = openSync(logPath, 'a');
   const parameters = ['--host', HOST, '--port', String(port)];
   const child = spawn(process.execPath, [serverFolder, ...parameters], {

@@ -1,4 +1,5 @@
-// Serves the page and the client, as any web server can: node examples/browser/serve.mjs [port]
+// Serves the page and the files of the client. Any other web server works too.
+// Run: node examples/browser/serve.mjs [port]
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 

@@ -1,5 +1,6 @@
 // A chat agent that remembers all earlier conversations. Run: node examples/chat/agent.mjs (Ctrl-D ends it)
-// Set OPENAI_BASE_URL (such as http://127.0.0.1:11434/v1), OPENAI_MODEL and OPENAI_API_KEY, or the model is mocked.
+// Set OPENAI_BASE_URL (such as http://127.0.0.1:11434/v1), OPENAI_MODEL and OPENAI_API_KEY. Without OPENAI_BASE_URL,
+// the model is mocked.
 import { createInterface } from 'node:readline';
 import { session } from '@memoryd/client/session';
 import { openMemory } from '@memoryd/engine';
@@ -19,7 +20,7 @@ async function askModel(notes, messages) {
 }
 
 const memory = await openMemory(MEMORY_FILE);
-// This agent has one user. An application with several users passes each one's id: { userId: 'ada' }.
+// This agent has one user. An application with several users passes the id of the user: { userId: 'ada' }.
 const talk = session(memory, `chat of ${new Date().toISOString()}`, { userId: null });
 for await (const said of createInterface({ input: process.stdin })) {
   if (said.trim() === '') continue;

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/compat';
 
 /**
  * Returns the text of an input and its setter. Calls `commit` with the trimmed text `delayMs` after the last key press.
- * If `value` changes for another reason, such as navigation, replaces the text with `value`.
+ * If `value` changes other than through `commit`, such as by navigation, replaces the text with `value`.
  */
 export function useDebouncedInput(value: string, commit: (text: string) => void, delayMs: number) {
   const [text, setText] = useState(value);

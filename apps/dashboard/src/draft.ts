@@ -19,7 +19,7 @@ export function toDraft({ content, tags, importance }: Memory): Draft {
   return { content: normalizeLineEnds(content), tags: formatTags(tags), importance: String(importance) };
 }
 
-/** Returns the fields of a memory that a draft changes; undefined if it changes none. */
+/** Returns the fields of a memory that a draft changes; undefined if the draft changes no field. */
 export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined {
   const before = toDraft(base);
   const change: UpdateRequest = {
@@ -63,8 +63,8 @@ function restoreLineEnds(before: string, edited: string): string {
   const lineEnd = /\r\n?|\n/.exec(before)?.[0] ?? '\n';
   const changed = newLines.slice(head, newLines.length - tail).map((line) => line.replace('\n', lineEnd));
   const text = [...oldLines.slice(0, head), ...changed, ...oldLines.slice(oldLines.length - tail)].join('');
-  // With mixed line ends, a line that ends in CR may precede an empty line that ends in LF. Joined, both would be one
-  // CRLF.
+  // With mixed line ends, a line that ends in CR may precede an empty line that ends in LF. Joined, the CR and the LF
+  // are one line end, so the edited text is returned unchanged.
   return normalizeLineEnds(text) === edited ? text : edited;
 }
 

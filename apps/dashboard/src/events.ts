@@ -2,7 +2,7 @@ import type { MemoryEvent } from '@memoryd/client';
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { useService } from './service.tsx';
 
-/** Interval between deliveries of collected events, because a busy service sends hundreds of events per second. */
+/** Interval at which events are delivered in batches, because a busy service sends hundreds of events per second. */
 const BATCH_INTERVAL_MS = 500;
 
 /** Delay before the event stream is reopened after an error. */

@@ -40,7 +40,7 @@ export function getInputError(field: Field['name'], text: string): string | unde
   return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
 }
 
-/** Parses the input for a field; undefined if it is empty or invalid. */
+/** Parses the input for a field; undefined if the input is empty or invalid. */
 export function parseCondition(field: Field['name'], text: string): Condition | undefined {
   const value = text.trim();
   if (value === '') return undefined;

@@ -41,7 +41,7 @@ export function usePages<Item>(load: LoadPage<Item>): Pages<Item> {
       load(memory, cursor, controller.signal).then(
         (page) => {
           if (controller.signal.aborted) return;
-          // Cleared before the state changes, because rendering the new items may call `loadMore`.
+          // Clears the pending request before the state changes, because rendering the new items may call `loadMore`.
           pending.current = undefined;
           setState(({ items }) => ({
             ...page,

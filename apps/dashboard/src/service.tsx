@@ -28,10 +28,10 @@ interface Service {
   memory: Memories;
   /** The current scope as text; empty if all memories are shown. */
   scopeKey: string;
-  /** Why the scope in the address is invalid; undefined if it is valid. */
+  /** The error if the scope in the address is invalid; otherwise undefined. */
   scopeError: unknown;
   hasKey: boolean;
-  /** Why the service needs an API key; undefined if it needs none. */
+  /** The error message of the service if the service needs an API key; otherwise undefined. */
   authError: string | undefined;
   /** Sets the API key of all later requests; undefined removes it. */
   setApiKey(key: string | undefined): void;

@@ -86,7 +86,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     const controller = new AbortController();
     let isPolling = false;
-    // One poll at a time: with a slow service, more would take the connections that the views need.
+    // One poll at a time: with a slow service, concurrent polls would occupy the connections that the views need.
     const pollOnce = async () => {
       if (isPolling) return;
       isPolling = true;
@@ -106,7 +106,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCounting = useRef(false);
   const refreshStats = () => {
-    // A request is already pending. The next poll shows changes that this request misses.
+    // Sends no second request while a request is pending. The next poll shows changes that the pending request misses.
     if (isCounting.current) return;
     isCounting.current = true;
     memory

@@ -13,8 +13,9 @@ import { fixtureMemories } from '../fixtures/memories.ts';
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 /**
- * Returns whether a browser is installed, and reports a missing one. Throws if it is missing and `BROWSER_TESTS=required` is
- * set.
+ * Returns whether a browser is installed, and reports a missing browser.
+ *
+ * @throws if the browser is missing and `BROWSER_TESTS=required` is set
  */
 export function hasBrowser(): boolean {
   if (existsSync(CHROMIUM)) return true;
@@ -37,7 +38,7 @@ export interface Stage {
   readonly server: ServerProcess;
   readonly url: string;
   readonly memory: MemoryClient;
-  /** Waits until all memories are embedded; until then, recalls find more and more by meaning. */
+  /** Waits until all memories are embedded. Until then, the results of a recall may change. */
   untilEmbedded(): Promise<void>;
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>;
 }
@@ -66,7 +67,7 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
       const { failed_count } = await memory.storeBatch(fixtureMemories(Date.now()));
       expect(failed_count).toBe(0);
     }
-    // Chromium has no sandbox for root.
+    // Chromium does not start as root with its sandbox.
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
   afterAll(async () => {
@@ -90,7 +91,7 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
     },
     async visit(path, options) {
       const context = await started(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...options });
-      // A loaded machine may be slow.
+      // Long, because a loaded machine may be slow.
       context.setDefaultTimeout(60_000);
       const page = await context.newPage();
       const problems = getProblems(page, `http://127.0.0.1:${started(server).port}/`);
@@ -100,7 +101,7 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
   };
 }
 
-/** Holds requests of a page until the returned function is called. */
+/** Delays the requests of a page to `path` until the returned function is called. */
 export async function hold(page: Page, path: string | RegExp): Promise<() => void> {
   let release = () => {};
   const released = new Promise<void>((resolve) => {

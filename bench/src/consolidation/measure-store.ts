@@ -11,10 +11,11 @@ export interface ConsolidationResult {
   questions: number;
   before: Scores;
   after: Scores;
-  /** Memories promoted or distilled, and memories evicted, over all runs. */
+  /** Number of memories promoted or distilled in all runs. */
   consolidated: number;
+  /** Number of memories merged or evicted in all runs. */
   evicted: number;
-  /** Memories in the semantic tier after the last run. */
+  /** Number of memories in the semantic tier after the last run. */
   semantic: number;
   version: string;
 }

@@ -1,6 +1,6 @@
 import type { Question, Store, Turn } from '../dataset.ts';
 
-/** A fact with the placeholders `NAME` and `VALUE`, its question with `NAME`, and the values. */
+/** A fact with the placeholders `NAME` and `VALUE`, a question with the placeholder `NAME`, and values for `VALUE`. */
 type Template = readonly [fact: string, question: string, values: readonly string[]];
 
 const NAMES = ['Aurelio', 'Birgit', 'Chidi', 'Dagny', 'Emre', 'Fumiko', 'Goran', 'Halina', 'Ibrahim', 'Jolanda'];

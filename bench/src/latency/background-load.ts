@@ -27,7 +27,7 @@ const MAX_IN_FLIGHT = 64;
 
 /**
  * Stores turns at a constant rate without waiting for responses (an open loop). Durations start when a store was due,
- * so that they include stalls. At most 64 stores are in flight; further ones wait.
+ * so that they include stalls. At most 64 stores are in flight; further stores wait.
  *
  * @param from index of the first turn to store
  */
@@ -82,13 +82,13 @@ export function createConsolidationLoad(client: HttpClient): Load {
 
 /** Resolves after the duration, or when the load ends. */
 async function pause(durationMs: number, end: AbortSignal): Promise<void> {
-  // Rejects only if the signal aborts.
+  // Ignores the rejection, because `sleep` rejects only if the signal aborts.
   await sleep(durationMs, undefined, { signal: end }).catch(() => {});
 }
 
 const BACKLOG_POLL_MS = 200;
 
-/** Polls the server until no embedding is pending. */
+/** Background load that polls the server until no embedding is pending. */
 export class EmbeddingBacklog {
   #isDone = false;
 

@@ -3,7 +3,7 @@ import { alignTable } from '../table.ts';
 import type { Figures } from './figures.ts';
 import type { Machine } from './machine.ts';
 
-/** All measurements at one size: one line of standard output and of a baseline file. */
+/** All measurements with one number of memories, as one line of standard output or of a baseline file. */
 export interface SizeLine {
   count: number;
   version: string;
@@ -60,7 +60,10 @@ function compareStep(step: string, before: Figures, now: Figures): Comparison[] 
   });
 }
 
-/** Divides times, and multiplies rates, by the slowdown of the machine, which is the ratio of the units. */
+/**
+ * Corrects a ratio for the slowdown of the machine, which is the ratio of the two `unit_ms`. Divides a ratio of times
+ * by the slowdown, and multiplies a ratio of rates by the slowdown.
+ */
 function toUnitRatio(kind: string, ratio: number, before: Figures, now: Figures): number | undefined {
   if (typeof before.unit_ms !== 'number' || typeof now.unit_ms !== 'number' || kind === 'mb') return undefined;
   const slowdown = now.unit_ms / before.unit_ms;

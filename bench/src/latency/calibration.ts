@@ -3,13 +3,13 @@ import { performance } from 'node:perf_hooks';
 import { type Figures, roundFigure } from './figures.ts';
 
 const block = Buffer.alloc(2 ** 20, 'memoryd');
-// Long enough to include interruptions by other processes.
+// Number of hashes per measurement: enough to include interruptions by other processes.
 const ROUNDS = 100;
 
 /**
- * Adds `unit_ms` to a step's figures: the time of a SHA-256 of 1 MiB on this machine, in ms, which is measured before
- * and after the step. `unit_ms` is the lower value, because the server may still be busy after the step. Speed differs
- * between machines and from minute to minute; times divided by the unit, and rates multiplied by it, vary less.
+ * Adds `unit_ms` to a step's figures: the time in ms of a SHA-256 of 1 MiB on this machine. The time is measured before
+ * and after the step, and the lower value is used, because the server may still be busy after the step. Speed differs
+ * between machines and from minute to minute. Times divided by `unit_ms`, and rates multiplied by `unit_ms`, vary less.
  */
 export async function withUnit(measure: () => Promise<Figures>): Promise<Figures> {
   const beforeMs = measureHashMs();

@@ -17,7 +17,7 @@ const REQUESTS = 2000;
  */
 export async function measureClientFloor(signal: AbortSignal): Promise<Figures> {
   const server = fork(floorServer, { signal });
-  // If the run is interrupted, the client's request rejects.
+  // Ignores the abort error of the child process: if the run is interrupted, the client's request rejects too.
   server.on('error', () => {});
   const [{ port }] = (await once(server, 'message', { signal })) as [AddressInfo];
   const client = connect(`http://127.0.0.1:${port}`, 1, signal);

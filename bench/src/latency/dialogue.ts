@@ -1,6 +1,6 @@
 /** One turn to store. */
 interface DialogueTurn {
-  /** `speaker: text`, as in `getContent` of a data set. */
+  /** Text in the form `speaker: text`, as `getContent` returns for a turn of a data set. */
   content: string;
   sessionId: string;
 }

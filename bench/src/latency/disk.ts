@@ -6,7 +6,7 @@ import { type Figures, percentilesMs } from './figures.ts';
 const WRITES = 200;
 const BLOCK_BYTES = 4096;
 
-/** Measures writing and syncing 4 KiB, which is the lower bound of an acknowledged write. */
+/** Measures the time to write and sync 4 KiB: a lower bound for the time of an acknowledged write. */
 export function measureDisk(folder: string): Figures {
   const path = join(folder, 'disk-probe');
   const file = openSync(path, 'w');

@@ -1,12 +1,12 @@
 import type { HttpClient } from '../http-client.ts';
 import { type Figures, roundFigure } from './figures.ts';
 
-/** Sampling interval of the server's monitor. An idle event loop is reported with this delay. */
+/** Sampling interval of the server's event loop monitor, which adds the interval to each delay. */
 const SAMPLING_MS = 10;
 
 /** Adds `loop_p99_ms` to a step's figures: the 99th percentile of the server's event loop delay. */
 export async function withLoopDelay(client: HttpClient, measure: () => Promise<Figures>): Promise<Figures> {
-  // A scrape resets the server's histogram.
+  // Scrapes the metrics, because a scrape resets the server's delay histogram.
   await client.metric(METRIC);
   const figures = await measure();
   const delayS = await client.metric(METRIC);

@@ -18,7 +18,10 @@ export function addPrefix(prefix: string, figures: Figures): Figures {
   return Object.fromEntries(Object.entries(figures).map(([name, figure]) => [`${prefix}_${name}`, figure]));
 }
 
-/** Rounds to three significant digits, or to an integer from 100: more digits would suggest false precision. */
+/**
+ * Rounds to three significant digits, or to an integer if the absolute value is at least 100. More digits would suggest
+ * false precision.
+ */
 export function roundFigure(figure: number): number {
   return Math.abs(figure) >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
 }

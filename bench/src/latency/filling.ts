@@ -6,11 +6,11 @@ import { type Figures, roundFigure } from './figures.ts';
 import { measureStep, type OnStep } from './step.ts';
 import { measureBatches, measureStore, type TurnRange } from './store-load.ts';
 
-/** Concurrent clients for filling the embedding queue, and for servers without batches. */
+/** Number of concurrent clients that fill the embedding queue, and that store on servers without a batch route. */
 export const FILLING_CLIENTS = 256;
 
 const MAX_PENDING = 5000;
-// Enough to keep the queue long until the next step, although embedding goes on.
+// Enough memories to keep the embedding queue long until the next step, although embedding continues.
 const MAX_FILLERS = 1024;
 const MAX_QUEUED = 20_000;
 
@@ -33,7 +33,7 @@ export function splitTurns(count: number): Record<'awaited' | 'filler' | 'queued
 export interface FillingPlan {
   dialogue: Dialogue;
   count: number;
-  /** Concurrent clients. */
+  /** Number of concurrent clients, except for filling the embedding queue and for batches. */
   clients: number;
   signal: AbortSignal;
 }

@@ -35,7 +35,7 @@ const MAX_QUERIES = 1_000_000;
 const MAX_WRITES_PER_S = 1000;
 const MAX_SEED = 2 ** 31 - 1;
 const OWN_BASELINE = 'bench/baselines/latency.jsonl';
-// Consolidation is measured in its own step and must not run in the others.
+// Turns scheduled consolidation off, because consolidation must run only in the step that measures it.
 const environment = { SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:latency --')

@@ -25,11 +25,11 @@ import { measureBatches, measureStore } from './store-load.ts';
 export interface LatencyPlan {
   dialogue: Dialogue;
   seed: number;
-  /** Memories to store. */
+  /** Number of memories to store. */
   count: number;
-  /** Concurrent storing clients. */
+  /** Number of clients that store concurrently. */
   storeClients: number;
-  /** Recalls of the single client in each step; the step with 16 clients makes four times as many. */
+  /** Number of recalls in each step with a single client. The step with 16 clients makes four times as many recalls. */
   queries: number;
   /** Background stores per second. */
   writeRate: number;
@@ -46,7 +46,7 @@ export interface LatencyPlan {
 }
 
 const RECALL_CLIENTS = 16;
-// V8 optimises code only after some thousand calls. With this warm-up, the figures are those of a long-running service.
+// V8 optimises code only after a few thousand calls. The warm-up makes the figures valid for a long-running server.
 const WARM_UP_QUERIES = 2000;
 const MAX_BACKLOG = 5000;
 
@@ -113,7 +113,7 @@ async function measureRecalls(
   onStep('recall_beside_embedding', await recall('recalling during embedding', whileEmbedding, backlog.load(client)));
 }
 
-/** Stores enough memories to make a backlog of embeddings. */
+/** Stores up to `MAX_BACKLOG` memories in batches, so that embeddings are pending in the next step. */
 async function storeBacklog(client: HttpClient, { dialogue, count }: LatencyPlan): Promise<void> {
   const backlog = { from: await countMemories(client), count: Math.min(MAX_BACKLOG, Math.ceil(count / 2)) };
   await measureStep(client, 'storing memories to embed', backlog.count, async (progress) => {

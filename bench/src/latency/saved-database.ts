@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Contents of a saved database. A run can reuse a database only if the contents are equal, because its questions are
- * about them.
+ * Contents of a saved database. A run can reuse a database only if all fields are equal, because the run asks about the
+ * stored turns.
  */
 export interface Filling {
   count: number;
@@ -32,7 +32,7 @@ export function markFilled(path: string, filling: Filling): void {
 /**
  * Returns the folder of a saved filling.
  *
- * @throws if there is no such folder, or it was filled with other texts
+ * @throws if the folder contains no filled database, or a database with other texts
  */
 export function getFilledFolder(folder: string, filling: Filling): string {
   const path = join(folder, String(filling.count));

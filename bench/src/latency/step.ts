@@ -4,7 +4,7 @@ import { withUnit } from './calibration.ts';
 import { withLoopDelay } from './event-loop.ts';
 import type { Figures } from './figures.ts';
 
-/** Called with the figures of each step when it has been measured. */
+/** Called after each step with the figures of the step. */
 export type OnStep = (step: string, figures: Figures) => void;
 
 /** Measures a step: shows its progress, and adds `unit_ms` and `loop_p99_ms` to its figures. */

@@ -48,11 +48,12 @@ const onsets = words('b d f g k l m n p r s t v z h');
 const vowels = words('a e i o u');
 const syllables = onsets.flatMap((onset) => vowels.map((vowel) => onset + vowel));
 const NAME_COUNT = syllables.length ** 3;
-// Coprime to the number of names, so that adjacent ranks get very different names.
+// Coprime to the number of names, so that no two ranks share a name. Large, so that adjacent ranks have very different
+// names.
 const NAME_STEP = 48_271;
 
 /**
- * Returns an invented name of three syllables. Such names stand for the rare words of real dialogues: places, companies
+ * Returns an invented name of three syllables. Such names represent the rare words of real dialogues: places, companies
  * and surnames.
  *
  * @param rank 0 to 421,874; each rank has a different name
@@ -90,7 +91,7 @@ export function zipfRanks(count: number): RankDraw {
   };
 }
 
-/** Creates a source of words from a list in order of frequency. */
+/** Creates a source of random words from a list, most frequent word first, with the frequencies of `zipfRanks`. */
 export function zipfWords(list: Words): (random: Random) => string {
   const draw = zipfRanks(list.length);
   return (random) => list[draw(random)] ?? '';

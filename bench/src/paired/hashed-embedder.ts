@@ -5,13 +5,13 @@ import { json } from 'node:stream/consumers';
 
 const DIMENSIONS = 384;
 
-/** A model with negligible cost, so that measurements show the engine and not the model. */
+/** An embedding model with negligible cost, so that measurements show the engine and not the model. */
 export interface HashedEmbedder {
   settings: { embedder: string; embeddingUrl: string };
   close(): Promise<void>;
 }
 
-/** Starts a server with the OpenAI embeddings protocol that hashes the words of a text into a vector. */
+/** Starts a server with the OpenAI embeddings protocol. The server hashes the words of a text into a vector. */
 export async function startHashedEmbedder(): Promise<HashedEmbedder> {
   const server = createServer(async (request, response) => {
     const { input } = (await json(request)) as { input: string | string[] };

@@ -1,7 +1,7 @@
 import { getPercentile } from '../percentile.ts';
 import { pairedBootstrap } from '../quality/bootstrap.ts';
 
-/** Measured values of both sides, in order of measurement. */
+/** Measured values of the two compared systems, in order of measurement. */
 export interface Pair {
   old: number[];
   new: number[];
@@ -9,16 +9,19 @@ export interface Pair {
 
 export interface Comparison {
   what: string;
-  /** Median, or 99th percentile, of each side. */
+  /** Median, or 99th percentile, of each system. */
   old: number;
   new: number;
-  /** `new / old`: the geometric mean over pairs with its 95 % interval, or the ratio of the percentiles. */
+  /**
+   * `new / old`. From `compare`: the geometric mean over pairs, with a 95 % interval from `low` to `high`. From
+   * `compareTails`: the ratio of the percentiles, without an interval.
+   */
   ratio: number;
   low?: number;
   high?: number;
 }
 
-/** Compares paired values, so that a temporary slowdown of the machine affects both sides. */
+/** Compares paired values, so that a temporary slowdown of the machine affects both values of a pair. */
 export function compare(what: string, { old, new: now }: Pair): Comparison {
   const { mean, low, high } = pairedBootstrap(now.map((value, round) => Math.log(value / (old[round] ?? Number.NaN))));
   const medians = { old: getPercentile(old, 50), new: getPercentile(now, 50) };

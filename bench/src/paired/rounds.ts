@@ -17,7 +17,7 @@ const FIRST_QUESTION = 50_000_000;
 interface Step {
   calls: number;
   clients: number;
-  /** Which turns the step uses: the next ones to store or the next ones to ask about. */
+  /** `stored`: each call stores the next turns. `asked`: each call uses the next turn as a query. */
   turnKind: 'stored' | 'asked';
   /** Turns per call; 1 if omitted. */
   turnsPerCall?: number;
@@ -43,12 +43,13 @@ const STEPS: Record<string, Step> & { recall: Step } = {
   batch: { calls: 2, clients: 1, turnKind: 'stored', turnsPerCall: BATCH_SIZE, call: storeBatch },
 };
 
-/** Recalls of each side before the first round. V8 is slower until it has optimised frequently run code. */
+/** Number of recalls on each engine before the first round, because V8 is slower until frequent code is optimised. */
 const WARM_UP_RECALLS = 500;
 
 /**
- * Fills both sides with the same memories, then runs the same work on both in each round. The sides alternate in going
- * first. Returns times in ms by step: of each recall by a single client; for other steps, the mean per call of a round.
+ * Fills both engines with the same memories, then runs the same calls on both engines in each round. The engines take
+ * turns in running first. Returns times in ms by step. For recall by a single client, these are the times of the calls;
+ * for other steps, the mean times per call in each round.
  */
 export async function measureRounds(
   sides: readonly [Side, Side],
@@ -72,7 +73,7 @@ export async function measureRounds(
       }
       next[step.turnKind] += step.calls * (step.turnsPerCall ?? 1);
     }
-    // Otherwise background embedding would slow the next round.
+    // Waits, because background embedding would slow the next round.
     for (const { memory } of sides) await waitForEmbeddings(memory, signal);
   }
   return Object.fromEntries(measured);

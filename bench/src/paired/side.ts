@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OpenMemory, openMemory } from '@memoryd/engine';
 
-/** One of the two engines, with its own database. */
+/** One of the two compared engines, with its own database. */
 export interface Side {
   name: 'old' | 'new';
   /** URL of the engine's module. */

@@ -11,11 +11,11 @@ const PROGRAM = fileURLToPath(new URL('start.js', import.meta.url));
 export interface StartResult {
   /** Time from process start to the first result, in ms. */
   firstResponseMs: number;
-  /** Resident memory after 300 recalls. */
+  /** Resident memory in bytes after 300 recalls. */
   residentBytes: number;
 }
 
-/** Measures process starts on both databases, alternating. */
+/** Starts a process with each engine `times` times. The engines take turns in starting first. */
 export async function measureStarts(
   sides: readonly Side[],
   settings: object,

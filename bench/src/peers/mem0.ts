@@ -61,8 +61,8 @@ function getConfig(folder: string, embedder: SharedEmbedder): object {
 }
 
 /**
- * Adapts the embedder to LangChain's `Embeddings`. mem0 embeds memories and questions with the same method; only
- * memories have a prepared vector.
+ * Adapts the embedder to LangChain's `Embeddings`. mem0 embeds memories and questions with the same method. Memories
+ * have a prepared vector; questions are embedded at each call.
  */
 function langchainEmbeddings(embedder: SharedEmbedder): object {
   const embed = async (text: string): Promise<number[]> =>

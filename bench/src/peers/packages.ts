@@ -23,7 +23,10 @@ export function installPackages(): void {
   if (status !== 0) throw new Error('npm ci failed', { cause: error });
 }
 
-/** Compares with npm's record of installed packages, which has the format of a lock file without the root entry. */
+/**
+ * Returns whether the versions in the lock file equal the versions in npm's record of installed packages. The record
+ * has the format of a lock file without the root entry.
+ */
 function isInstalled(): boolean {
   const notePath = join(folder, 'node_modules/.package-lock.json');
   if (!existsSync(notePath)) return false;
@@ -40,8 +43,8 @@ function readPackages(path: string): Record<string, { version?: string; optional
 }
 
 /**
- * Loads a package with `require`. The caller asserts its type, because the compiler cannot see packages that may not be
- * installed.
+ * Loads a package with `require`. The caller asserts the type of the package, because the package may not be installed
+ * at compile time.
  */
 export function loadPackage<T>(name: string): T {
   return requireFrom(name) as T;

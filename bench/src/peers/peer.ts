@@ -2,7 +2,7 @@ import type { SharedEmbedder } from './shared-embedder.ts';
 
 /** One memory to store in a peer. */
 export interface PeerMemory {
-  /** `speaker: text`. */
+  /** Text in the form `speaker: text`. */
   content: string;
   /** Null if unknown. */
   session: string | null;
@@ -35,7 +35,7 @@ export interface PeerKind {
   use: string;
   /** Memories per call of `store`. */
   batchSize: number;
-  /** Whether the vectors come from the shared embedder. Otherwise the peer uses none or makes its own. */
+  /** Whether the vectors come from the shared embedder. If false, the peer uses no vectors or a model of its own. */
   usesSharedVectors: boolean;
   open(context: PeerContext): Promise<Peer>;
 }

@@ -7,7 +7,7 @@ import type { SharedEmbedder } from './shared-embedder.ts';
 import { askPeer, fillPeer, withPeer } from './work.ts';
 
 export interface PeersContext {
-  /** memoryd first. */
+  /** The compared products, memoryd first. */
   kinds: readonly PeerKind[];
   embedder: SharedEmbedder;
   /** Time limit in seconds. Filling a peer and querying a peer each get the full limit. */
@@ -20,7 +20,7 @@ const SHOWN_SCORES = ['nDCG@10', 'r@10', 'any@5'] as const;
 /** Scores of one peer on one set: one line of output. */
 export type QualityLine = Record<string, unknown>;
 
-/** Fills every peer with each store of a set and scores its results. */
+/** Fills every peer with each store of a data set, and scores the results of the peer. */
 export async function measureQuality(set: Dataset, context: PeersContext): Promise<QualityLine[]> {
   const byKind = context.kinds.map((): (Scores | null)[] => []);
   for (const store of set.stores) {
@@ -87,7 +87,10 @@ function qualityLine(
   };
 }
 
-/** Returns the mean lead of the first peer in nDCG@10 and its interval, over the questions that both peers answered. */
+/**
+ * Returns the mean difference in nDCG@10 between the first peer and another peer, with a 95 % interval, over the
+ * questions that both peers answered. Positive if the first peer is better.
+ */
 function differenceFrom(first: (Scores | null)[], all: (Scores | null)[]): QualityLine {
   const differences = all.flatMap((scores, index) => {
     const other = first[index];

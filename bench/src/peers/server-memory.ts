@@ -101,7 +101,10 @@ function getEntity({ content }: PeerMemory, index: number): Entity & { entityTyp
   return { name: `m${index}`, entityType: 'turn', observations: [content] };
 }
 
-/** Searches each word and weights rare words higher, as with inverse document frequency. */
+/**
+ * Searches for each word of the query separately, and sorts entities by the total weight of their words. Rare words
+ * weigh more, as with inverse document frequency.
+ */
 async function searchWords(call: CallTool, query: string, stored: number): Promise<Entity[]> {
   const entities = new Map<string, Entity>();
   const scores = new Map<string, number>();

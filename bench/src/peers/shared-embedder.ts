@@ -2,7 +2,7 @@
 // because otherwise the benchmark would compare models.
 import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm.js';
 
-/** memoryd's model for peers without their own: one unit vector per text. */
+/** memoryd's embedding model, for peers that have none of their own. Returns one unit vector per text. */
 export interface SharedEmbedder {
   readonly dimensions: number;
   /** Embeds texts and caches their vectors. */

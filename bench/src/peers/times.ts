@@ -11,13 +11,13 @@ import { askPeer, fillPeer, withPeer } from './work.ts';
 
 export interface TimesPlan {
   dialogue: Dialogue;
-  /** Memories to store. */
+  /** Number of memories to store. */
   count: number;
   queries: number;
   seed: number;
 }
 
-/** Called with each line when it has been measured. */
+/** Called with each output line after its measurement. */
 export type OnLine = (line: Figures) => void;
 
 const WARM_UP_QUERIES = 5;
@@ -88,7 +88,8 @@ async function measureEmbedding(
   return perS;
 }
 
-// A failing peer, such as one that cannot store so many memories, must not stop the measurement of the others.
+// Returns the failure of a peer, such as a peer that cannot store all memories, as a figure, so that the other peers
+// are still measured. Throws if the first peer, memoryd, fails.
 async function measureOrFail(work: Work, kind: PeerKind, context: PeersContext): Promise<Figures> {
   try {
     return await measurePeer(work, kind, context);
@@ -130,7 +131,7 @@ async function measurePeer(
   }
 }
 
-/** Returns the ratios of this peer's latency and store rate to the first peer's. */
+/** Returns the ratios of a peer's latencies and store rate to the first peer's; empty for the first peer. */
 function ratios(first: Figures | undefined, figures: Figures): Figures {
   const over = (name: string): number | null => {
     const [one, other] = [first?.[name], figures[name]];

@@ -28,7 +28,7 @@ export interface Bounds {
 }
 
 export interface FillResult {
-  /** Number of stored memories, lower than given if the time limit was reached. */
+  /** Number of stored memories; fewer than requested if the time limit was reached. */
   stored: number;
   seconds: number;
 }
@@ -53,7 +53,7 @@ export async function fillPeer(
 }
 
 export interface AskResult {
-  /** Results by question; fewer than the questions if the time limit was reached. */
+  /** Contents of the results, in the order of the questions. Later questions are missing after the time limit. */
   answers: string[][];
   durationsMs: number[];
 }

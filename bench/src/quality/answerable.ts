@@ -4,7 +4,7 @@ import { alignTable } from '../table.ts';
 /** Maximum results to request per question; usually enough to include the first irrelevant result. */
 export const MAX_ANSWER_RESULTS = 50;
 
-/** A relevant memory counts as found among this number of first results. */
+/** Maximum rank at which a relevant memory is regarded as found. */
 const MAX_FOUND_RANK = 5;
 
 /** Recall parameters that filter out unlikely results, by name. */
@@ -13,20 +13,26 @@ export const FILTERS: Readonly<Record<string, Record<string, string>>> = {
   only_relevant: { only_relevant: 'true' },
 };
 
-/** Whether a recall with a filter returned any result, and a relevant memory among the first five. */
+/**
+ * Outcome of a recall with a filter. `isAnswered`: there is any result. `isRight`: a relevant memory is among the first
+ * five results.
+ */
 interface FilterOutcome {
   isAnswered: boolean;
   isRight: boolean;
 }
 
-/** Scores of one question. `first` is the score of the first result, or 0 without results. */
+/** Scores of one question. */
 export interface AnswerScores {
+  /** The score of the first result; 0 without results. */
   first: number;
+  /** Whether the first result is relevant. */
   isFirstRight: boolean;
+  /** Whether a relevant memory is among the first five results. */
   isFound: boolean;
-  /** The score of the first irrelevant result, or 0. */
+  /** The score of the first irrelevant result; 0 if there is none. */
   withoutRight: number;
-  /** By the names of `FILTERS`. */
+  /** Outcome of the recall with each filter, by the name of the filter in `FILTERS`. */
   filtered: Record<string, FilterOutcome>;
 }
 
@@ -69,15 +75,15 @@ export interface ScoreReport {
   /** For ten equal ranges of the first score: the number of questions and the fraction with a relevant first result. */
   calibration: { questions: number; right: number }[];
   /**
-   * Area under the ROC curve: first scores of questions with a found answer, against the first irrelevant score of each
-   * own question.
+   * Area under the ROC curve. Positives: the first score of each question with `isFound`. Negatives: the score of the
+   * first irrelevant result of each question.
    */
   withoutRight: number;
-  /** Area under the ROC curve: the same first scores, against the first scores of questions of another store. */
+  /** Area under the ROC curve with the same positives. Negatives: the first scores of questions of another store. */
   ofAnother: number;
   /**
-   * By filter. `precision`: the fraction of answered questions, own and of another store, with a relevant result.
-   * `recall`: the fraction of own questions with a relevant result.
+   * Quality of each filter, by name. `precision`: fraction of the questions with any result, including questions of
+   * another store, that have `isRight`. `recall`: fraction of the questions of the store itself that have `isRight`.
    */
   filters: Record<string, { precision: number; recall: number }>;
 }

@@ -17,7 +17,7 @@ export interface AskOptions {
   databaseUrl?: string | undefined;
   /** Environment variables of the server, in addition to those of this process. */
   environment: Record<string, string>;
-  /** Whether to score simple orders of the same results too. */
+  /** Whether to also score simple orders of the same results; see `getOrders`. */
   withOrders?: boolean;
   /** Whether to measure how well scores separate answered from unanswered questions. */
   withAnswerable?: boolean;
@@ -77,7 +77,10 @@ async function askAnswerScores(
   return getAnswerScores(await ask(MAX_ANSWER_RESULTS, {}), filtered, isRight);
 }
 
-/** Runs `work` with a new server that contains a store with all its vectors. Passes the contents of memories by id. */
+/**
+ * Loads a store into a new server, waits for the embeddings and runs `work`. `contentById` has the content of each
+ * memory by memory id.
+ */
 export function withStore<Result>(
   store: Store,
   { environment, databaseUrl, signal, progress }: AskOptions,
@@ -126,7 +129,7 @@ export async function askQuestions(
   await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
     const entry = asked[index] as ScoredQuestion;
     const relevant = relevantTo(entry.question);
-    // A result without a turn, such as a distilled memory, still takes up a rank.
+    // A result without a turn, such as a distilled memory, still occupies a rank.
     const score = (results: readonly RecallResult[]) =>
       scoreRanking(
         results.map(({ id }) => contentById.get(id) ?? ''),

@@ -1,14 +1,15 @@
 import type { Explanation, RecallResult } from '@memoryd/contract';
 
-/** Number of results that are put into other orders. */
+/** Number of results per question that are reordered. */
 export const MAX_REORDERED = 50;
 
 type Evidence = Explanation['evidence'];
 
 /**
- * Returns the same results in simple orders, by name: by each piece of evidence alone, in the direction of its weight,
- * and by sums of words and meaning. If an order scores higher than the product's, the product's weights are wrong.
- * Results with equal values stay in the product's order. Returns no orders without results.
+ * Returns the results of a recall in simple orders, by name: by each kind of evidence alone, in the direction of its
+ * weight, and by sums of the evidence `words` and `meaning`. If a simple order scores higher than the original order,
+ * memoryd's weights are wrong. Results with equal values stay in the original order. Returns no orders if there are no
+ * results.
  */
 export function getOrders(results: readonly RecallResult[]): Record<string, RecallResult[]> {
   const weights = results[0]?.explanation?.weights;

@@ -18,19 +18,22 @@ export interface SetRun {
   getOrders: Record<string, Scores>[];
 }
 
-/** One line of the report: one category, the nameable categories, or all questions of a set. */
+/**
+ * One line of the report: the questions of one category, of all categories outside `UNNAMED_CATEGORIES`, or of the set;
+ * or one simple order of the results.
+ */
 export interface ReportLine {
   category: string;
   questions: number;
   skipped: number;
   scores: Scores;
-  /** Comparison with a saved run, over the questions that both scored. */
+  /** Comparison with a saved run, over the questions that both runs scored. */
   against?: { questions: number; difference: Difference };
 }
 
 /**
- * Returns the lines of a report: one for each category, `nameable` if the set has some of `UNNAMED_CATEGORIES`, `all`,
- * and one for each simple order.
+ * Returns the lines of a report: one for each category, one for all questions (`all`), and one for each simple order.
+ * If the set has any of `UNNAMED_CATEGORIES`, the line `nameable` covers the other categories.
  */
 export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): ReportLine[] {
   const saved = savedRun && new Map(savedRun.map((question) => [getQuestionKey(question), question['nDCG@10']]));
@@ -51,7 +54,7 @@ export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): 
 }
 
 function orderLines({ getOrders }: SetRun): ReportLine[] {
-  // A question without results has no orders, and scores 0 in each.
+  // A question without results has no orders. Its score is 0 in every order.
   const found = getOrders.filter((orders) => Object.keys(orders).length > 0);
   return Object.keys(found[0] ?? {}).map((name) => {
     const sums = meanScores(found.map((orders) => orders[name] as Scores));

@@ -15,7 +15,7 @@ type BackgroundLoad = (client: RecordingClient, origin: string, end: AbortSignal
 
 /** Resolves after the duration, or when the soak ends. */
 async function pause(durationMs: number, end: AbortSignal): Promise<void> {
-  // Rejects only if the signal aborts.
+  // Ignores the rejection, because `sleep` rejects only if the signal aborts.
   await sleep(durationMs, undefined, { signal: end }).catch(() => {});
 }
 

@@ -9,20 +9,20 @@ export interface Sample {
 export interface Flatness {
   /** Rise over the last two thirds of the samples, by linear least squares. */
   rise_mb: number;
-  /** Maximum rise for flat memory. */
+  /** Maximum rise at which memory is regarded as flat. */
   allowed_mb: number;
   flat: boolean;
 }
 
-/** Allowed bytes per stored memory. Measured: 453 MB at 100,000 memories less 371 MB at 10,000, so 0.9 KB each. */
+/** Allowed bytes per additional memory. Measured: 0.9 KB (453 MB at 100,000 memories, 371 MB at 10,000 memories). */
 const MEMORY_BYTES = 2000;
 
 /** Allowed variation due to allocators and garbage collection, as a fraction of the mean. */
 const VARIATION = 0.08;
 
 /**
- * Judges whether resident memory is flat, apart from the needs of newly stored memories. The first third of the samples
- * is warm-up and is ignored.
+ * Judges whether resident memory is flat, after allowing `MEMORY_BYTES` for each additional memory. The first third of
+ * the samples is warm-up and is ignored.
  */
 export function judgeFlatness(samples: readonly Sample[]): Flatness {
   const settled = samples.slice(Math.floor(samples.length / 3));

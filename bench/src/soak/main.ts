@@ -95,7 +95,7 @@ async function sample(pid: number, load: MixedLoad, requests: RecordingClient, s
     const residentMb = Number(readProcessMemory(pid).resident_mb);
     samples.push({ atS: (performance.now() - startMs) / 1000, residentMb, memories: load.memories });
     if (requests.minute > shown) showMinute(requests, shown++, samples.at(-1));
-    // Rejects only if the signal aborts.
+    // Ignores the rejection, because `sleep` rejects only if the signal aborts.
     await sleep(SAMPLE_EVERY_MS, undefined, { signal: end }).catch(() => {});
   }
   showMinute(requests, shown, samples.at(-1));

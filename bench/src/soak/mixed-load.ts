@@ -12,7 +12,7 @@ const QUERY_WORDS = 6;
 /** Expected errors if another client changes or forgets the memory first. */
 const CONCURRENT_CHANGE_ERRORS = ['NOT_FOUND', 'PRECONDITION_FAILED'];
 
-/** Sends random requests, weighted by how often agents make them. */
+/** Sends random requests. The weights approximate how often agents send each kind of request. */
 export class MixedLoad {
   readonly #client: RecordingClient;
   readonly #dialogue: Dialogue;

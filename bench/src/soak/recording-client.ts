@@ -4,14 +4,14 @@ import { Pool } from 'undici';
 // A consolidation run yields to recalls, so the response may take minutes.
 const RESPONSE_TIMEOUT_MS = 600_000;
 
-/** A request. `verb` is the name under which it is reported. */
+/** A request. `verb` is the name of the request in the report. */
 export interface SoakRequest {
   verb: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   headers?: Record<string, string>;
   json?: unknown;
-  /** Error codes that are expected for this request. */
+  /** Error codes that the report lists as expected, such as errors caused by concurrent changes. */
   expectedErrors?: readonly string[];
 }
 
@@ -33,18 +33,21 @@ export class RecordingClient {
     });
   }
 
-  /** Clears the durations and restarts the count of minutes. Keeps the errors. */
+  /** Clears the durations and restarts the count of minutes. Does not clear the errors. */
   reset(): void {
     this.durationsMs.length = 0;
     this.#startMs = performance.now();
   }
 
-  /** Full minutes since the last reset. */
+  /** Number of full minutes since the last reset. */
   get minute(): number {
     return Math.floor((performance.now() - this.#startMs) / 60_000);
   }
 
-  /** Sends a request and returns the body; counts an error response or failed connection and returns undefined. */
+  /**
+   * Sends a request and returns the body of the response. If the response is an error or the connection fails, counts
+   * the error and returns undefined.
+   */
   async send<Body>({
     verb,
     method,

@@ -40,10 +40,10 @@ const FIRST_QUESTION = 50_000_000;
 const RECALLS_PER_ROUND = 100;
 const STORES_PER_ROUND = 40;
 const CONSOLIDATED = 200;
-/** Recalls of each side before the first round. V8 is slower until it has optimised frequently run code. */
+/** Number of recalls on each database before the first round, because V8 is slower until frequent code is optimised. */
 const WARM_UP_RECALLS = 500;
 
-/** A namespace, and the user of each of its memories. */
+/** A database, and a function that returns the user of the memory at an index. */
 interface Side {
   memory: OpenMemory;
   getUser(index: number): { user_id?: string };
@@ -83,7 +83,7 @@ async function measure(open: Open, dialogue: Dialogue, signal: AbortSignal): Pro
   await fill(few, dialogue, fewUsers * each, signal);
   const exports = await measureUsers(few, many, exportUser, signal);
   const writes = await measureWrites(none, few, dialogue, signal);
-  // Measured last: after the first forget, a database file records written pages for the next purge.
+  // Measured last, because after the first forget, writes to a database file also record pages for the next purge.
   const forgetting = await measureUsers(few, many, ({ memory }, scope) => memory.forgetMany(scope), signal);
   return [
     compare(`recall p50: one of ${users} users, against ${plain} memories without users`, recalls),
@@ -143,7 +143,10 @@ function toQuery(dialogue: Dialogue, index: number): string {
   return dialogue.turn(index).content.split(': ').slice(1).join(': ');
 }
 
-/** Measures `work` for one user after another, with few and with many users. */
+/**
+ * Measures `work` for one user after another, in a database with few users (`old`) and in a database with many users
+ * (`new`). Returns times in ms.
+ */
 async function measureUsers(
   few: Side,
   many: Side,

@@ -20,7 +20,6 @@ export function createResult(
 
 export const text = (answer: string) => ({ type: 'text', text: answer }) as const;
 
-/** Creates a tool call. */
 export function createToolCall(toolName: string, input: object) {
   return { type: 'tool-call', toolCallId: `call of ${toolName}`, toolName, input: JSON.stringify(input) } as const;
 }

@@ -26,10 +26,11 @@ export interface MemoryMiddlewareOptions extends Pick<PromptRecallOptions, 'coun
 /**
  * Creates middleware that gives a language model the memory of one user.
  *
- * Before a model call, it recalls memories for the last user message, from all sessions of the user unless `recall` has
- * a filter. It adds them to the beginning of that message, within the token budget and without texts that the prompt
- * already contains. After the call, it stores the user messages since the last answer, and the text of the answer, as
- * messages of the session. In a call with several tool steps, each message is stored once.
+ * Before a model call, the middleware recalls memories for the last user message, from all sessions of the user unless
+ * `recall` has a filter. The memories are added to the beginning of that message, within the token budget and without
+ * texts that the prompt already contains. After the call, the middleware stores the user messages since the last
+ * answer, and the text of the answer, as messages of the session. In a call with several tool steps, each message is
+ * stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
  * new answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
@@ -64,14 +65,14 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
   async function recallFor({ prompt }: CallOptions): Promise<RecallResult[]> {
     const { last, all } = getMessageTexts(prompt);
     return recallForPrompt(memory, last, {
-      // `memory` is already limited to the user.
+      // Null, because `memory` is already limited to the user.
       userId: null,
       recall,
       knownTexts: all,
       tokens: tokens - countTokens(PREFACE),
       countTokens,
       getLine: formatMemory,
-      // The line terminator.
+      // One token for the line terminator of each memory.
       tokensPerItem: 1,
     });
   }

@@ -22,7 +22,7 @@ export class TextCollector {
 
   add(part: StreamPart): void {
     if (part.type === 'text-delta') this.#text += part.delta;
-    // Providers continue after a chunk that they could not parse, and may then finish normally.
+    // After a chunk that a provider cannot parse, the stream continues and may finish normally, without the lost text.
     if (part.type === 'error') this.#hasFailed = true;
     if (part.type === 'finish') this.#isComplete = part.finishReason.unified !== 'error';
   }

@@ -10,7 +10,7 @@ export type Prompt = CallOptions['prompt'];
 type Message = Prompt[number];
 type UserMessage = Extract<Message, { role: 'user' }>;
 
-/** Marks text that was added from memory, so that it is not mistaken for user input. Providers ignore it. */
+/** Option that marks text from memory, so that the text is not mistaken for user input. Providers ignore the option. */
 const FROM_MEMORY = { memoryd: { recalled: true } };
 
 /** Introduction of the memories in a prompt. */
@@ -46,8 +46,8 @@ export function getMessageTexts(prompt: Prompt): MessageTexts {
 }
 
 /**
- * Adds memories to the beginning of the last user message. There they have no more authority than user input, and the
- * prompt before them stays unchanged for the caches of providers.
+ * Adds memories to the beginning of the last user message. There, memories have the authority of user input. The prompt
+ * before that message stays unchanged, so that providers can use cached prefixes.
  */
 export function addMemories(prompt: Prompt, memories: readonly RecallResult[]): Prompt {
   const index = prompt.findLastIndex(({ role }) => role === 'user');

@@ -2,8 +2,8 @@
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Resolves like a promise, but rejects after a timeout, or with the reason of a signal that is aborted before. The
- * operation behind the promise continues, and its result is ignored.
+ * Settles like `promise`, but rejects if the timeout expires first. If `signal` is aborted first, rejects with the
+ * reason of the signal. In both cases, the operation behind the promise continues, and its result is ignored.
  */
 export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -18,7 +18,7 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>, sig
   }
 }
 
-/** Resolves like a promise, but rejects with the reason of a signal that is aborted before. */
+/** Settles like `promise`. If `signal` is aborted first, rejects with the reason of the signal. */
 export async function withSignal<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   let stop = () => {};

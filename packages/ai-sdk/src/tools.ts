@@ -12,8 +12,9 @@ export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name
 
 /**
  * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
- * response of the `MemoryApi`, and the model reads it as text. Errors become tool errors whose message tells the model
- * what to do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other users.
+ * response of the `MemoryApi`, and the model reads the response as text. An error becomes a tool error: the message
+ * tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access
+ * other users.
  *
  * @throws TypeError if `userId` is missing
  */
@@ -38,7 +39,7 @@ function toAiTool<Args, Result>(source: MemoryTool<string, Args, Result>, memory
       try {
         source.check(args);
         const call = source.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
-        // Not every tool and not every `MemoryApi` supports the signal.
+        // Also rejects here on an abort, because some tools and some `MemoryApi` implementations ignore the signal.
         return await withSignal(call, abortSignal);
       } catch (error) {
         throw toModelError(error);

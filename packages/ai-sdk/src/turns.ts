@@ -31,8 +31,8 @@ export class Turns {
   }
 
   /**
-   * Stores the user messages, unless an earlier answer to the same turn stored them. Then stores the answer, which
-   * supersedes the earlier one.
+   * Stores the user messages, unless an earlier call for the same turn has stored these messages. Then stores the
+   * answer, which supersedes an earlier answer to the same turn.
    */
   async store({ all, unanswered, answer }: Turn): Promise<void> {
     const turn = await getDigest(this.#sessionId, all);
@@ -56,8 +56,8 @@ export class Turns {
 }
 
 /**
- * Returns the SHA-256 of all messages before an answer, in hexadecimal. It identifies the turn, so that any process
- * recognizes a repeated call.
+ * Returns the SHA-256, in hexadecimal, of the session id and all messages before an answer. The digest identifies the
+ * turn, so that any process recognizes a repeated call.
  */
 async function getDigest(sessionId: string, texts: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify([sessionId, ...texts]));

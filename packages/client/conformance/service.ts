@@ -7,14 +7,14 @@ import { MemoryClient, type MemoryClientOptions, VERSION } from '../src/index.ts
 /** Responds to one request. */
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** A fake service with scripted replies that records its requests. */
+/** A fake service that sends scripted replies and records requests. */
 export interface Service {
   port: number;
-  /** Requests in order of arrival, without version checks. */
+  /** Requests in order of arrival. Requests to `/health` are not recorded, because the client sends them on its own. */
   requests: IncomingMessage[];
 }
 
-/** Replies with JSON, or with an unchanged string. */
+/** Returns a reply with a body: a string is sent unchanged, any other value as JSON. */
 export function reply(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
   return (response) => {
     response.writeHead(status, { 'x-request-id': 'request-1', ...headers });
@@ -22,7 +22,7 @@ export function reply(status: number, body: unknown, headers: Record<string, str
   };
 }
 
-/** Replies with an error of the service. */
+/** Returns a reply with an error body in the format of the service. */
 export function refusal(status: number, code: string, headers: Record<string, string> = {}): Reply {
   return reply(status, { error: { code, message: `refused: ${code}`, request_id: 'request-1' } }, headers);
 }
@@ -33,12 +33,15 @@ export const silence: Reply = () => {};
 /** Closes the connection without a response. */
 export const hangUp: Reply = (response) => response.destroy();
 
-/** Replies with the health response of a service with this version. */
+/** Returns a reply that reports a healthy service with the given version. */
 export function healthy(version: string): Reply {
   return reply(200, { status: 'healthy', version });
 }
 
-/** Starts a service that sends the replies in order and repeats the last one. Stops at the end of the test. */
+/**
+ * Starts a service that sends the replies in order and repeats the last reply. The service stops at the end of the
+ * test.
+ */
 export async function startService(replies: Reply[], health: Reply = healthy(VERSION)): Promise<Service> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -66,11 +69,11 @@ export interface FaultyProxy {
   port: number;
   /** Closes every connection. */
   cut(): void;
-  /** Loses the next responses: closes their connections at the first byte of the response. */
+  /** Loses the next `count` responses: closes the connection at the first byte of each response. */
   loseResponses(count: number): void;
 }
 
-/** Starts a proxy to a local port. Stops at the end of the test. */
+/** Starts a proxy to a local port. The proxy stops at the end of the test. */
 export async function startProxy(port: number): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
   let losing = 0;

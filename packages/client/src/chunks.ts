@@ -1,14 +1,17 @@
 import { MemoryError } from './memory-error.ts';
 import type { OpenResponse } from './transport.ts';
 
-/** Maximum characters of one line, the same as for a line of an export: a memory with its complete text history. */
+/**
+ * Maximum characters of one line. The longest lines are lines of an export: a memory with its complete text history.
+ */
 const MAX_LINE_CHARS = 128 * 1024 * 1024;
 
 /**
  * Reads the bytes of a response as they arrive. Leaving the loop early aborts the response.
  *
- * @param silenceMs timeout in ms without a byte
- * @throws MemoryError UNAVAILABLE if the response is cut off; the reason of the caller's signal if it is aborted
+ * @param silenceMs maximum time in ms to wait for the next chunk
+ * @throws MemoryError UNAVAILABLE if the response is cut off; the reason of the caller's signal if the signal is
+ *   aborted
  */
 export async function* readChunks(
   { response, end, toRejection }: OpenResponse,

@@ -60,15 +60,18 @@ import { VERSION } from './version.ts';
 import { withScope } from './with-scope.ts';
 
 export interface MemoryClientOptions extends TransportOptions {
-  /** Receives a warning if the major or minor version of the service differs. Defaults to `console.warn`. */
+  /**
+   * Receives a warning if the major or minor version of the service differs from the client's. Defaults to
+   * `console.warn`.
+   */
   onWarning?: (message: string) => void;
-  /** Time in ms for which a broken event stream tries to reconnect. Defaults to 600,000. */
+  /** Time in ms for which the client tries to reopen a broken event stream. Defaults to 600,000. */
   reconnectTimeoutMs?: number;
 }
 
-/** Parts of a request, in addition to its operation. */
+/** The parts of a request that its operation does not define. */
 type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatus'>> & {
-  /** Path with the value of its parameter. */
+  /** Path with the id in place of its parameter. Defaults to the path of the operation. */
   path?: string;
   query?: object | undefined;
   headers?: Record<string, string> | undefined;
@@ -101,8 +104,8 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Stores a memory. Generates an idempotency key if none is given, so that retries are safe. Keys consist of printable
-   * ASCII characters without leading or trailing spaces.
+   * Stores a memory. Generates an idempotency key if the options contain no key, so that retries are safe. Keys consist
+   * of printable ASCII characters without leading or trailing spaces.
    */
   async store(request: StoreRequest, options: StoreOptions & CallOptions = {}): Promise<StoreResponse> {
     return this.#json(OPERATIONS.store, options, {
@@ -210,7 +213,7 @@ export class MemoryClient implements MemoryApi {
     return withScope<MemoryClient>(this).scope(scope);
   }
 
-  /** Returns status, version and counts by tier. */
+  /** Returns the status and version of the service, and the number of memories by tier. */
   async root(call: CallOptions = {}): Promise<RootResponse> {
     return this.#json(OPERATIONS.root, call);
   }
@@ -226,9 +229,9 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Streams events as described in `MemoryApi`, starting with the first iteration. Reconnects after the last received
-   * event if the stream breaks or the service ends it. A `gap` event means that events may be missing. Ends when the
-   * signal is aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
+   * Streams events as described in `MemoryApi`, starting with the first iteration. If the stream breaks or ends,
+   * reconnects and continues after the last received event. A `gap` event means that events may be missing. Ends when
+   * the signal is aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
    */
   events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
     const { last_event_id: lastEventId, ...query } = request;
@@ -333,7 +336,7 @@ export class MemoryClient implements MemoryApi {
         return this.#warn(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
       },
       () => {
-        // The next call checks the version again.
+        // After a failed check, the next call checks the version again.
         this.#versionCheck = undefined;
       },
     );
@@ -354,10 +357,10 @@ function warn(...warning: unknown[]): void {
   console.warn(...warning);
 }
 
-/** Timeout of the version check. */
+/** Timeout of the request that reads the service's version. */
 const VERSION_TIMEOUT_MS = 5000;
 
-/** Timeout of a download without a byte. */
+/** Maximum time between two chunks of a download. */
 const SILENCE_MS = 60_000;
 
 async function keepOpen(open: OpenResponse): Promise<OpenResponse> {
@@ -379,7 +382,10 @@ async function readJson<T extends object>(response: Response): Promise<T> {
   return body;
 }
 
-/** Reads a health response. Status 503 can also come from a proxy, or from a service that rejects the request. */
+/**
+ * Reads a health response with status 200 or 503. Throws for any other body with status 503, such as the page of a
+ * proxy or the error of a service that rejects the request.
+ */
 async function readHealth(response: Response): Promise<HealthResponse> {
   if (response.ok) return readJson(response);
   const text = await response.text();

@@ -3,22 +3,27 @@ import { readChunks, readLines } from './chunks.ts';
 import { MemoryError } from './memory-error.ts';
 import { getBackoffMs, type OpenResponse, pause } from './transport.ts';
 
-/** Timeout without a byte. The service sends a comment every 15 seconds. */
+/** Maximum time without a byte, after which the stream is reopened. The service sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000;
 
 export interface EventStreamOptions {
-  /** Opens the stream after the event with this id. */
+  /**
+   * Opens a stream of the events after the event with this id. If the id is undefined, the stream has new events only.
+   */
   open(lastEventId: string | undefined): Promise<OpenResponse>;
   /** Id of the last event that the caller has received. */
   lastEventId: string | undefined;
   signal: AbortSignal | undefined;
   /** Base of the reconnection backoff, in ms. */
   retryDelayMs: number;
-  /** Time without a stream, in ms, after which reconnecting is given up. */
+  /** Time in ms after which a failed attempt to reconnect ends the stream with an error. */
   reconnectTimeoutMs: number;
 }
 
-/** Yields events until the signal is aborted. Reopens a broken or ended stream after the last received event. */
+/**
+ * Yields events until the signal is aborted. If the stream breaks or ends, opens a new stream that continues after the
+ * last received event.
+ */
 export async function* readEvents(options: EventStreamOptions): AsyncGenerator<MemoryEvent, void, undefined> {
   let { lastEventId } = options;
   try {
@@ -62,8 +67,8 @@ function isPermanent(error: unknown): boolean {
 /**
  * Parses server-sent events (HTML Living Standard, section 9.2.6) and yields their data.
  *
- * @param startsWithGap whether to yield a `gap` first: events may be missing, and the service detects that only with an
- *   event id
+ * @param startsWithGap whether to yield a `gap` event first. Needed to reconnect without an event id, because the
+ *   service then cannot detect missing events.
  */
 async function* parseEvents(
   stream: OpenResponse,

@@ -1,10 +1,10 @@
 import { MemoryError } from './memory-error.ts';
 
 /**
- * Serializes a request body as JSON. Rejects NaN and Infinity, which `JSON.stringify` writes as null, and BigInt, for
- * which it throws a TypeError.
+ * Serializes a request body as JSON. Rejects NaN and Infinity, which `JSON.stringify` would write as null, and BigInt,
+ * for which `JSON.stringify` would throw a TypeError.
  *
- * @throws MemoryError INVALID_REQUEST with the path of the first such value
+ * @throws MemoryError INVALID_REQUEST with the path of the first value that is rejected
  */
 export function toJsonBody(body: unknown): string {
   assertSerializable(body, []);

@@ -1,7 +1,7 @@
 /** A request body that can be sent only once. */
 export interface LineBody {
   body: ReadableStream<Uint8Array> | Blob;
-  /** Returns the error that the lines threw, if any. `fetch` only reports that the body failed. */
+  /** Returns the error from reading the lines, or undefined. `fetch` reports only that the body failed. */
   getError(): unknown;
   /**
    * Stops reading lines. Must be called after the request, because `fetch` would otherwise read all lines to the end.
@@ -30,12 +30,12 @@ export async function createLineBody(lines: AsyncIterable<Uint8Array>): Promise<
       await terminated.return();
     },
   });
-  // The request has ended, so errors while closing the lines no longer matter.
+  // The request has ended, so errors from ending the iteration no longer matter.
   const end = () => void terminated.return().catch(() => undefined);
   return { body, getError: () => lineError, end };
 }
 
-// Browsers cannot stream a request body, or only over HTTP/2.
+// Browsers cannot stream a request body, or support streaming only over HTTP/2.
 function isBrowser(): boolean {
   return 'document' in globalThis || 'WorkerNavigator' in globalThis;
 }

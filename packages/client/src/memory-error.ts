@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorDetail, StoreBatchResult } from '@memoryd/contract';
 
-/** Error code for a response whose body has no error code, such as the response of a proxy. */
+/** Error codes, by HTTP status, for responses without an error code in the body, such as responses of a proxy. */
 export const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: 'INVALID_REQUEST',
   401: 'UNAUTHORIZED',
@@ -44,7 +44,9 @@ export class MemoryError extends Error {
   readonly requestId: string | undefined;
   /** Seconds after which to retry, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
-  /** For several messages added in one call: the result of each in order, either the stored id or the error. */
+  /**
+   * Results of `Session.add` if a message could not be stored: for each message in order, the stored id or the error.
+   */
   readonly results: StoreBatchResult[] | undefined;
 
   constructor(code: ErrorCode, message: string, options: MemoryErrorOptions = {}) {
@@ -57,7 +59,7 @@ export class MemoryError extends Error {
     this.results = options.results;
   }
 
-  /** True if no response arrived. */
+  /** True if the request failed without a response of the service. */
   get isUnanswered(): boolean {
     return this.code === 'UNAVAILABLE' && this.status === undefined;
   }
@@ -69,7 +71,7 @@ export function createFieldError(field: string, must: string): MemoryError {
   return new MemoryError('INVALID_REQUEST', message, { details: [{ path: `/${field}`, message }] });
 }
 
-/** Converts an error response to an error. */
+/** Converts a response with an error status to an error. `text` is the body of the response. */
 export function toError(response: Response, text: string): MemoryError {
   const { status, statusText, headers } = response;
   const options = {

@@ -1,4 +1,4 @@
-/** The part of an undici dispatcher that is used here. Node's `fetch` sends requests through it. */
+/** The used part of undici's dispatcher, through which Node's `fetch` sends requests. */
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;
 }

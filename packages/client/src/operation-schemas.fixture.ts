@@ -40,11 +40,11 @@ export const SCHEMAS = {
 type Schemas = typeof SCHEMAS;
 type Operation = keyof Schemas;
 
-/** Result of a client method, or the item of its stream. */
+/** Result of a client method. For a method that returns a stream, one item of the stream. */
 type Result<Name extends Operation> =
   ReturnType<MemoryClient[Name]> extends AsyncIterable<infer Item> ? Item : Awaited<ReturnType<MemoryClient[Name]>>;
 
-/** The request argument of a method. It follows the id if the method has one. */
+/** Request argument of a method: the second argument if the first argument is an id, otherwise the first. */
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second

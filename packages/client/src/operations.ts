@@ -3,9 +3,12 @@ export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path template with at most one parameter in braces. */
   path: string;
-  /** The duration grows with the number of memories, so only the timeout of the whole call applies. */
+  /**
+   * True if the duration grows with the number of memories. The timeout of one attempt does not apply to such
+   * operations, only the timeout of the whole call.
+   */
   slow?: true;
-  /** Media type of the response if it is not JSON. */
+  /** Media type of the response. Defaults to JSON. */
   mediaType?: string;
 }
 

@@ -20,7 +20,10 @@ interface Page {
   next_cursor?: string;
 }
 
-/** Iterates over all items. Each page is fetched when its first item is requested. `limit` is the page size. */
+/**
+ * Iterator over all items of a paged list. Fetches a page when its first item is requested. `limit` of the request is
+ * the page size.
+ */
 type Items<Item> = AsyncGenerator<Item, void, undefined>;
 
 /** Iterates over the memories that match the filter, newest first. */

@@ -25,15 +25,16 @@ export interface PromptRecallOptions {
 export interface RecallForPromptOptions extends PromptRecallOptions, UserScope {
   /** Maximum tokens of all results together. Unlimited if absent. */
   tokens?: number;
-  /** Texts that the prompt already contains. Results that only repeat them are left out. */
+  /** Texts that the prompt already contains. Results that only repeat such a text are left out. */
   knownTexts?: readonly string[];
-  /** Formats a result as it appears in the prompt, for counting its tokens. Defaults to its content. */
+  /** Formats a result as in the prompt, to count its tokens. By default, returns the content of the result. */
   getLine?: (result: RecallResult) => string;
 }
 
 /**
  * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that another result
- * supersedes, and distilled memories that only quote other results. A result that exceeds the token budget is skipped.
+ * supersedes, and distilled memories that only quote other results. A result that exceeds the remaining token budget is
+ * skipped.
  *
  * @param query only its first 8,192 characters are used; a blank query returns no results
  * @throws TypeError if `userId` is missing
@@ -56,7 +57,10 @@ export async function recallForPrompt(
   return select([], results, budget).recalled;
 }
 
-/** Returns the results of a query, best first, without memories that another result supersedes. */
+/**
+ * Returns the results of a query, best first, without memories that another result supersedes. A blank query has no
+ * results.
+ */
 export async function recallCurrent(
   memory: MemoryApi,
   query: string,
@@ -69,7 +73,7 @@ export async function recallCurrent(
   return results.filter(({ superseded_by: successor }) => successor === undefined || !ids.has(successor));
 }
 
-/** Returns a function that counts the tokens of a text as an item of a prompt. */
+/** Returns a function that counts the tokens of a text, including the overhead of an item in a prompt. */
 export function createTextCost({
   countTokens = estimateTokens,
   tokensPerItem = 4,

@@ -2,7 +2,7 @@
 export interface Candidate {
   id: string;
   content: string;
-  /** Null for a memory that was distilled from others. */
+  /** Null for a distilled memory, which belongs to no session. */
   session_id?: string | null;
 }
 
@@ -18,20 +18,23 @@ export interface Budget<Item> {
   knownTexts?: readonly string[];
 }
 
-/** The selected items. */
+/** Items that `select` has chosen within the token budget. */
 export interface Selection<Turn, Recalled> {
   /** The newest turns without gaps, oldest first. */
   turns: Turn[];
-  /** Best first. No memory has the text of a turn or of another memory, and no distilled memory only quotes others. */
+  /**
+   * Best first. Without memories whose text equals that of a turn or of another memory, and without distilled memories
+   * that only quote other items.
+   */
   recalled: Recalled[];
   tokens: number;
 }
 
 /**
- * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns. A
- * turn that exceeds the budget ends the turns, so that the conversation has no gaps. A recalled memory is skipped if it
- * exceeds the budget, if its text is already present (equal after Unicode NFC and trimming), or if it was distilled and
- * every line of it is quoted from selected texts.
+ * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns.
+ * Turns are added from the newest to the oldest, up to the first turn that exceeds the budget, so that the conversation
+ * has no gaps. A recalled memory is skipped if it exceeds the budget, if its text is already present (equal after
+ * Unicode NFC and trimming), or if it was distilled and every line of it is quoted from selected texts.
  *
  * @param turns oldest first
  * @param recalled best first

@@ -15,7 +15,7 @@ export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt 
 export { estimateTokens } from './token-estimate.ts';
 export { scopeToUser, type UserScope } from './user-scope.ts';
 
-/** Prefix of the tag that holds the role of a message. */
+/** Prefix of the tag that contains the role of a message. */
 const ROLE_TAG = 'role:';
 
 /** Page size in turns: for the first read of the transcript, and for later reads. */
@@ -48,7 +48,7 @@ export interface ContextItem {
   kind: 'turn' | 'recalled';
   /** The speaker. Absent for memories that were not added as messages. */
   role?: string;
-  /** ISO 8601. */
+  /** Time at which the memory was created, in ISO 8601. */
   created_at: string;
   /** Relevance to the query, from 0 to 1. Present for recalled memories. */
   score?: number;
@@ -72,8 +72,9 @@ export interface Session {
   add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
   /**
    * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
-   * `recentTurns` newest turns, then recalled memories, best first, then earlier turns, up to some hundreds. Leaves out
-   * memories that another recalled memory supersedes, and distilled memories that only quote other items.
+   * `recentTurns` newest turns, then recalled memories, best first, then earlier turns. Considers at least the newest
+   * 200 turns of the session. Leaves out memories that another recalled memory supersedes, and distilled memories that
+   * only quote other items.
    *
    * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls
    *   nothing
@@ -128,8 +129,8 @@ async function add(
 }
 
 /**
- * Reads the end of a session. The service lists transcripts from the beginning, so the start of the last pages is
- * cached.
+ * Reads the end of a session. The service lists transcripts from the beginning, so the cursor of the second to last
+ * page is cached.
  */
 class Transcript {
   readonly #memory: MemoryApi;

@@ -4,8 +4,8 @@ import { withoutNodeTimeouts } from './node-timeouts.ts';
 /** Address, authentication, timeouts and retries of requests. */
 export interface TransportOptions {
   /**
-   * Base URL of the service, without `/store`. Defaults to `http://127.0.0.1:8090`. TypeError if it is not an HTTP or
-   * HTTPS URL, or contains a user name, a query or a fragment.
+   * Base URL of the service, without `/store`. Defaults to `http://127.0.0.1:8090`. The constructor throws a TypeError
+   * if the URL is not an HTTP or HTTPS URL, or contains a user name, a password, a query or a fragment.
    */
   url?: string;
   /** Sent as `Authorization: Bearer …`. */
@@ -43,9 +43,9 @@ export interface TransportRequest {
   /** True if sending the request again has no additional effect and returns the same response. */
   repeatable: boolean;
   slow?: boolean | undefined;
-  /** Media type of the response if it is not JSON. */
+  /** Required media type of the response. If undefined, the media type is not checked. */
   mediaType?: string | undefined;
-  /** Additional status that is not an error. */
+  /** Status outside the range 200 to 299 with which the call still succeeds. */
   acceptedStatus?: number;
 }
 

@@ -15,7 +15,7 @@ export interface UserScope {
  * @throws TypeError if `userId` is missing, because the API would otherwise access the memories of all users
  */
 export function scopeToUser(memory: MemoryApi, scope: UserScope): MemoryApi {
-  // Callers without types may pass undefined.
+  // JavaScript callers may pass undefined.
   const { userId, agentId }: Partial<UserScope> = scope ?? {};
   if (userId !== null && typeof userId !== 'string') {
     throw new TypeError('userId must be the id of the end user, or null if the store has only one user');

@@ -3,7 +3,10 @@ import { LIMITS } from './limits.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
 
-/** Scopes of API keys. `metrics` allows only reading metrics. Each other scope includes the scopes before it. */
+/**
+ * Scopes of API keys. `metrics` allows only reading metrics. `write` includes `read`. `operate` includes all other
+ * scopes.
+ */
 export const SCOPES = ['metrics', 'read', 'write', 'operate'] as const;
 export type Scope = (typeof SCOPES)[number];
 

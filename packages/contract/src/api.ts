@@ -21,13 +21,13 @@ import type { StoreBatchRequest, StoreBatchResponse } from './store-batch.ts';
 import type { UpdateRequest, UpdateResponse } from './update.ts';
 import type { UsersRequest, UsersResponse } from './users.ts';
 
-/** Options of a store. */
+/** Options of `store` and `storeBatch`. */
 export interface StoreOptions {
   /** 1 to 255 characters. The same key with the same request within 24 hours stores only once, so retries are safe. */
   idempotencyKey?: string;
 }
 
-/** Conditions of a write. A memory of another user or agent is NOT_FOUND. */
+/** Scope and version conditions of a write. NOT_FOUND if the memory belongs to another user or agent. */
 export interface WriteCondition extends OwnScopeRequest {
   /**
    * Accepted versions of the memory. The write fails if the current version is not in the list. Absent: any version.
@@ -78,7 +78,7 @@ export interface MemoryApi {
    * from them, and deletes semantic memories that have no other source. Errors as for `update`.
    */
   forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
-  /** Deletes all memories that match every given condition, including merged duplicates. */
+  /** Deletes all memories that match every condition of the request, including merged duplicates. */
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /**
    * Runs consolidation: promotes, merges, distils and evicts memories. If a run is in progress, waits for it and then
@@ -135,8 +135,8 @@ export interface MemoryScope {
 export type Scopable<Api extends MemoryApi> = Pick<Api, keyof MemoryApi> & {
   /**
    * Returns the same methods, limited to the memories of one user, one agent, or one agent of one user. Stored memories
-   * belong to the scope, and no other memory is found, counted or changed. With `shared: true`, reads include memories
-   * without a user or agent. In nested scopes, `shared` of the inner scope wins.
+   * belong to the scope, and calls never return, count or change any other memory. With `shared: true`, reads include
+   * memories without a user or agent. In nested scopes, `shared` of the inner scope wins.
    *
    * FORBIDDEN for a request (or batch) that names another user or agent, and for operations on the whole namespace:
    * consolidation and the list of users. INVALID_REQUEST for a scope without user and agent, and for a request that is

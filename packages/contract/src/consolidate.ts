@@ -25,7 +25,7 @@ export const ConsolidateRequest = Type.Object(
 );
 export type ConsolidateRequest = Type.Static<typeof ConsolidateRequest>;
 
-/** One part of a plan: the number of memories, and a list of the first ones. */
+/** Returns the schema of one part of a plan: the total number of memories, and a list of the first memories. */
 function planned<Item extends TProperties>(description: string, item: Item) {
   return Type.Object(
     { total: Count, memories: Type.Array(Type.Object(item), { maxItems: LIMITS.plannedMemories }) },

@@ -35,7 +35,7 @@ const consolidationFields = {
   notes: Type.Record(Type.String(), Type.Unknown(), { description: 'Additional information about the run.' }),
 };
 
-/** One consolidation run. */
+/** Status, times and counts of one consolidation run. */
 export const Consolidation = Type.Object(consolidationFields);
 export type Consolidation = Type.Static<typeof Consolidation>;
 

@@ -11,7 +11,7 @@ const errorFields = {
   details: Type.Optional(Type.Array(ErrorDetail)),
 };
 
-/** An error as sent to clients. */
+/** The fields of an error that clients receive. */
 export const ErrorBody = Type.Object(errorFields);
 export type ErrorBody = Type.Static<typeof ErrorBody>;
 

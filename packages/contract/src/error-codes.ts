@@ -1,4 +1,6 @@
-/** All error codes with HTTP status and meaning. The single source for both. */
+/**
+ * All error codes, each with its HTTP status and its meaning. Error responses and the OpenAPI document use this table.
+ */
 export const ERRORS = {
   INVALID_REQUEST: { status: 400, meaning: 'Malformed request.' },
   UNAUTHORIZED: { status: 401, meaning: 'The request needs a valid API key.' },

@@ -13,7 +13,10 @@ export class MemoryError extends Error {
   override readonly name = 'MemoryError';
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
-  /** True if the operation may have taken effect although it failed. A retry may then find its own change. */
+  /**
+   * True if the operation may have taken effect although it failed. A retry may then conflict with the change of the
+   * first attempt.
+   */
   readonly isOutcomeUnknown: boolean;
   /** True if the database server is unreachable or still starting, so that waiting may help. */
   readonly isDatabaseDown: boolean;
@@ -26,7 +29,7 @@ export class MemoryError extends Error {
     this.isDatabaseDown = options.isDatabaseDown ?? false;
   }
 
-  /** The error as sent to clients. */
+  /** The fields of the error that clients receive. */
   get body(): ErrorBody {
     const { code, message, details } = this;
     return { code, message, ...(details && { details }) };

@@ -76,6 +76,6 @@ const GapEvent = Type.Object(
   { description: 'First event of a resumed stream if events after `last_event_id` are no longer available.' },
 );
 
-/** An event in a namespace. */
+/** An event of a stream: an operation on memories, progress of a consolidation run, or a gap in the stream. */
 export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, GapEvent]);
 export type MemoryEvent = Type.Static<typeof MemoryEvent>;

@@ -95,7 +95,7 @@ export const EvictionReason = Type.Enum(['expired', 'maximum'], {
 });
 
 /**
- * A time in a response. Years have four digits, the range that ISO 8601 allows without an agreement between the
+ * A time in a response. Years have four digits, because ISO 8601 allows other years only by agreement between the
  * parties.
  */
 export const Timestamp = Type.String({

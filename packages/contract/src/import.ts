@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
-/** Result of an import. */
+/** Result of an import: counts of lines, and errors of rejected lines. */
 export const ImportResponse = Type.Object({
   imported_count: Type.Integer({ minimum: 0, description: 'Number of lines that were imported.' }),
   unchanged_count: Type.Integer({ minimum: 0, description: 'Number of lines that were already present.' }),

@@ -1,4 +1,6 @@
-/** Maximum sizes of requests and responses. Each name ends with its unit. */
+/**
+ * Maximum sizes of requests and responses. Each name ends with the unit, or with the kind of items that are counted.
+ */
 export const LIMITS = {
   queryChars: 8192,
   topK: 1000,
@@ -31,7 +33,7 @@ export const LIMITS = {
   counterValue: 2_000_000_000,
   /** Rejected lines that an import response lists. */
   listedRejections: 100,
-  /** The longest cursor is the one for sessions: two ids of 256 characters, encrypted. */
+  /** The longest cursor is the cursor of the list of sessions: two ids of 256 characters, encrypted. */
   cursorChars: 4096,
   /** Memory ids in one event. */
   eventIds: 256,

@@ -7,7 +7,8 @@ const CARRIAGE_RETURN = 0x0d;
  * Splits a stream of byte chunks into lines without line terminators. Only U+000A ends a line. A non-empty rest after
  * the last terminator is also a line.
  *
- * @throws MemoryError PAYLOAD_TOO_LARGE for a line longer than `maxBytes`; the message has the line number, from 1
+ * @throws MemoryError PAYLOAD_TOO_LARGE for a line longer than `maxBytes`; the message contains the line number,
+ *   counted from 1
  */
 export async function* getLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
   let pending: Uint8Array[] = [];

@@ -30,7 +30,7 @@ export const MemoriesRequest = Type.Object(
 );
 export type MemoriesRequest = Type.Static<typeof MemoriesRequest>;
 
-/** Number of current memories in each tier with a `created_at` up to a time. */
+/** Number of memories that match the filter, by tier, with a `created_at` up to the time `at`. */
 export const GrowthPoint = Type.Object({ at: timestamp('The time.'), ...TierCounts.properties });
 export type GrowthPoint = Type.Static<typeof GrowthPoint>;
 

@@ -42,7 +42,7 @@ export type ScopeRequest = Type.Static<typeof ScopeRequest>;
 
 /**
  * Limits a write to the memories of one user, of one agent, or of one agent for one user. A scoped write never changes
- * shared memories, so `shared` does not exist here.
+ * shared memories, so this schema has no field `shared`.
  */
 export const OwnScopeRequest = Type.Object(ownScopeFields, { additionalProperties: false });
 export type OwnScopeRequest = Type.Static<typeof OwnScopeRequest>;

@@ -6,7 +6,7 @@ import type { StoreBatchRequest } from './store-batch.ts';
 /** Creates the error that a call is rejected with. */
 type ToError = (code: 'INVALID_REQUEST' | 'FORBIDDEN', message: string) => Error;
 
-/** Returns the API with the method `scope` added. Rejected calls throw errors created by `toError`. */
+/** Returns the API with the method `scope` added. Calls outside a scope reject with an error created by `toError`. */
 export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): Scopable<Api> {
   return {
     ...pickMethods(api),
@@ -22,8 +22,8 @@ function pickMethods<Api extends MemoryApi>(api: Api): Pick<Api, keyof MemoryApi
 }
 
 /**
- * Returns an API that is limited to one scope. See `Scopable`. Arguments beyond the arguments of `MemoryApi` are passed
- * through.
+ * Returns an API that is limited to one scope. See `Scopable`. Additional arguments, such as the call options of the
+ * client, are passed to `api` unchanged.
  */
 function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryApi {
   const own = toOwnScope(scope, toError);
@@ -81,7 +81,7 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
   };
 }
 
-/** Validates a scope. An empty scope is rejected: a user that is left out by mistake must not select all users. */
+/** Validates a scope. An empty scope is rejected: a user id that is omitted by mistake must not select all users. */
 function toOwnScope(scope: MemoryScope, toError: ToError): OwnScopeRequest {
   const { shared = false, ...ids }: MemoryScope = isObject(scope) ? scope : {};
   if (typeof shared !== 'boolean') throw toError('INVALID_REQUEST', 'shared must be true or false');

@@ -2,8 +2,8 @@
 export type ScoreWord = 'likely' | 'possible' | 'weak';
 
 /**
- * Lowest score of each word, highest first. .5: results with this score are as often relevant as irrelevant. .25: the
- * threshold of `only_relevant`.
+ * Words with their lowest scores, highest first. 0.5: results with this score are as often relevant as irrelevant.
+ * 0.25: the threshold of `only_relevant`.
  */
 export const SCORE_WORDS: readonly { word: ScoreWord; minScore: number }[] = [
   { word: 'likely', minScore: 0.5 },

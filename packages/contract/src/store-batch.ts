@@ -4,7 +4,10 @@ import { LIMITS } from './limits.ts';
 import { StoreRequest, StoreResponse } from './store.ts';
 import Type from './typebox.ts';
 
-/** Memories to store, each in the format of a single store request. A rejected memory does not affect the others. */
+/**
+ * Memories to store, each in the format of a single store request. A rejected memory does not affect the other
+ * memories.
+ */
 export const StoreBatchRequest = Type.Array(StoreRequest, {
   maxItems: LIMITS.batchItems,
   description: `The memories to store, at most ${LIMITS.batchItems}.`,

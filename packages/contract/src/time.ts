@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
  * Parses a time in a request. Fractions of a millisecond are truncated. A leap second is allowed only in the last
  * minute of a UTC day, and becomes the last millisecond of that minute.
  *
- * @param edge instant that a date without a time stands for: the first or last millisecond of that day in UTC
+ * @param edge instant to return for a date without a time: the first or the last millisecond of that day in UTC
  * @returns milliseconds since 1970; undefined if the text does not match `TIME_PATTERN`, the day does not exist, or the
  *   UTC year is outside 0000 to 9999
  */

@@ -15,11 +15,12 @@ export type Check = (value: unknown) => ErrorDetail[];
  * too deep.
  *
  * @param subject name of the whole value in messages, such as "body"
- * @param idFields fields that refer to existing ids; a string that cannot be stored is allowed there and matches no id
+ * @param idFields fields that refer to existing ids; in these fields, a string that cannot be stored is valid, and
+ *   matches no id
  */
 export function createCheck(schema: TSchema, subject: string, idFields: readonly string[] = []): Check {
   const compiled = Compile(schema);
-  // Filters also have a `metadata` field, but without its size limit.
+  // Filters also have a `metadata` field, but without the size limit of stored metadata.
   const storesMetadata = must(schema, 'metadata') === METADATA_MUST;
   const times = getTimeFields(schema);
   return (value) => {
@@ -37,7 +38,9 @@ export function createCheck(schema: TSchema, subject: string, idFields: readonly
   };
 }
 
-/** Unknown fields of an object, and items of an array without `maxItems`, that are included in error details. */
+/**
+ * Maximum unknown fields of an object, and maximum items of an array without `maxItems`, that error details include.
+ */
 const MAX_UNKNOWN_FIELDS = 10;
 const MAX_ITEMS = 1000;
 
@@ -88,8 +91,8 @@ function toDetails(schema: TSchema, error: SchemaError, subject: string): ErrorD
   if (error.instancePath === '' && params.additionalProperties) {
     return params.additionalProperties.map(unknownField);
   }
-  // The schema of an unknown field is `false`. Because `maxErrors` limits the list, the additionalProperties error may
-  // be missing.
+  // The schema of an unknown field is `false`. Such a field is reported here, because `maxErrors` may have cut off the
+  // additionalProperties error.
   if (error.keyword === 'boolean') return [unknownField(unescapePointer(error.instancePath.slice(1)))];
   const field = unescapePointer(error.instancePath.split('/')[1] ?? '');
   if (field === '') return [toDetail('', `${subject} must`, rootMust(schema, error))];
@@ -147,7 +150,7 @@ interface PatternSchema {
   pattern?: string;
 }
 
-/** Returns the fields of a schema that hold a time or a list of times, with the rule for each. */
+/** Returns the fields of a schema that contain a time or a list of times, each with its rule. */
 function getTimeFields(schema: TSchema): [field: string, rule: string][] {
   const { properties = {} } = schema as { properties?: Record<string, TSchema> };
   return Object.entries(properties).flatMap(([field, fieldSchema]): [string, string][] => {

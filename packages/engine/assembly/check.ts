@@ -47,8 +47,9 @@ import { find, mix } from './table';
 import { getInputSignFingerprint, getSignFingerprint } from './vectors';
 
 /*
- * Compares the index with entries by fingerprints. A fingerprint is a sum of hashes of each posting, vector sign word
- * and field, combined with the ordinal of its memory. Sums do not depend on the order.
+ * Checks that the index has exactly the contents of a list of entries, by comparing two fingerprints. A fingerprint is
+ * the sum of one hash per posting, per field and per 64-bit word of vector signs. Each hash includes the ordinal of the
+ * memory. A sum does not depend on the order of the entries.
  */
 
 let expected: u64 = 0;

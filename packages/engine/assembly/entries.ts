@@ -39,8 +39,8 @@ export const sessions: Table = clearTable(memory.data(TABLE_BYTES, 16));
 
 export let model: u32 = 0;
 /**
- * BM25's damping of a term's frequency: the damping for a text without terms, the increase for each term, and the
- * maximum.
+ * BM25's damping of term frequencies, which grows with the length of the text: the damping for an empty text, the
+ * increase per word, and the maximum damping.
  */
 export let minDamping: f32 = 0;
 export let dampingPerTerm: f32 = 0;
@@ -91,8 +91,8 @@ export const ENTRY_HEAD: usize = 80;
 export const TERM_BYTES: u32 = 8;
 
 /**
- * Adds the entry of a memory or replaces the previous one. A new memory is episodic and does not expire until
- * `setState` is called.
+ * Adds the entry of a memory, or replaces the memory's previous entry. A new memory is episodic and does not expire
+ * until `setState` is called.
  */
 export function putEntry(entry: usize): void {
   let row = findRow(load<f64>(entry, ENTRY_ORDINAL));
@@ -129,7 +129,7 @@ function addMemory(entry: usize): u32 {
   return row;
 }
 
-/** Sets the state of a memory, if it is indexed. */
+/** Sets the tier, expiry time and superseded flag of a memory. No effect if the memory is not indexed. */
 export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bool): void {
   const row = findRow(ordinal);
   if (row === NONE) return;
@@ -139,12 +139,12 @@ export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bo
   setExpiry(row, expiresAt);
 }
 
-/** Number of the semantic tier in the host. */
+/** The host's number for the semantic tier. */
 const SEMANTIC: u32 = 2;
 
 /**
- * Number of times that the COUNTED flag of an existing row changed. The cached count of a term's uncounted postings is
- * exact while this number is unchanged.
+ * Number of times that the COUNTED flag of any existing row has changed. Each term caches the number of its postings in
+ * rows with COUNTED 0; the cached number is exact until the next change.
  */
 export let countedChanges: u32 = 0;
 
@@ -155,7 +155,7 @@ function setCounted(row: u32, counted: bool): void {
   countedChanges++;
 }
 
-/** Number of counted rows by namespace number minus one, including expired rows. */
+/** Number of rows with COUNTED 1 per namespace, including expired rows. Namespace n is at index n - 1. */
 const countedPages = memory.data(LIST_BYTES, 16);
 
 function changeCountedRows(row: u32, more: i32): void {
@@ -192,7 +192,8 @@ function hashText(entry: usize): u32 {
   return (number >> 32) as u32;
 }
 
-// A term is a digest (48 bits) above its frequency (16 bits). A label has the same format, with a frequency of 1.
+// An entry stores a term as 64 bits: the digest in the upper 48 bits, the frequency in the lower 16. A label has the
+// same format, with a frequency of 1.
 function appendTerms(row: u32, entry: usize): void {
   const count = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
   liveTerms += count;
@@ -214,7 +215,7 @@ function toTermNumber(digest: u64): u32 {
   return number;
 }
 
-/** Number of removed rows: all since the index was created, and the rows whose postings are not swept yet. */
+/** Number of rows removed since the index was created, and number of removed rows whose postings are not swept yet. */
 export let removedRows: u32 = 0;
 export let unsweptRows: u32 = 0;
 
@@ -222,7 +223,7 @@ export let unsweptRows: u32 = 0;
 export let liveTerms: u32 = 0;
 export let removedTerms: u32 = 0;
 
-/** Removes a memory, if it is indexed. */
+/** Removes a memory. No effect if the memory is not indexed. */
 export function removeMemory(ordinal: f64): void {
   const row = findRow(ordinal);
   if (row !== NONE) removeRow(row);
@@ -241,7 +242,7 @@ function removeRow(row: u32): void {
   unsweptRows++;
 }
 
-/** Returns the row of a memory; NONE if it is not indexed. */
+/** Returns the row of a memory; NONE if the memory is not indexed. */
 export function findRow(ordinal: f64): u32 {
   return find(rows, ordinal as u64);
 }
@@ -252,7 +253,7 @@ export function findRow(ordinal: f64): u32 {
  */
 const SWEPT_AT: u32 = 1024;
 const SWEPT_SHARE: u32 = 16;
-/** Terms that the current sweep has processed, and the number of unswept rows when it began. */
+/** Number of terms that the current sweep has processed, and number of unswept rows when the sweep began. */
 let sweptTerms: u32 = 0;
 let sweptRows: u32 = 0;
 

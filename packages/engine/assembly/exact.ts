@@ -1,10 +1,10 @@
 import { reserve } from './memory';
 
 /*
- * A cache of the 8-bit vectors of recently rescored rows. The top results of one query are often near the top of
- * another, and reading a vector from the file takes a hundred times as long as computing its product. The cache is
- * direct-mapped: each row has one possible slot, and caching a row evicts the previous row of the slot. Only rows with
- * a single vector are cached.
+ * A cache of the 8-bit vectors of recently rescored rows. Rows near the top of one query are often near the top of the
+ * next query. Reading a vector from the file takes a hundred times as long as computing the product of the vector and a
+ * query. The cache is direct-mapped: each row has one possible slot, and caching a row evicts the previous row of the
+ * slot. Only rows with a single vector are cached.
  */
 
 const MAX_BYTES: u32 = 1 << 23;
@@ -18,7 +18,10 @@ let vectors: usize = 0;
 /** By slot: the cached row plus one; 0 if the slot is empty. */
 let holders: usize = 0;
 
-/** Must be called once. The reserved region takes physical memory only where vectors are written. */
+/**
+ * Sets the dimensions of the vectors and reserves the cache. Must be called once. The reserved region takes physical
+ * memory only where vectors are written.
+ */
 export function setExactDimensions(count: u32): void {
   if (count === 0) return;
   dimensions = count;
@@ -36,7 +39,7 @@ function getSlot(row: u32): usize {
   return vectors + (row & (slots - 1)) * vectorBytes;
 }
 
-/** Returns the address of a row's cached vector; 0 if it is not cached. */
+/** Returns the address of a row's cached vector; 0 if the vector is not cached. */
 export function getCachedVector(row: u32): usize {
   if (vectors === 0 || load<u32>(getHolder(row)) !== row + 1) return 0;
   return getSlot(row);

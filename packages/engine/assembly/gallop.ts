@@ -1,7 +1,7 @@
 /**
- * Returns the first place, starting at `from`, in an ascending list of rows whose row is at least `row`; `count` if
- * there is none. Gallops with doubling steps and then bisects (Bentley and Yao 1976, "An almost optimal algorithm for
- * unbounded searching"), so that the time grows with the logarithm of the distance.
+ * Searches an ascending list of rows. Returns the first index, starting at `from`, whose row is at least `row`; `count`
+ * if all rows are less. Gallops with doubling steps and then bisects (Bentley and Yao 1976, "An almost optimal
+ * algorithm for unbounded searching"), so that the time grows with the logarithm of the distance.
  *
  * @param list 32-bit numbers, `stride` bytes apart, each a row above `bits` other bits
  */

@@ -1,11 +1,11 @@
 import { get, ORDINAL } from './rows';
 
 /*
- * The best rows of a search, in a heap whose root is the worst (Williams 1964). An item is a row (32 bits) and its
- * score (a 32-bit float). Of rows with equal scores, the memory with the lower ordinal is worse.
+ * The best rows of a search, in a binary heap with the worst row at the root (Williams 1964). An item is a row (32
+ * bits) and its score (a 32-bit float). Of rows with equal scores, the memory with the lower ordinal is worse.
  */
 
-/** Size of an item. */
+/** Size of a heap item in bytes. */
 export const HEAP_ITEM_BYTES: u32 = 8;
 
 /**
@@ -82,7 +82,7 @@ const SLOTS: u32 = 8192;
 /** Consecutive slots that are probed for a text. */
 const PROBES: u32 = 8;
 
-/** A text's number (32 bits, 0 in a free slot) and its number of rows (32 bits). */
+/** A slot has 2^3 bytes: a text's number (32 bits, 0 in a free slot) and the number of rows with the text (32 bits). */
 const SLOT_BITS: u32 = 3;
 const slots = memory.data((SLOTS + PROBES) << SLOT_BITS, 16);
 
@@ -91,7 +91,7 @@ let maxPerText: u32 = u32.MAX_VALUE;
 /** True if the current search skipped a row because its text had reached `maxPerText`. */
 export let hasSkippedTexts: bool = false;
 
-/** Resets the counts and sets the maximum rows per text. */
+/** Sets the number of rows of every text to 0, and the maximum rows per text to `limit`. */
 export function resetTextCounts(limit: u32): void {
   maxPerText = limit;
   hasSkippedTexts = false;
@@ -99,8 +99,8 @@ export function resetTextCounts(limit: u32): void {
 }
 
 /**
- * Returns whether the limit is reached for a text; if not, counts one more row. Text 0 stands for no text and is not
- * limited.
+ * Returns whether a text has reached the maximum number of rows; if not, adds one row to the text's count. Number 0
+ * means that a row's text has no terms; such rows are not limited.
  */
 export function isTextLimitReached(text: u32): bool {
   if (maxPerText === u32.MAX_VALUE || text === 0) return false;

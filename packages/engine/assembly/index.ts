@@ -66,8 +66,8 @@ export function exchange(bytes: usize): usize {
 }
 
 /**
- * Begins a query. Its scope is the memories of a namespace, or of some of its users if given, that are in recall at
- * `now`.
+ * Begins a query whose scope is the memories of a namespace that have not expired at `now`. If users are given, the
+ * scope has only memories of these users.
  */
 export function beginScope(namespace: usize, users: usize, userCount: u32, now: f64): void {
   toTerms(users, userCount);
@@ -85,19 +85,22 @@ export function narrowToCurrent(): void {
   scopeNotSuperseded();
 }
 
-/** Narrows the scope to memories with any of some labels. A memory must not have two of these labels. */
+/**
+ * Narrows the scope to memories with one of the given labels. The caller ensures that no memory has two of the labels,
+ * such as two users.
+ */
 export function narrowToAny(labels: usize, count: u32): void {
   toTerms(labels, count);
   scopeAnyPostings(labels, count);
 }
 
-/** Replaces digests in place by the numbers of their terms, or NONE. */
+/** Replaces each digest in place by the number of its term; NONE if the index has no such term. */
 function toTerms(digests: usize, count: u32): void {
   // A number is shorter than a digest, so writing never overtakes reading.
   for (let i: u32 = 0; i < count; i++) store<u32>(digests + (i << 2), find(terms, load<u64>(digests + (i << 3))));
 }
 
-/** Adds a query word with alternative terms and returns its document frequency. */
+/** Adds a query word with alternative terms and returns the document frequency of the word. */
 export function addQueryWord(alternatives: usize, count: u32): u32 {
   const numbers = alternatives;
   let known: u32 = 0;
@@ -115,16 +118,17 @@ export function addQueryWord(alternatives: usize, count: u32): u32 {
   return getDocumentFrequency(wordCount - 1);
 }
 
-/** Returns the size of a query vector: one signed byte per dimension, zero-padded. */
+/** Returns the size of a query vector in bytes: one signed byte per dimension, zero-padded. */
 export function queryVectorBytes(): usize {
   return getQueryBytes();
 }
 
 /**
- * Writes the `count` allowed rows with the nearest vectors, nearest first, and returns their number. Each is a row (32
- * bits) and the product of the query and its nearest vector in four bits (32-bit float). Candidates are the nearest by
- * sign: `limit` of them, or up to twice as many with ties. They need room after the result, four bytes each. At most
- * `maxPerText` candidates have the same text.
+ * Writes the rows in scope with the nearest vectors, nearest first, at most `count`, and returns the number of rows. A
+ * result is a row (32 bits) and the product of the query and the row's nearest four-bit vector (32-bit float). The
+ * candidates are the rows nearest by vector signs: at most `limit`, or twice as many with ties, and at most
+ * `maxPerText` with the same text. `into` must have room for the results and, after the results, for four bytes per
+ * candidate.
  */
 export function findNearest(query: usize, count: u32, limit: u32, maxPerText: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
@@ -139,7 +143,7 @@ export function findNearest(query: usize, count: u32, limit: u32, maxPerText: u3
   return size;
 }
 
-/** Returns the inner product of a query (32-bit floats) and a row's cached vector; NaN if it is not cached. */
+/** Returns the inner product of a query (32-bit floats) and a row's cached vector; NaN if the vector is not cached. */
 export function cachedExactProduct(query: usize, row: u32): f64 {
   const vector = getCachedVector(row);
   return vector === 0 ? f64.NaN : exactProduct(query, vector);

@@ -4,7 +4,7 @@
  */
 
 const PAGE_BITS: usize = 16;
-/** 16 MiB. */
+/** Number of 64 KiB pages by which the memory grows at a time, if available: 16 MiB. */
 const STEP_PAGES: usize = 256;
 const MIN_CLASS: u32 = 4;
 const CLASSES = 32;
@@ -15,15 +15,15 @@ const freeBlocks = memory.data(CLASSES * 4);
 let top: usize = 0;
 let maxTop: usize = usize.MAX_VALUE;
 
-/** Sets the maximum total memory. The default is that of a module, 4 GiB. */
+/** Sets the maximum total memory, in bytes. The default is the limit of a WebAssembly module, 4 GiB. */
 export function limitMemory(bytes: usize): void {
   maxTop = bytes;
 }
 
-/** Whether an allocation failed. A trap means out of memory only if this is set. */
+/** True if an allocation has failed. The host reads the flag after a trap, to detect that memory is exhausted. */
 export let isOutOfMemory: bool = false;
 
-/** Traps because memory is exhausted. */
+/** Sets `isOutOfMemory` and traps. */
 export function trapOutOfMemory(): void {
   isOutOfMemory = true;
   unreachable();
@@ -34,7 +34,7 @@ export function reserve(bytes: usize): usize {
   if (top === 0) top = (__heap_base + 15) & ~15;
   const start = top;
   const end = start + ((bytes + 15) & ~15);
-  // Beyond 4 GiB the pointer has wrapped around.
+  // The end is less than the start if the address wrapped around at 4 GiB.
   if (end < start || end > maxTop) trapOutOfMemory();
   const pages = ((end - 1) >> PAGE_BITS) + 1;
   if (pages > (memory.size() as usize)) growTo(pages);
@@ -43,7 +43,8 @@ export function reserve(bytes: usize): usize {
   return start;
 }
 
-// Grows in large steps, since growing is expensive; the system commits pages only when they are written.
+// Grows in large steps, because each growth is expensive. Unused pages take no physical memory, because the operating
+// system commits a page when it is first written.
 function growTo(pages: usize): void {
   const currentPages = memory.size() as usize;
   const missingPages = pages - currentPages;

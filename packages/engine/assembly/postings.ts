@@ -19,8 +19,9 @@ const FIRST_CHUNK_BYTES: usize = 16;
 const MAX_CHUNK_BYTES: usize = 4096;
 
 /**
- * Offsets of a term's fields: its digest, number of postings, first and last chunk, write position and its end, and the
- * number of postings of uncounted rows with the value of `countedChanges` when they were counted.
+ * Offsets of a term's fields: digest, number of postings, first and last chunk, write position in the last chunk, end
+ * of the last chunk, cached number of postings in rows with COUNTED 0, and value of `countedChanges` when that number
+ * was cached.
  */
 const DIGEST: usize = 0;
 const COUNT: usize = 8;
@@ -66,14 +67,14 @@ export function getPostingCount(term: u32): u32 {
   return load<u32>(getTermAddress(term), COUNT);
 }
 
-/** Returns the number of postings of uncounted rows when they were last counted. See `getUncountedSince`. */
+/** Returns the cached number of postings in rows with COUNTED 0. See `getUncountedSince`. */
 export function getUncountedPostings(term: u32): u32 {
   return load<u32>(getTermAddress(term), UNCOUNTED);
 }
 
 /**
- * Returns the value of `countedChanges` when the postings of uncounted rows were last counted; 0 if the postings were
- * not counted since the list was created or swept.
+ * Returns the value of `countedChanges` when the number of `getUncountedPostings` was cached; 0 if no number was cached
+ * since the list was created or swept.
  */
 export function getUncountedSince(term: u32): u32 {
   return load<u32>(getTermAddress(term), AS_OF);
@@ -113,7 +114,7 @@ export function toPosting(row: u32, frequency: u32): u32 {
   return (row << FREQUENCY_BITS) | frequency;
 }
 
-/** Returns the first place, starting at `from`, of a posting whose row is at least `row`. */
+/** Returns the first index, starting at `from`, of a posting whose row is at least `row`; `count` if none is. */
 export function findFirstPosting(postings: usize, from: u32, count: u32, row: u32): u32 {
   return findFirstRow(postings, POSTING_BYTES, FREQUENCY_BITS, from, count, row);
 }
@@ -122,7 +123,7 @@ export function getFrequency(posting: u32): u32 {
   return posting & 0xff;
 }
 
-/** Returns the frequency of a term in a row; 0 if it does not occur. */
+/** Returns the frequency of a term in a row; 0 if the term does not occur in the row. */
 export function getFrequencyInRow(term: u32, row: u32): u32 {
   for (let chunk = getFirstChunk(term); chunk !== 0; chunk = getNextChunk(chunk)) {
     const length = getChunkLength(chunk);
@@ -134,7 +135,7 @@ export function getFrequencyInRow(term: u32, row: u32): u32 {
   return 0;
 }
 
-/** Appends a row, which must be higher than all rows of the list. */
+/** Appends a posting to the list of a term. `row` must be higher than all rows in the list. */
 export function append(term: u32, row: u32, frequency: u32): void {
   const at = getTermAddress(term);
   if (load<usize>(at, WRITE) === load<usize>(at, END)) addChunk(at);

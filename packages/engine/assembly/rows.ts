@@ -1,8 +1,8 @@
 import { reserve, trapOutOfMemory } from './memory';
 
 /*
- * A row is a memory's number in the index; it is never reused. Rows are stored in blocks, each with one column after
- * another.
+ * A row is a memory's number in the index. Row numbers are never reused. The fields of rows are stored in blocks of
+ * `BLOCK_ROWS` rows. A block stores one field after another, each as a column with the values of all its rows.
  */
 
 export const BLOCK_ROWS: u32 = 16384;
@@ -16,13 +16,13 @@ export const CREATED_AT: usize = ORDINAL + 8 * BLOCK_ROWS;
 /** Infinity if the memory does not expire. */
 export const EXPIRES_AT: usize = CREATED_AT + 8 * BLOCK_ROWS;
 export const STORED_AT: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
-/** Numbers of the namespace and the session; session 0 is none. */
+/** Numbers of the memory's namespace and session. Session number 0 means that the memory has no session. */
 export const NAMESPACE: usize = STORED_AT + 8 * BLOCK_ROWS;
 export const SESSION: usize = NAMESPACE + 4 * BLOCK_ROWS;
 /** The adjacent rows in the session; NONE at an end, UNPLACED while the row is postponed. */
 export const PREVIOUS: usize = SESSION + 4 * BLOCK_ROWS;
 export const NEXT: usize = PREVIOUS + 4 * BLOCK_ROWS;
-/** Length of the text in words, from `termFrequencies`; determines the damping of frequencies. */
+/** Length of the text in words, from `termFrequencies`. BM25 damps term frequencies by this length. */
 export const LENGTH: usize = NEXT + 4 * BLOCK_ROWS;
 /** A hash of the text's terms in order, equal for equal texts; 0 for a text without terms. */
 export const TEXT: usize = LENGTH + 4 * BLOCK_ROWS;
@@ -44,9 +44,12 @@ export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
 export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
 /** 1 while the memory is in recall. */
 export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
-/** 1 while the memory is in recall and not distilled. A distilled memory's words are already counted in its sources. */
+/**
+ * 1 if document frequencies include the memory: while the memory is in recall, unless the memory was distilled. The
+ * words of a distilled memory are already counted in its sources.
+ */
 export const COUNTED: usize = LIVE + BLOCK_ROWS;
-/** Number of consecutive conditions of the current query that the row has met, from the first on. */
+/** Number of the current query's conditions that the row met before the first condition that the row did not meet. */
 export const ALLOWED: usize = COUNTED + BLOCK_ROWS;
 const BLOCK_BYTES: usize = ALLOWED + BLOCK_ROWS;
 

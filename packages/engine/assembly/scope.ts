@@ -36,16 +36,17 @@ import { holdsTerm } from './terms-of-row';
 
 export let conditions: u8 = 0;
 
-/** Number of counted memories that the namespace has in recall. */
+/** Number of the namespace's rows with COUNTED 1. */
 export let memoryCount: u32 = 0;
 
 const LANES: u32 = 16;
 
 /**
- * Begins a scope: the unexpired live rows of some users or, without users, of the namespace.
+ * Begins a scope: the live rows of a namespace that have not expired. If `userCount` is not 0, the scope has only rows
+ * of the given users.
  *
- * @param counted number of counted rows in the namespace
- * @param users the numbers of each user's postings list; NONE is a user without rows
+ * @param counted number of rows in the namespace with COUNTED 1
+ * @param users the number of each user's postings list; NONE for a user without rows
  */
 export function scopeUsers(namespace: u32, counted: u32, users: usize, userCount: u32, now: f64): void {
   if (beginSmallScope(namespace, users, userCount)) {
@@ -60,7 +61,7 @@ export function scopeUsers(namespace: u32, counted: u32, users: usize, userCount
   if (userCount > 0) scopeAnyPostings(users, userCount);
 }
 
-/** Begins a scope: the unexpired live rows of a namespace. */
+/** Begins a scope: the live rows of a namespace that have not expired. */
 function scopeNamespace(namespace: u32, now: f64): void {
   conditions = 1;
   memoryCount = 0;
@@ -149,7 +150,7 @@ export function scopeNotSuperseded(): void {
   conditions++;
 }
 
-/** Narrows the scope to the rows in any of some postings lists, which are disjoint; NONE is an empty list. */
+/** Narrows the scope to rows in one of the given postings lists. The lists must be disjoint. NONE is an empty list. */
 export function scopeAnyPostings(terms: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const term = load<u32>(terms + (i << 2));
@@ -176,7 +177,7 @@ function meetInSmallScope(term: u32): void {
     if (holdsTerm(getSmallScopeRow(place), term)) markConditionMet(place);
 }
 
-/** Marks a condition as met by a row of the small scope, if it has met all conditions so far. */
+/** Records that a row of the small scope meets the next condition, if the row has met all previous conditions. */
 function markConditionMet(place: u32): void {
   if (getConditionsMet(place) === conditions) setConditionsMet(place, conditions + 1);
 }

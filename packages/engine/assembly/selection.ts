@@ -6,7 +6,7 @@ import { allocate, release } from './memory';
  * memory. The place of a row is its index in the host's order, which is the order of results.
  */
 
-/** Size of a place and its row. */
+/** Bytes of a pair: a place and the row at this place. */
 const PAIR_BYTES: u32 = 8;
 const ROW: usize = 4;
 

@@ -8,7 +8,7 @@ import { NONE } from './table';
  * rows before the next query.
  */
 
-/** In PREVIOUS: the row is postponed. */
+/** Value of PREVIOUS while a row is postponed. */
 const UNPLACED: u32 = 0xfffffffe;
 
 /** Maximum steps back from the end of a session before a row is postponed. */
@@ -42,7 +42,7 @@ export function clearPostponed(): void {
   postponedCount = 0;
 }
 
-/** Links two adjacent rows; either may be NONE, for an end. */
+/** Links two adjacent rows. `before` is NONE at the start of a session, `after` is NONE at the end. */
 export function linkRows(before: u32, after: u32): void {
   if (before !== NONE) set<u32>(before, NEXT, after);
   if (after !== NONE) set<u32>(after, PREVIOUS, before);
@@ -77,7 +77,6 @@ function isBefore(row: u32, other: u32): bool {
   return get<f64>(row, ORDINAL) < get<f64>(other, ORDINAL);
 }
 
-/** Removes a row from its session. */
 export function leaveSession(row: u32): void {
   const session = get<u32>(row, SESSION);
   const before = get<u32>(row, PREVIOUS);

@@ -5,30 +5,29 @@ import { get, LIVE, NAMESPACE, rowCount } from './rows';
 import { NONE } from './table';
 
 /*
- * The rows in a small scope: the rows of the query's users, if these are few among all rows. The rows are listed in
- * ascending order, each with the number of conditions that it has met. The time of such a query depends on these rows
- * only.
+ * The rows in a small scope: the rows of the query's users, if they are at most 1/`SMALL_SCOPE_SHARE` of all rows. The
+ * rows are listed in ascending order, each with the number of conditions that the row has met. The time of a query with
+ * a small scope depends only on the number of these rows, not on the size of the index.
  */
 
-/** A scope is small if it contains at most one row in this many. */
+/** A scope is small if it contains at most 1/`SMALL_SCOPE_SHARE` of all rows. */
 const SMALL_SCOPE_SHARE: u32 = 8;
 
-/** Whether the current query has a small scope. */
 export let isSmallScope: bool = false;
 /** Number of rows in the small scope; 0 if the scope is not small. */
 export let smallScopeCount: u32 = 0;
 
 let rows: usize = 0;
 let conditionCounts: usize = 0;
-/** Buffer for the rows that are being merged. */
+/** Buffer for the rows of one user while they are merged into `rows`. */
 let added: usize = 0;
 let capacity: u32 = 0;
 
 /**
- * Begins a query of the live rows of a namespace in some posting lists, which are disjoint. Returns false, with an
- * empty scope, if the lists are too long for a small scope.
+ * Begins a query. If the given postings lists are short enough, sets the small scope to their live rows in the
+ * namespace and returns true. Otherwise, empties the small scope and returns false. The lists must be disjoint.
  *
- * @param terms the numbers of the lists; NONE is an empty list
+ * @param terms the numbers of the postings lists; NONE is an empty list
  */
 export function beginSmallScope(namespace: u32, terms: usize, count: u32): bool {
   let total: u32 = 0;
@@ -84,7 +83,7 @@ export function setConditionsMet(place: u32, conditions: u32): void {
   store<u8>(conditionCounts + place, conditions as u8);
 }
 
-/** Returns the place of a row; NONE if it is not in the small scope. */
+/** Returns the place of a row in the small scope; NONE if the small scope does not contain the row. */
 export function findInSmallScope(row: u32): u32 {
   const place = findFirstRow(rows, 4, 0, 0, smallScopeCount, row);
   return place < smallScopeCount && getSmallScopeRow(place) === row ? place : NONE;

@@ -1,11 +1,11 @@
 import { allocate, release } from './memory';
 
-/** No row, number or value. */
+/** Stands for a missing row, number or value. */
 export const NONE: u32 = 0xffffffff;
 
 const FIRST_SLOTS: u32 = 1024;
 
-/** A key (64 bits) and its value (32 bits), adjacent so that a lookup touches one cache line. */
+/** A slot has 2^4 bytes: a key (64 bits) and its value (32 bits), adjacent so that a lookup touches one cache line. */
 const SLOT_BITS: u32 = 4;
 const VALUE: usize = 8;
 
@@ -30,7 +30,7 @@ export function find(table: Table, key: u64): u32 {
   return load<u64>(slot) === key ? load<u32>(slot, VALUE) : NONE;
 }
 
-/** Sets the value of a key; NONE removes it. */
+/** Sets the value of a key. The value NONE removes the key. */
 export function put(table: Table, key: u64, value: u32): void {
   // At a load factor of at most 3/4, a lookup probes only a few slots.
   if (table.used * 4 >= table.slots * 3) grow(table);

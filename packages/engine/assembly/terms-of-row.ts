@@ -13,7 +13,7 @@ import { get, set, TERM_LIST, TERMS } from './rows';
 const FREQUENCY_BITS: u32 = 7;
 const MAX_FREQUENCY: u32 = (1 << FREQUENCY_BITS) - 1;
 
-/** Allocates the term list of a new row. */
+/** Allocates the list of `count` terms of a new row. */
 export function addTermList(row: u32, count: u32): void {
   set<u32>(row, TERMS, count);
   if (count > 0) set<usize>(row, TERM_LIST, allocate((count as usize) << 2));

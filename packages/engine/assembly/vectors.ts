@@ -11,9 +11,9 @@ import { mix, NONE } from './table';
  * Vectors of memories, in two forms: the signs of the components, one bit each, for scanning, and the components in
  * four bits each, for rescoring the candidates of the scan. The vectors of a memory are consecutive.
  *
- * An input vector is signed bytes and a 32-bit float, the step between levels. Four bits hold an integer from -7 to 7.
- * The scale of a four-bit vector is chosen so that its inner product with the input vector equals the inner product of
- * the input vector with itself.
+ * An input vector has one signed byte per dimension, followed by the value of one step as a 32-bit float. A four-bit
+ * component is an integer from -7 to 7. The scale of a four-bit vector is chosen so that its inner product with the
+ * input vector equals the inner product of the input vector with itself.
  */
 
 const BLOCK_VECTORS: u32 = 16384;
@@ -22,7 +22,7 @@ const MAX_BLOCKS: u32 = 2048;
 const blocks = memory.data(MAX_BLOCKS * 4, 16);
 
 const MAX_LEVEL: i8 = 7;
-/** Added to a level to store it unsigned. */
+/** Added to a level, so that the stored number is not negative. */
 const OFFSET: i8 = 8;
 /** Width of a level relative to the root mean square of the components: least error for a normal distribution. */
 const LEVEL_WIDTH: f32 = 0.36;
@@ -33,7 +33,7 @@ export let dimensions: u32 = 0;
 /** Signs are scanned in stretches of six 64-bit words. */
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
-/** Maximum dimensions of a vector, limited by the size of the histogram. The host enforces it. */
+/** Maximum dimensions of a vector, limited by the size of the histogram. The host enforces the limit. */
 const MAX_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
 /** Dimensions rounded up to whole stretches. */
 let padded: u32 = 0;
@@ -62,7 +62,7 @@ export function setDimensions(count: u32): void {
   blockBytes = blockRows + 4 * BLOCK_VECTORS;
 }
 
-/** Returns the size of an input vector: one byte per dimension and the step. */
+/** Returns the size of an input vector in bytes: one byte per dimension and four bytes for the step. */
 function getInputBytes(): u32 {
   return dimensions + 4;
 }
@@ -79,7 +79,7 @@ function getRowAddress(vector: u32): usize {
   return getBlock(vector) + blockRows + (inBlock(vector) << 2);
 }
 
-/** Replaces the vectors of a row. */
+/** Replaces the vectors of a row by `count` input vectors. */
 export function setVectors(row: u32, input: usize, count: u32): void {
   if (count !== (get<u16>(row, VECTORS) as u32)) {
     dropVectors(row);
@@ -131,7 +131,7 @@ function writeLevels(components: usize, step: f32, vector: u32): void {
   store<f32>(getBlock(vector) + blockScales + (inBlock(vector) << 2), scale);
 }
 
-/** Returns the levels nearest to sixteen components. */
+/** Rounds sixteen components to four-bit levels of the given width. */
 function getLevels(components: v128, width: f32): v128 {
   const inverse = f32x4.splat(1 / width);
   const low = i16x8.extend_low_i8x16_s(components);
@@ -166,7 +166,7 @@ export function getSignFingerprint(owner: u64, row: u32, index: u32): u64 {
   return fingerprint(owner, getBlock(vector) + inBlock(vector) * signBytes, index);
 }
 
-/** Returns the fingerprint that an input vector would have. */
+/** Returns the result that `getSignFingerprint` would have for an input vector if the vector were stored. */
 export function getInputSignFingerprint(owner: u64, input: usize, index: u32): u64 {
   memory.copy(paddedComponents, input + index * getInputBytes(), dimensions);
   writeSigns(paddedComponents, signs);
@@ -181,7 +181,6 @@ function fingerprint(owner: u64, from: usize, index: u32): u64 {
   return sum;
 }
 
-/** Removes the vectors of a row. */
 export function dropVectors(row: u32): void {
   evictExact(row);
   const count: u32 = get<u16>(row, VECTORS);
@@ -220,16 +219,16 @@ function moveVector(from: u32, to: u32, row: u32): void {
   store<u32>(getRowAddress(to), row);
 }
 
-/** Capacity for candidates of a scan; when it is full, candidates beyond the threshold are dropped. */
+/** Maximum candidates collected in a scan. When the maximum is reached, candidates beyond `threshold` are dropped. */
 const MAX_CANDIDATES: u32 = 16384;
 /** Maximum requested candidates. The spare quarter makes compaction rare. */
 const MAX_RESCORED: u32 = (MAX_CANDIDATES / 4) * 3;
 const collected = memory.data(MAX_CANDIDATES * 8, 16);
-/** Number of collected candidates by distance. */
+/** Number of collected candidates by distance. The distance of two vectors is the number of differing signs. */
 const histogram = memory.data((MAX_DIMENSIONS + 1) * 4, 16);
 
 let threshold: u32 = 0;
-/** Collected candidates within the threshold, and all collected candidates. */
+/** Number of collected candidates with a distance of at most `threshold`, and number of all collected candidates. */
 let withinThreshold: u32 = 0;
 let collectedCount: u32 = 0;
 
@@ -251,7 +250,7 @@ export function nearestSigns(query: usize, requested: u32, maxPerText: u32, into
   withinThreshold = 0;
   collectedCount = 0;
   scannedRow = NONE;
-  // Newest first, so that the newest rows of a text are chosen.
+  // Newest first, so that the limit per text leaves the newest rows of a text.
   if (isSmallScope) {
     for (let left = smallScopeCount; left > 0; left--)
       if (isAllowedAt(left - 1)) scanRow(getSmallScopeRow(left - 1), limit);
@@ -351,7 +350,8 @@ function dropBeyondThreshold(): void {
   collectedCount = keptCount;
 }
 
-// Drops surplus candidates at the threshold to make room for nearer ones. All of them tie, so any choice is as good.
+// Drops surplus candidates at the threshold, to make room for nearer candidates. Candidates at the threshold tie, so
+// any of them can be dropped.
 function dropTies(limit: u32): void {
   let spare: u32 = withinThreshold > limit ? withinThreshold - limit : 0;
   const count = histogram + (threshold << 2);
@@ -370,7 +370,7 @@ function dropTies(limit: u32): void {
   collectedCount = keptCount;
 }
 
-// Takes candidates nearer than the threshold first, so that only the farthest are cut off.
+// Writes candidates nearer than the threshold first, so that the limit only cuts off candidates at the threshold.
 function takeNearest(limit: u32, into: usize): u32 {
   let count: u32 = 0;
   for (let pass: u32 = 0; pass < 2; pass++) {
@@ -385,8 +385,8 @@ function takeNearest(limit: u32, into: usize): u32 {
 }
 
 /**
- * Returns the approximate inner product of a query, as signed bytes, and a vector: the error in the cosine is some
- * hundredths. The caller multiplies by the query's step.
+ * Returns the approximate inner product of a query, as signed bytes, and a vector. The caller multiplies the product by
+ * the query's step to get the cosine, with an error of a few hundredths.
  */
 function product(query: usize, vector: u32): f32 {
   const levels = getBlock(vector) + blockLevels + inBlock(vector) * levelBytes;
@@ -411,7 +411,7 @@ function dot(left: v128, right: v128): v128 {
   );
 }
 
-/** Returns the largest product of a query and the vectors of a row; NaN if it has none. */
+/** Returns the largest product of a query and any vector of a row; NaN if the row has no vectors. */
 export function getLargestProduct(query: usize, row: u32): f32 {
   const count: u32 = get<u16>(row, VECTORS);
   if (count === 0) return f32.NaN;
@@ -421,7 +421,7 @@ export function getLargestProduct(query: usize, row: u32): f32 {
   return largest;
 }
 
-/** Returns the size of the zero-padded components of a query. */
+/** Returns the size of a query in bytes: its components, zero-padded to whole stretches. */
 export function getQueryBytes(): usize {
   return padded;
 }

@@ -38,22 +38,22 @@ import { mix, NONE } from './table';
 import { getFrequencyOfTermInRow, getTermOfRow } from './terms-of-row';
 
 /*
- * The words of a query. A word is one term or several alternatives, whose postings are merged into one list. The match
- * of every row that contains a word is computed, without bounds or skipping: at these sizes, deciding which rows can be
- * skipped takes longer.
+ * The words of a query. A word is one term, or several alternative terms whose postings are merged into one list. The
+ * match score of every row that contains a word is computed. Rows are not skipped by score bounds (as WAND does),
+ * because at the sizes that fit into one index, the bounds take longer than the scores.
  */
 
 export const MAX_WORDS: u32 = 128;
 
 /**
- * Size of a word: its term, the address of its merged postings or 0, the number of postings, and the merged list's
- * capacity.
+ * Bytes of a word: its term, the address of its merged postings (0 for a single term), the number of postings, and the
+ * capacity of the merged list (32 bits each).
  */
 const WORD_BYTES: u32 = 16;
 const words = memory.data(MAX_WORDS * WORD_BYTES, 16);
 export let wordCount: u32 = 0;
 
-/** Rows of a stretch. `touched` records for each stretch whether any of its rows has a match. */
+/** A stretch has 2^10 rows. `touched` records for each stretch whether any of its rows has a match. */
 const STRETCH_BITS: u32 = 10;
 const STRETCH_ROWS: u32 = 1 << STRETCH_BITS;
 const touched = memory.data(MAX_ROWS >> STRETCH_BITS, 16);
@@ -84,7 +84,7 @@ function getCount(word: u32): u32 {
   return load<u32>(getWordAddress(word), 8);
 }
 
-/** Adds a word with a single term, or NONE, which no row contains. */
+/** Adds a word with a single term. NONE stands for a term that no row contains. */
 export function addWord(term: u32): void {
   pushWord(term, 0, term === NONE ? 0 : getPostingCount(term));
 }
@@ -118,7 +118,7 @@ export function addAlternatives(terms: usize, count: u32): void {
  * scope's rows looks up each term in a hash table of the terms of all words.
  */
 
-/** A term and its word; NONE in a free slot. */
+/** Bytes of a slot: a term (NONE in a free slot) and the index of its word. */
 const LOOKUP_BYTES: u32 = 8;
 let lookups: usize = 0;
 let lookupCount: u32 = 0;
@@ -221,7 +221,7 @@ function addPosting(word: u32, posting: u32): void {
   addCount(word);
 }
 
-/** A cached count may lag behind by one change of a COUNTED flag per this many postings. */
+/** A term's cached number is used until the changes of COUNTED flags exceed 1/`STALE_SHARE` of the term's postings. */
 const STALE_SHARE: u32 = 16;
 
 /**
@@ -248,7 +248,7 @@ function pushWord(term: u32, merged: usize, count: u32): void {
   store<u32>(at, count, 12);
 }
 
-/** Returns the size of a merged list. The list is empty if all rows with its terms were removed. */
+/** Returns the bytes to allocate for a list of `count` postings: at least 4, because 0 postings are possible. */
 function getMergedBytes(count: u32): usize {
   return max<usize>((count as usize) << 2, 4);
 }
@@ -274,14 +274,14 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
   return written;
 }
 
-/** Returns the number of counted memories with a word. */
+/** Returns the number of rows with COUNTED 1 that contain a word. */
 export function getDocumentFrequency(word: u32): u32 {
   const merged = getMerged(word);
   if (merged !== 0) return countCounted(merged, getCount(word));
   const term = getTerm(word);
   if (term === NONE) return 0;
-  // Recounted only after a COUNTED flag has changed. A new row is counted, so its postings do not change the cached
-  // count.
+  // The cached number changes only with COUNTED flags: a new row has COUNTED 1, so its postings do not change the
+  // number of postings in rows with COUNTED 0.
   if (getUncountedSince(term) !== countedChanges) setUncountedPostings(term, countUncounted(term), countedChanges);
   return getPostingCount(term) - getUncountedPostings(term);
 }
@@ -300,7 +300,7 @@ function countCounted(postings: usize, length: u32): u32 {
   return counted;
 }
 
-/** Adds a word's score to the match of every row that contains it: `share * f / (f + damping)`. */
+/** Adds `share * f / (f + damping)` to the match of every row that contains a word with frequency f. */
 export function matchWord(word: u32, share: f32): void {
   resolveLookups();
   const merged = getMerged(word);
@@ -372,7 +372,7 @@ export function takeBestMatches(limit: u32, maxPerText: u32, heap: usize): u32 {
   return size;
 }
 
-// Newest first, so that the newest rows of a text are chosen.
+// Newest first, so that the limit per text leaves the newest rows of a text.
 function takeFromSmallScope(limit: u32, heap: usize): u32 {
   let size: u32 = 0;
   for (let left = smallScopeCount; left > 0; left--) {
@@ -389,7 +389,7 @@ function takeFromSmallScope(limit: u32, heap: usize): u32 {
 function takeAll(limit: u32, heap: usize): u32 {
   let size: u32 = 0;
   const stretches = (rowCount + STRETCH_ROWS - 1) >> STRETCH_BITS;
-  // Newest first, so that the newest rows of a text are chosen.
+  // Newest first, so that the limit per text leaves the newest rows of a text.
   for (let left = stretches; left > 0; left--) {
     const stretch = left - 1;
     if (load<u8>(touched + stretch) === 0) continue;

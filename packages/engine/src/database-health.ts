@@ -29,7 +29,7 @@ export class DatabaseHealth {
     this.#storage = storage;
   }
 
-  /** Records an error of a request. */
+  /** Records an error of a request if the error shows that the database is corrupt or unavailable. */
   note(error: unknown): void {
     if (isCorruption(error)) this.#corruption = { problem: error.message, at: performance.now() };
     else if (error instanceof MemoryError && error.code === 'UNAVAILABLE' && !this.#isSuspect) {

@@ -48,7 +48,7 @@ export type Pooling = (typeof POOLINGS)[number];
 /** Maximum length of a prefix, in UTF-16 units. Instructions of known models have about 100. */
 export const MAX_PREFIX_LENGTH = 256;
 
-/** The kinds of embedder that use a setting, for settings that only some kinds use. */
+/** Embedding settings that not every kind of embedder uses, each with the kinds that use the setting. */
 const EMBEDDERS_OF_SETTING = {
   embeddingQueryPrefix: ['openai', 'transformers'],
   embeddingPassagePrefix: ['openai', 'transformers'],
@@ -72,7 +72,6 @@ export function findIgnoredSetting(
   return undefined;
 }
 
-/** Names of all settings of an engine. */
 export const ENGINE_SETTING_NAMES = Object.keys({
   embedder: true,
   embeddingUrl: true,

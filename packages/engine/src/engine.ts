@@ -43,17 +43,17 @@ export interface EngineSettings {
    */
   tokenStates?: 'on' | 'off';
   /**
-   * Base URL of the language model that distils memories, without `/chat/completions`. If this and `llmModel` are
-   * absent or empty, sentences are quoted instead.
+   * Base URL of the language model that distils memories, without `/chat/completions`. If `llmUrl` and `llmModel` are
+   * absent or empty, a distilled memory quotes sentences of its sources.
    */
   llmUrl?: string;
-  /** Name of the language model. */
+  /** Name of the language model at its server. */
   llmModel?: string;
   /** API key for the server of the language model, if it requires one. */
   llmApiKey?: string;
   /**
-   * `on`: API keys, tokens, passwords and payment card numbers are removed from texts of clients before these are
-   * stored, embedded or logged, and from queries. `off` if absent.
+   * `on`: API keys, tokens, passwords and payment card numbers are removed from queries, and from texts of clients
+   * before a text is stored, embedded or logged. `off` if absent.
    */
   redact?: 'on' | 'off';
   /** Interval of automatic consolidation in seconds; 0 turns it off. */
@@ -63,7 +63,8 @@ export interface EngineSettings {
   /** Days for which evicted memories and records of consolidations are stored, and consolidations can be undone. */
   archiveDays: number;
   /**
-   * Maximum number of working memories per namespace. If three quarters are exceeded, a store promotes the oldest ones.
+   * Maximum number of working memories per namespace. If a store exceeds three quarters of the maximum, the oldest
+   * working memories are promoted.
    */
   workingMax: number;
   /**
@@ -73,7 +74,7 @@ export interface EngineSettings {
   episodicMax: number;
   semanticMax: number;
   /**
-   * Default quota of a namespace: maximum number of stored memories, including merged and evicted ones but without
+   * Default quota of a namespace: maximum number of stored memories, including merged and evicted memories but without
    * semantic memories, and maximum bytes of their texts, including earlier texts. 0 or absent is unlimited.
    */
   namespaceMaxMemories?: number;

@@ -23,7 +23,7 @@ interface MigratedNamespace {
   sha256: string;
 }
 
-/** Result of a migration. */
+/** Result of a migration: the namespaces and the number of API keys. */
 export interface Migrated {
   namespaces: MigratedNamespace[];
   keys: number;
@@ -87,13 +87,14 @@ class Migration {
   async run(): Promise<Migrated> {
     await this.#begin();
     const all = await this.#source.storage.usage(this.#now);
-    // Each line is written once and checked once.
+    // Counts each line twice, because a line is first written and then checked.
     this.#total = 2 * all.reduce((sum, namespace) => sum + estimateLines(namespace), 0);
     const keys = await this.#migrateKeys();
     const namespaces: MigratedNamespace[] = [];
     for (const { name, quota } of all) {
       namespaces.push(await this.#migrate(name));
-      // Set after the import, because the source may exceed a quota that was set after its memories were stored.
+      // Set after the import: a namespace may exceed a quota that was set after its memories were stored, and the quota
+      // would reject the import.
       if (quota.memories !== null || quota.bytes !== null) await this.#target.storage.setQuota(name, quota);
       for (const { userId, ...own } of await this.#source.storage.userQuotas(name)) {
         await this.#target.storage.setUserQuota(name, userId, own);
@@ -164,7 +165,7 @@ class Migration {
 /** Counts lines and computes their SHA-256. */
 class LinesChecksum {
   readonly #digest = createHash('sha256');
-  // The header is not counted.
+  // Starts at -1, because the header is not counted.
   #lines = -1;
 
   add(line: Uint8Array): void {

@@ -49,7 +49,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * receives them.
  *
  * @param database the path of a file, which is created if it does not exist, the address of a PostgreSQL database
- * (`postgres://…`), or an object with one of these and other options
+ * (`postgres://…`), or an object with the path (`dbPath`) or the address (`databaseUrl`) and other options
  * @param options absent or undefined options have the values of `ENGINE_DEFAULTS`
  *
  * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
@@ -145,7 +145,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   };
 }
 
-/** The parts that opening the engine creates. If opening fails, they are closed. */
+/** The opened resources of an engine. */
 interface OpenParts {
   storage: Storage;
   health: DatabaseHealth;
@@ -305,7 +305,7 @@ function toQuotas({
   };
 }
 
-/** Throws UNAVAILABLE if a migration to this database is incomplete. */
+/** Throws UNAVAILABLE if a migration to the database is incomplete. */
 async function assertNotMigrating(storage: Storage): Promise<void> {
   if (!(await storage.isMigrating())) return;
   throw new MemoryError(
@@ -316,7 +316,7 @@ async function assertNotMigrating(storage: Storage): Promise<void> {
 
 /**
  * Returns a function that opens the configured embedder; undefined for `none`. The client for remote models is imported
- * on demand, because the other embedders do not need it.
+ * on demand, because the other embedders do not need the client.
  */
 function createEmbedder({
   embedder,

@@ -28,14 +28,14 @@ export interface RetryPolicy {
 }
 
 /**
- * A request. With `secret`, the texts of the request must not be logged, and neither must the server's error messages,
- * which may quote these texts.
+ * A request. With `secret`, neither the texts of the request nor the error messages of the server are logged, because
+ * an error message may quote a text.
  */
 interface RemoteRequest {
   body: object;
   patience: RetryPolicy;
   secret: boolean;
-  /** Aborts the request. */
+  /** Aborts the request, including its retries. */
   signal?: AbortSignal;
 }
 
@@ -56,7 +56,7 @@ const MAX_LOGGED_CHARS = 300;
 const TOO_LONG_MESSAGE =
   /too (long|large|many tokens)|context.?(length|window|size)|max\w*.{0,30}(tokens|length)|less than \d+ tokens/i;
 
-/** Client of one remote model. Requests are limited in time and size. */
+/** Client of one remote model. The time of a request and the size of its response are limited. */
 export class RemoteModelClient {
   readonly #model: RemoteModel;
   readonly #protocol: Protocol;
@@ -140,7 +140,7 @@ export class RemoteModelClient {
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(getMessages(error)));
   }
 
-  // The error of ky contains the request with the API key, so it must not become the cause.
+  // The error of ky must not become the cause, because the error contains the request with the API key.
   #getStatusFailure(error: HTTPError, secret: boolean): RemoteFailure {
     const { status } = error.response;
     if (status === 401 || status === 403) {

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomFillSync, timingSaf
 import { v7 } from 'uuid';
 import type { Clock, IdSource, Seal } from './ports/runtime.ts';
 
-/** The machine's own clock. */
+/** The clock of the operating system, in ms since 1970 in UTC. */
 export const systemClock: Clock = { now: () => Date.now() };
 
 const RANDOM_BYTES = 16;
@@ -19,7 +19,7 @@ let msecs = 0;
 let seq = 0;
 
 /**
- * Generates UUIDs of version 7 (RFC 9562). The ids are random and sort in order of creation, so that indexes over them
+ * Generates UUIDs of version 7 (RFC 9562). The ids are random and sort in order of creation, so that indexes of ids
  * stay compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
  */
 export const uuidV7: IdSource = {

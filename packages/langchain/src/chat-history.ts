@@ -13,9 +13,9 @@ export interface MemoryChatHistoryFields extends UserScope {
 
 /**
  * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories.
- * Messages are restored unchanged, including tool calls and additional fields, which can take up to 16 KiB besides the
- * text. The history includes messages that other programs add to the session, such as `session` of `@memoryd/client`,
- * but no other memories.
+ * Messages are restored unchanged, including tool calls and additional fields. Per message, all data except the text
+ * can have up to 16 KiB. The history includes messages that other programs add to the session, such as `session` of
+ * `@memoryd/client`, but no other memories.
  */
 export class MemoryChatHistory extends BaseListChatMessageHistory {
   lc_namespace = ['memoryd', 'stores', 'message'];
@@ -38,7 +38,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     const metadataById = await this.#getAllMetadata();
     const messages: BaseMessage[] = [];
     for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
-      // A merged duplicate is in the transcript, but not in the list of memories.
+      // A merged duplicate is in the transcript, but not in the list of memories, so its metadata is fetched by id.
       const metadata = metadataById.get(id) ?? (await this.#getMetadata(id));
       const message = metadata && toMessage({ content, tags, metadata });
       if (message) messages.push(message);
@@ -51,9 +51,9 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Stores messages in order. If some messages cannot be stored, rejects with the first error; its `results` contain
-   * the stored id or the error of each message. Rejects with TypeError before storing anything if a message type has no
-   * content, such as `RemoveMessage`.
+   * Stores messages in order. If some messages cannot be stored, rejects with the first error; the `results` of the
+   * error contain the stored id or the error of each message. If a message type has no content, such as
+   * `RemoveMessage`, rejects with TypeError and stores nothing.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toStoredMessage));

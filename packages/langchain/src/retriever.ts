@@ -10,7 +10,7 @@ export interface MemoryRetrieverFields
   memory: MemoryApi;
 }
 
-/** Metadata of a document. */
+/** Metadata of a document that `MemoryRetriever` returns. */
 export interface MemoryDocumentMetadata {
   id: string;
   /** Relevance to the query, from 0 to 1. */
@@ -23,9 +23,9 @@ export interface MemoryDocumentMetadata {
 }
 
 /**
- * Retrieves memories of one user as documents, best first. The maximum is `recall.top_k` documents (default 20) and, if
- * given, `tokens`. Leaves out duplicates and memories that another document supersedes. Rejects like
- * `MemoryApi.recall`.
+ * Retrieves memories of one user as documents, best first. Returns at most `recall.top_k` documents (default 20) and,
+ * if `tokens` is set, at most this number of tokens. Omits duplicates and memories that another document supersedes.
+ * Rejects like `MemoryApi.recall`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];
@@ -41,7 +41,7 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     super(fields);
     this.#memory = scopeToUser(memory, { userId, agentId });
     this.#options = {
-      // `#memory` is already limited to the user.
+      // Null, because `#memory` is already limited to the user.
       userId: null,
       // Documents do not have the overhead of chat messages.
       tokensPerItem: 0,

@@ -28,11 +28,11 @@ export function toStoredMessage(message: BaseMessage): Message {
   if (!SUPPORTED_TYPES.includes(type))
     throw new TypeError(`messages of type ${type} cannot be stored in a chat history`);
   const content = getText(message);
-  // LangChain serializes content under another name if it was given as `contentBlocks`.
+  // If a message was created with `contentBlocks`, LangChain serializes the content as `content_blocks`.
   const { content: _content, content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };
   const stored = { type, data: { ...rest, content: removeTexts(message.content, content) } };
   const role = type === 'generic' ? data.role : undefined;
-  // The round trip removes undefined fields, which metadata must not contain.
+  // The JSON round trip removes undefined fields, which metadata must not contain.
   return { role: role ?? ROLES[type] ?? type, content, metadata: { langchain: JSON.parse(JSON.stringify(stored)) } };
 }
 
@@ -68,8 +68,8 @@ function createMessage(role: string, content: string): BaseMessage {
 }
 
 /**
- * Returns the text of a message. Describes its tool calls or parts if the text is blank, because no memory may be
- * blank.
+ * Returns the text of a message. If the text is blank, describes the tool calls or parts of the message instead,
+ * because a memory must not be blank.
  */
 function getText(message: BaseMessage): string {
   if (message.text.trim() !== '') return message.text;

@@ -5,8 +5,8 @@ import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
 
 /**
  * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a
- * result as text, and the artifact is the response of the `MemoryApi`. A tool throws errors whose message tells the
- * model what to do; their cause is the `MemoryError`. No tool has a user argument, so a model cannot access other
+ * result as text, and the artifact is the response of the `MemoryApi`. If a tool throws, the error message tells the
+ * model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access other
  * users.
  *
  * @throws TypeError if `userId` is missing
@@ -28,7 +28,7 @@ function toLangChainTool(source: Tool, memory: MemoryApi): DynamicStructuredTool
         throw toModelError(error);
       }
     },
-    // LangChain rejects invalid arguments before the call. Verbose errors tell the model which arguments, and why.
+    // LangChain rejects invalid arguments before the call. Verbose errors tell the model which arguments are invalid.
     { name, description, schema: input, responseFormat: 'content_and_artifact', verboseParsingErrors: true },
   );
 }

@@ -11,7 +11,7 @@ export const MODEL_FILES = {
 /** Folder of the built files, also when the caller runs from source. */
 export const BUILT_FOLDER = fileURLToPath(new URL('../dist/model', import.meta.url));
 
-/** Properties of the built model that are available without loading it. */
+/** Properties of the built model that are available without loading the model. */
 export interface ModelManifest {
   /** Identifies the graphs, the tokenizer and the rule by which long texts are split, by their digest. */
   modelId: string;

@@ -4,7 +4,7 @@ import { MODEL_FILES } from './files.ts';
 import { type Model, STATE_SIZE, type Turn, takePart } from './parts.ts';
 import { getInputs, PART_TOKENS, readTokenizer } from './tokens.ts';
 
-/** The markers before and after every text. */
+/** Token ids of the markers at the start (CLS) and at the end (SEP) of every text. */
 const CLS = 101;
 const SEP = 102;
 
@@ -31,7 +31,7 @@ export async function loadModel(folder: string): Promise<Model> {
   };
 }
 
-/** A text's vector and the states of its tokens, concatenated, including the markers at its ends. */
+/** A text's vector, and the concatenated states of its tokens, including the markers at both ends. */
 interface Embedded {
   vector: Float32Array;
   states: Int8Array;

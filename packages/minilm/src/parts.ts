@@ -4,10 +4,13 @@ export const WINDOW_LENGTH = 4096;
 /** Dimensions of a token's reduced state. */
 export const STATE_SIZE = 32;
 
-/** Maximum characters that are tokenized at once, which limits wasted work: about 256 tokens of English. */
+/**
+ * Maximum characters that are tokenized at once: about 256 tokens of English. Tokens that do not fit into a part are
+ * discarded, so the maximum limits wasted work.
+ */
 const MAX_TOKENIZED_CHARS = 1024;
 
-/** Code points that are added at once within a word: at most 64 tokens, since a code point decomposes into up to 4. */
+/** Unit by which a word is split: 16 code points, at most 64 tokens, because a code point decomposes into up to 4. */
 const FRAGMENT = /[\s\S]{1,16}/gu;
 
 /** An unpaired high surrogate at the end. */
@@ -63,7 +66,7 @@ export type Model = (windows: readonly string[], turn: Turn) => Promise<Embedded
 
 /**
  * Returns the window of the part that starts at `from`. A window that does not reach the end of the text ends after the
- * last white space in its second half, if there is any.
+ * last white space in the second half of the window, if there is any.
  */
 export function getWindow(text: string, from: number): string {
   const window = text.slice(from, from + WINDOW_LENGTH);
@@ -73,7 +76,7 @@ export function getWindow(text: string, from: number): string {
   return UNPAIRED_SURROGATE_AT_END.test(window) ? window.slice(0, -1) : window;
 }
 
-/** Yields the parts of a text in order; concatenated, they are the text. */
+/** Yields the parts of a text in order. The concatenated parts equal the text. */
 export function* getParts(text: string, tokenize: Tokenize, maxTokens: number): Iterable<string> {
   for (let from = 0; from < text.length; ) {
     const { length } = takePart(getWindow(text, from), tokenize, maxTokens);
@@ -82,9 +85,9 @@ export function* getParts(text: string, tokenize: Tokenize, maxTokens: number): 
 }
 
 /**
- * Returns the first part of a window. A part ends at the end of a sentence if it is then at least half full, otherwise
- * at the end of a word if it is then at least half full, otherwise within a word. It covers at least one character
- * unless the window is empty.
+ * Returns the first part of a window. A part ends at the end of a sentence. If the part would then be less than half
+ * full, the part ends at the end of a later word, or else within a word. The part has at least one character unless the
+ * window is empty.
  *
  * @param maxTokens maximum tokens of the part
  * @throws RangeError if a single character has more tokens
@@ -104,7 +107,7 @@ export function takePart(window: string, tokenize: Tokenize, maxTokens: number):
 interface SplitOptions {
   tokenize: Tokenize;
   maxTokens: number;
-  /** Index of the segmenter in use. */
+  /** Index in `SEGMENTERS` of the segmenter that splits the text. */
   level: number;
 }
 
@@ -120,7 +123,8 @@ function fillPart(part: Part, text: string, { tokenize, maxTokens, level }: Spli
   }
 }
 
-// Created for the first long text: the first segmenter of a process takes 17 ms, which would delay its start.
+// Creates the segmenter when the first long text is split. Creating the first segmenter of a process takes 17 ms, and
+// would delay the start of the process.
 function createSegmenter(granularity: 'sentence' | 'word'): Segmenter {
   let segments: Intl.Segmenter | undefined;
   return function* (text) {

@@ -2,30 +2,31 @@ import { readFile } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { Tensor } from '@memoryd/onnxruntime';
 
-/** Version of everything in this file and `parts.ts` that affects vectors; change it with them. */
+/** Version of the rules in this file and in `parts.ts`. Change the version with every change that affects vectors. */
 export const PARTS_RULE = 'parts-3';
 
 /** Maximum tokens of a part: the 256 of all-MiniLM-L6-v2 minus the two markers. */
 export const PART_TOKENS = 254;
 
-/** WordPiece's token of an unknown word. */
+/** Token id of WordPiece for an unknown word. */
 const UNKNOWN = 100;
 
 /**
- * Returns the ids of a text's WordPiece tokens without the markers at its ends. Returns none for a text in an
- * unsupported language, because its vector would represent little more than its letters.
+ * Returns the ids of a text's WordPiece tokens without the markers at both ends. Returns an empty array for a text in
+ * an unsupported language, because the vector of such a text would represent little more than its letters.
  */
 export type Tokenize = (text: string) => number[];
 
 /**
- * Words longer than this, counted after Unicode decomposition, are tokenized in pieces. WordPiece turns a word of more
- * than 100 characters into one unknown token, and takes time quadratic in the length of a word.
+ * Maximum characters of a word, counted after Unicode decomposition. Longer words are tokenized in pieces, because
+ * WordPiece turns a word of more than 100 characters into one unknown token, and takes time quadratic in the length of
+ * a word.
  */
 const MAX_WORD_CHARS = 64;
 
 /**
- * Words of the tokenizer (neither white space nor punctuation) that may exceed `MAX_WORD_CHARS`, as a character
- * decomposes into up to 4.
+ * Matches words (neither white space nor punctuation) of 17 or more characters. Such a word may exceed
+ * `MAX_WORD_CHARS`, because a character decomposes into up to 4.
  */
 const LONG_WORD = /[^\s\p{P}!-/:-@[-`{-~]{17,}/gu;
 const PIECE = /[\s\S]{16}/gu;
@@ -39,8 +40,8 @@ export interface WordPiece {
 
 /**
  * Number of most frequent words whose states are omitted. The vocabulary is sorted by frequency; the first words are
- * "the", "of", "and" and the like, which occur in every other text. Without them a text has half as many states and
- * equal recall.
+ * "the", "of", "and" and the like, which occur in about half of all texts. Omitting their states halves the number of
+ * states of a text and does not change the quality of recall.
  */
 const FREQUENT_WORDS = 60;
 const FIRST_WORD = 'the';

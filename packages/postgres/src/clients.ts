@@ -3,7 +3,7 @@ import { splitHosts } from '@memoryd/engine/storage-kit';
 import { Client, type ClientConfig } from 'pg';
 import { WrongServerError } from './failure.ts';
 
-/** State of a server. */
+/** State of a server that `target_session_attrs` can require. */
 interface Server {
   isStandby: boolean;
   isReadOnly: boolean;

@@ -18,8 +18,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * Time after which an idle connection is closed. Long, because a new connection must prepare all statements of a
- * recall.
+ * Time in ms after which an idle connection is closed. The time is long, because a new connection must prepare all
+ * statements of a recall.
  */
 const IDLE_TIMEOUT_MS = 600_000;
 
@@ -41,7 +41,7 @@ const LIVENESS_CHECK = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 /** Maximum wait for an aborted statement to end. */
 const TERMINATE_TIMEOUT_MS = 2000;
 
-/** One connection in this many is reserved for reads, because writes may wait long for the lock of a namespace. */
+/** 1/`READ_RESERVE_DIVISOR` of the connections are reserved for reads, because writes may wait long for a lock. */
 const READ_RESERVE_DIVISOR = 4;
 
 /** Maximum attempts, and delay before the first retry, after a conflict or a lost connection. */
@@ -58,7 +58,7 @@ export interface Connection extends Queries {
   readonly process: string;
   /** Runs reads in one snapshot of the database. `settings` are statements that apply only to this transaction. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
-  /** Like `snapshot`, but on a dedicated connection, for many reads that would block others. The signal aborts them. */
+  /** Like `snapshot`, but on a dedicated connection, for reads that take long. The signal aborts the reads. */
   dedicatedSnapshot<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Like `dedicatedSnapshot`, but without a statement timeout. */
   snapshotWithoutTimeout<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
@@ -95,7 +95,7 @@ export interface ConnectionOptions {
   connections: number;
 }
 
-/** Types `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which are missing in `types.builtins`. */
+/** OIDs of `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which are missing in `types.builtins`. */
 const NUMBER_ARRAYS = [1005, 1007, 1016, 1022];
 
 const numbers = new TypeOverrides();
@@ -189,7 +189,7 @@ function getMaxWrites(connections: number): number {
   return Math.max(1, connections - Math.ceil(connections / READ_RESERVE_DIVISOR));
 }
 
-/** Terminates the server process of another connection. Ignores errors and a process that has ended. */
+/** Terminates the server process `backend` of another connection. Never rejects, even if the process has ended. */
 async function terminate(clients: PooledClients, backend: number): Promise<void> {
   const text = `SELECT pg_terminate_backend(${backend}, ${TERMINATE_TIMEOUT_MS}) WHERE pg_backend_pid() <> ${backend}`;
   const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };

@@ -79,7 +79,7 @@ function assertNotAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was aborted');
 }
 
-/** Writes lines to a file from its beginning, and replaces its content. */
+/** Replaces the content of a file with lines. */
 class LineWriter {
   readonly #file: FileHandle;
   #lines = 0;

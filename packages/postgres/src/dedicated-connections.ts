@@ -9,8 +9,8 @@ export interface DedicatedOptions {
 }
 
 /**
- * Connections outside of the pool, each opened for one long piece of work, so that it does not block the pool. Aborted
- * work, and work in progress when the connections are closed, rejects with UNAVAILABLE.
+ * Connections outside of the pool, each opened for one long piece of work, so that long work does not occupy the pool.
+ * Aborted work, and work in progress when the connections are closed, rejects with UNAVAILABLE.
  */
 export class DedicatedConnections {
   readonly #createClient: (options: ClientConfig) => Client;

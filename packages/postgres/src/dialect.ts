@@ -50,7 +50,7 @@ export function createInsert(...[table, columns, rows, onConflict = raw('')]: Pa
     SELECT ${join(values, ', ')} FROM json_to_recordset(${json}::json) AS row(${join(typed, ', ')}) ${onConflict}`;
 }
 
-// JSON has no binary type.
+// JSON has no binary type, so bytes are encoded as hexadecimal digits.
 function toJson(value: unknown): unknown {
   return Buffer.isBuffer(value) ? value.toString('hex') : value;
 }

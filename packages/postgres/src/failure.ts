@@ -51,7 +51,7 @@ const UNAVAILABLE: readonly [code: RegExp, explanation: string, isQuoted?: true]
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'the host cannot be reached'],
 ];
 
-/** Too many connections. Other clients of the server may release some. */
+/** The server has no free connection (`too_many_connections`). Temporary, because other clients may disconnect. */
 const NO_CONNECTION_LEFT = /^53300$/;
 
 function getCode(error: unknown): string {

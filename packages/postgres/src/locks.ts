@@ -26,8 +26,8 @@ export const BLOCK_WRITERS = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg_ad
 
 /**
  * Locks of a transaction. `exclusive` and `exclusiveNamespaces`: no other transaction writes to the namespace.
- * `shared`: other transactions can add memories to the namespace, but not change any. `model`: the model in use,
- * exclusively. `keys`: the API keys.
+ * `shared`: other transactions can add memories to the namespace, but cannot change memories. `model`: no other
+ * transaction writes memories or changes the model in use. `keys`: no other transaction creates an API key.
  */
 export type Hold = Exclude<Held, 'nothing'> | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
 

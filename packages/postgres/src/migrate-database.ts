@@ -128,7 +128,7 @@ async function assertSafeSettings(connection: Connection): Promise<void> {
   }
 }
 
-/** Checks a database without changing it. Rejects with UNAVAILABLE if memoryd cannot use it. */
+/** Reads the schema versions of a database without changing it. Rejects with UNAVAILABLE for an unusable database. */
 export async function inspectPostgres(url: string): Promise<SchemaSteps> {
   const connection = connect({ url, connections: 1 });
   try {

@@ -20,8 +20,8 @@ export class PooledClients {
   }
 
   /**
-   * Runs work with a connection of the pool. A lost connection is discarded. UNAVAILABLE if too many calls wait for a
-   * connection, or if the pool is closed.
+   * Runs work with a connection of the pool. A lost connection is discarded. Rejects with UNAVAILABLE if too many calls
+   * wait for a connection, or if the pool is closed.
    */
   async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (this.#pool.ending) throw new MemoryError('UNAVAILABLE', 'the database is closed');
@@ -59,7 +59,7 @@ export class StatementNames {
   readonly #prepared = new WeakMap<object, Set<string>>();
   #nameCount = 0;
 
-  /** Returns the name of a statement, if it has one, and records that the connection prepares it. */
+  /** Returns the name of a statement, if any, and records that the connection prepares the statement. */
   getName(text: string, connection: object): string | undefined {
     const known = this.#recent.get(text);
     if (!known) this.#recent.set(text, {});

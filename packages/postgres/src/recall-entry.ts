@@ -57,8 +57,8 @@ async function reenter(transaction: OwnQueries, namespace: string, ordinal: numb
 }
 
 /**
- * Updates the speaker and the terms in the index entry of a memory after its tags have changed. Does nothing without an
- * entry.
+ * Updates the speaker and the terms in the index entry of a memory after its tags have changed. No effect if the memory
+ * has no index entry.
  */
 async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
@@ -110,7 +110,7 @@ export async function insertEntries(transaction: OwnQueries, memories: readonly 
     ORDER BY e.namespace, t.term, e.ordinal`);
 }
 
-/** Builds the index entry of a memory. */
+/** Returns the index entry of a memory as a row of the table `recall_entry`. */
 export function buildEntry(memory: RecallText) {
   const { namespace, ordinal } = memory;
   const { frequencies, length, speaker, marks, getSpeakerTerms } = getWords(memory);

@@ -23,7 +23,7 @@ const STARTUP_TIMEOUT_MS = 3000;
 /** A position in the write-ahead log, in bytes. */
 type Position = number;
 
-/** A write of this process. Its log position is fetched only when it is needed. */
+/** A write of this process. The log position is absent until `read` needs the position and fetches it. */
 interface RecentWrite {
   position?: Position;
 }
@@ -46,8 +46,8 @@ export interface ReplicaOptions {
 }
 
 /**
- * A replica for recall. It is used while its lag is at most 10 seconds and, for namespaces that this process has
- * written, after it has replayed these writes. Otherwise, and on failures, the primary is used.
+ * A replica for recall. The replica is used while its lag is at most 10 seconds. For a namespace that this process has
+ * written, the replica must also have replayed the writes. Otherwise, and on failures, the primary is used.
  */
 export class Replica {
   readonly #primary: Connection;
@@ -77,7 +77,7 @@ export class Replica {
     this.#elapsedMs = elapsedMs;
   }
 
-  /** Returns the primary's connection, which tracks the writes of this process for the replica. */
+  /** Returns a connection to the primary that records writes, so that `read` knows which writes must be replayed. */
   getTrackedPrimary(): Connection {
     return {
       ...this.#primary,
@@ -119,7 +119,7 @@ export class Replica {
     return read(this.#primary);
   }
 
-  /** Returns the lag of the replica in seconds; Infinity while it does not respond. */
+  /** Returns the lag of the replica in seconds; Infinity while the replica does not respond. */
   async lagSeconds(): Promise<number> {
     try {
       const lag = await this.#replica.row<{ seconds: number | null }>(LAG_SECONDS);

@@ -44,7 +44,7 @@ export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, 
   };
 }
 
-/** Maximum namespaces per transaction. Each needs a lock, and a server has space for a few thousand locks. */
+/** Maximum namespaces per transaction. A namespace needs a lock, and a server has space for a few thousand locks. */
 const MAX_NAMESPACES = 256;
 
 /** See `Storage.recordAccess`. */

@@ -129,7 +129,7 @@ function assertExclusive({ limited }: Rooms, exclusive: readonly string[]): void
   if (others.length > 0) throw new ExclusiveLockRequired(others);
 }
 
-/** Returns the outcomes of memories that a commit with an unknown outcome has stored; undefined for the others. */
+/** Returns the outcomes of memories that a commit with an unknown outcome has stored; undefined for other memories. */
 async function findStored(queries: Queries, memories: readonly NewMemory[]): Promise<(StoreOutcome | undefined)[]> {
   const found = await queries.rows<{ place: number; ordinal: number }>(sql`
     SELECT asked.place, m.ordinal

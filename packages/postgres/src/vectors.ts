@@ -115,7 +115,8 @@ async function storeStates(
     ON CONFLICT (namespace, ordinal) DO UPDATE SET model = excluded.model, states = excluded.states`);
 }
 
-// All vectors of a model must have the same length, because otherwise they cannot be compared.
+// Stores the dimensions of a model's first vector. Throws if a vector has other dimensions, because such vectors cannot
+// be compared.
 async function recordDimensions(
   transaction: Transaction,
   model: ModelInUse,
@@ -201,8 +202,9 @@ export async function dropClaims(connection: Connection): Promise<void> {
 const QUEUE_BATCH = 2000;
 
 /**
- * Makes a model the one in use, and queues memories without its vectors in batches. The progress is stored in the
- * database, so that any process can continue the change, and several processes can share it. See `Storage.useModel`.
+ * Sets the model in use, and queues memories without vectors of the model in batches. The progress is stored in the
+ * database, so that another process can continue the change, and several processes can queue batches concurrently. See
+ * `Storage.useModel`.
  */
 export async function useModel(connection: Connection, modelId: string, signal?: AbortSignal): Promise<number> {
   if ((await modelInUse(connection))?.modelId !== modelId) {
@@ -224,7 +226,7 @@ async function beginChange(transaction: Transaction, modelId: string): Promise<v
   await recordProgress(transaction, { namespace: '', ordinal: 0 });
 }
 
-/** Continues an unfinished change of the model. Returns false if there is none. */
+/** Queues the next batch of an unfinished change of the model. Returns false if no change is unfinished. */
 async function queueSome(connection: Connection): Promise<boolean> {
   if (!(await changedUntil(connection))) return false;
   await connection.write('model', queueNextBatch);

@@ -15,7 +15,7 @@ import { VERSION } from './version.ts';
 const RETRY_INTERVAL_MS = 1000;
 
 /**
- * Opens the database of the settings. While the database server is unreachable, retries without limit and serves
+ * Opens the database that the settings name. While the database server is unreachable, retries without limit and serves
  * placeholder responses: `/livez` with 200, `/health` and `/readyz` as unhealthy, and all other paths with UNAVAILABLE.
  * Rejects at once on errors that a retry cannot fix.
  */

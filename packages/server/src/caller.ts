@@ -25,7 +25,7 @@ export function getBinding({ userId, agentId }: Pick<Caller, 'userId' | 'agentId
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Default: `operate`. */
+    /** The access that the route requires. Defaults to `operate`. */
     access?: Access;
   }
   interface FastifyRequest {

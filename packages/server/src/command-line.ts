@@ -58,12 +58,12 @@ const COMMANDS: readonly AddCommand[] = [
   ...inGroup('Access:', keysCommand, namespacesCommand, usersCommand),
 ];
 
-/** Adds a heading, under which the help lists commands. */
+/** Returns the commands so that the help lists them under a heading. */
 function inGroup(heading: string, ...commands: readonly AddCommand[]): AddCommand[] {
   return commands.map((add) => (program, env) => add(program.commandsGroup(heading), env));
 }
 
-/** Maximum width of the help, and of its first column. A longer name is printed on its own line. */
+/** Maximum width of the help, and of its first column, in characters. A longer name is printed on its own line. */
 const HELP_COLUMNS = 80;
 const HELP_NAME_COLUMNS = 26;
 
@@ -139,7 +139,7 @@ function getOptions(program: Command, words: readonly string[]): string[] {
   return words.reduce(findCommand, program).options.map(({ long }) => long ?? '');
 }
 
-/** Adds the default command if the arguments name none, and turns `help recall` into `recall --help`. */
+/** Adds the default command if the arguments name no command, and turns `help recall` into `recall --help`. */
 function withCommand(argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];

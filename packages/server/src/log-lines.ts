@@ -18,14 +18,14 @@ const MAX_FIELDS = 6;
 
 const COLORS = { DEBUG: 'gray', INFO: 'reset', WARN: 'yellow', ERROR: 'red' } as const;
 
-/** Returns a destination for JSON log records that writes each as a line for a person at a terminal. */
+/** Returns a destination for JSON log records that writes each record as a readable line for a terminal. */
 export function readableLog(destination: DestinationStream): DestinationStream {
   return { write: (record) => destination.write(toLine(JSON.parse(record) as LogRecord)) };
 }
 
 /**
- * Returns a log record as a line: the local time, the level unless it is INFO, the event, the message and some fields. The
- * stack of an error follows. Control characters are escaped.
+ * Returns a log record as a line: the local time, the level unless it is INFO, the event, the message and the first
+ * fields. For the level ERROR, the stack of the error follows. Control characters are escaped.
  */
 function toLine({ level, timestamp, component: _, event, message, error, ...fields }: LogRecord): string {
   const time = new Date(timestamp).toTimeString().slice(0, 8);

@@ -6,7 +6,7 @@ import { VERSION } from './version.ts';
 type SizeLimits = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 
 /**
- * Returns the options that MCP servers of both transports share.
+ * Returns the options that the MCP servers of both transports, HTTP and stdio, share.
  *
  * @param facts additional facts for the log record of an internal error
  */

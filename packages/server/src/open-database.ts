@@ -6,7 +6,7 @@ import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';
 
 /**
- * Opens the database of the settings.
+ * Opens the database that the settings name.
  *
  * @throws MemoryError or Error with a one-sentence message that names the database
  */

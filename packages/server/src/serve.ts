@@ -62,7 +62,7 @@ export async function serve(settings: Settings): Promise<void> {
  * Opens the database and listens for requests. While the database server is unreachable, waits.
  *
  * @param output destination of log records
- * @throws Error if the database cannot be opened, or if the port is in use, after the database is closed
+ * @throws Error if the database cannot be opened or the port is in use; in both cases, no database stays open
  */
 export async function startService(
   settings: Settings,
@@ -97,7 +97,7 @@ export async function reportStart({ settings, url, engine, telemetry }: Service)
   if (!(await areKeysNeeded(engine, settings))) warnAboutAccess(settings, telemetry);
 }
 
-/** Logs the risks of a service without API keys that the settings allow. */
+/** Logs a warning for each risk that the settings allow while no API key exists. */
 function warnAboutAccess(settings: Settings, telemetry: Telemetry): void {
   const warn = (event: string, message: string) =>
     telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });

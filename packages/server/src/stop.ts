@@ -27,7 +27,7 @@ export interface StoppableService {
 /**
  * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish, and the engine writes
  * and closes. The exit code is 0, or 1 if stopping fails, takes too long, or a second signal arrives. The same signal
- * within `REPEATED_SIGNAL_MS` does not count as a second one. The log lists the requests that were cut off.
+ * within `REPEATED_SIGNAL_MS` is not treated as a second signal. The log lists the requests that were cut off.
  *
  * @param exit ends the process after the log is written
  */
@@ -87,7 +87,10 @@ export async function stopService({ app, engine, telemetry }: StoppableService):
   await engine.close();
 }
 
-/** Reports a stop that did not finish. Writes with a response are on disk; pending requests may or may not be done. */
+/**
+ * Reports a stop that did not finish. Writes whose response was sent are on disk. Pending requests may or may not have
+ * been executed.
+ */
 function reportForcedStop({ app, telemetry }: StoppableService, why: string): void {
   const facts = { why, ...getPendingRequests(app) };
   telemetry.report({ level: 'error', component: 'server', event: 'stop_forced', facts });

@@ -5,8 +5,8 @@ const INTEGER = /^-?(0|[1-9][0-9]*)$/;
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
 /**
- * Parses a text into a value of the type in the schema. Returns the text unchanged if it is not in the plain form of that
- * type (such as `5.0` or `1e1` for an integer, ` 5`, or an empty text), so that the schema's check refuses it.
+ * Parses a text into a value of the type in the schema. Returns the text unchanged if it is not in the plain form of
+ * that type (such as `5.0` or `1e1` for an integer, ` 5`, or an empty text), so that the schema's check refuses it.
  */
 export function decodeText(schema: TSchema, text: string): unknown {
   switch ((schema as { type?: string }).type) {

@@ -12,7 +12,7 @@ import { useResource } from '../resource.ts';
 import { getAddress, getAddressInScope, getSessionAddress, isOwn } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 
-/** Maximum texts of a history that are shown. */
+/** Maximum number of texts that the history shows. */
 const MAX_SHOWN_TEXTS = 100;
 
 interface MemoryWithHistory {

@@ -125,7 +125,7 @@ interface KindsProps {
   onChoose: (kind: Kind | undefined) => void;
 }
 
-/** Filters the changes by kind and shows the number of each. */
+/** Shows the number of changes of each kind, and filters the changes by kind. */
 function Kinds({ changes, total, kind, onChoose }: KindsProps) {
   const counts = new Map<Kind, number>();
   for (const change of changes) counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);

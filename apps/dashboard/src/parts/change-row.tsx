@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<ConsolidationChange['kind'], { label: string; sign:
   evicted: { label: 'Evicted: moved to the archive', sign: '−' },
 };
 
-/** A change of a run as a line of a diff. */
+/** A change of a consolidation run as a line of a diff. */
 export function ChangeRow({ change }: { change: ConsolidationChange }) {
   const { label, sign } = KINDS[change.kind];
   return (

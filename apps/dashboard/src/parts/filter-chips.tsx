@@ -38,7 +38,7 @@ export function FilterChips({ params, onChange }: FilterChipsProps) {
 
 function Chip({ condition: { name, value }, onRemove }: { condition: Condition; onRemove: () => void }) {
   const label = FIELDS.find((field) => field.name === name)?.label ?? name.replace('metadata.', '');
-  // The address may contain an invalid time.
+  // The address may contain an invalid time, which is shown unchanged.
   const isTime = isTimeField(name) && !Number.isNaN(Date.parse(value));
   const shown = isTime ? formatDateTime(value) : value;
   return (

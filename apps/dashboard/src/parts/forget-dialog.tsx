@@ -12,7 +12,7 @@ interface ForgetDialogProps {
   onClose: () => void;
 }
 
-/** Asks for confirmation and forgets a memory, unless it has changed since it was shown. */
+/** Asks for confirmation and forgets a memory, unless another client has changed the memory since it was loaded. */
 export function ForgetDialog({
   memory: { id, content, version, merged_into: mergedInto },
   onDone,

@@ -18,7 +18,7 @@ const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao
 /** Splits a text at the exact occurrences of words; the joined pieces are equal to the text. */
 export function getPieces(text: string, words: readonly string[]): Piece[] {
   if (words.length === 0) return [{ piece: text, isMarked: false, at: 0 }];
-  // Longer words first: a word may be the beginning of another.
+  // Longer words first, because a word may be the beginning of another word.
   const patterns = words.toSorted((a, b) => b.length - a.length).map(toPattern);
   let at = 0;
   return text.split(new RegExp(`(${patterns.join('|')})`, 'u')).map((piece, i) => {

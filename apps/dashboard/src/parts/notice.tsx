@@ -13,7 +13,7 @@ export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' 
 /** An error message of the service with an optional retry button. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const known = error instanceof MemoryError ? error : undefined;
-  // A single detail repeats the message.
+  // Omits details that repeat the message.
   const details = known?.details?.filter(({ message }) => message !== known.message);
   return (
     <Notice kind="error">

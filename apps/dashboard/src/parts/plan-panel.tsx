@@ -36,7 +36,7 @@ export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
     setRunError(undefined);
     try {
       const response = await memory.consolidate();
-      // The user has opened another view meanwhile: do not navigate away from that view.
+      // Does not navigate if the user has opened another view meanwhile.
       if (!isMounted.current) return;
       if (response.id !== undefined) return onDone(response.id);
       setOutcome(describeOutcome(response));

@@ -16,7 +16,7 @@ export function ScopeChoice() {
   const [agent, setAgent] = useState(scope?.agentId ?? '');
   const [shared, setShared] = useState(scope?.shared ?? false);
   const { value, error } = useResource(loadUsers);
-  // A key that is bound to a user or agent may not list users, and does not see all memories.
+  // An API key that is bound to a user or agent gets an error, because it may not list users or see all memories.
   const seesAll = error === undefined;
   const show = (event: Event) => {
     event.preventDefault();

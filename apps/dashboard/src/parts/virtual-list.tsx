@@ -15,7 +15,7 @@ interface VirtualListProps<Item> {
   children: (item: Item, index: number) => ReactNode;
 }
 
-/** More items are loaded when one of this many last loaded items is rendered. */
+/** Number of items at the end of the loaded items. Rendering one of these items loads more items. */
 const NEAR_END_ITEMS = 20;
 
 /**
@@ -50,7 +50,7 @@ export function VirtualList<Item>({
   });
   const shown = virtual.getVirtualItems();
   useLayoutEffect(() => {
-    // The browser would restore the position before the items are loaded.
+    // Turns the browser's scroll restoration off, because the browser would scroll before the items are loaded.
     history.scrollRestoration = 'manual';
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the position can only be restored when more items are loaded
@@ -96,7 +96,7 @@ export function VirtualList<Item>({
 function getPosition(list: Virtualizer<Window, Element>): ScrollPosition | undefined {
   const offset = list.scrollOffset ?? 0;
   const shown = list.getVirtualItems();
-  // The first item below the top of the window: measuring an item above it would move the list.
+  // Uses the first item that starts below the top of the window, because measuring an item above it moves the list.
   const item = shown.find(({ start }) => start >= offset) ?? shown.at(-1);
   if (!item) return undefined;
   return { key: String(item.key), index: item.index, top: item.start - offset, loaded: list.options.count };

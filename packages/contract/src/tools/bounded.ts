@@ -6,7 +6,7 @@ const MAX_LIST_BYTES = 128 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Returns the longest prefix whose items take at most 128 KiB as JSON, but at least the first item. */
+/** Returns the longest prefix whose items are at most 128 KiB as JSON, but at least the first item. */
 export function firstThatFit<Item>(items: readonly Item[]): Item[] {
   let bytes = 0;
   const end = items.findIndex((item, index) => {
@@ -16,7 +16,9 @@ export function firstThatFit<Item>(items: readonly Item[]): Item[] {
   return items.slice(0, end < 0 ? items.length : end);
 }
 
-/** Fetches a page of a session that fits into a tool result. Its `next_cursor` leads to the rest. */
+/**
+ * Fetches a page of a session that fits into a tool result. The `next_cursor` continues after the last returned memory.
+ */
 export async function sessionPage(api: MemoryApi, request: SessionRequest): Promise<SessionResponse> {
   const page = await api.session(request);
   const fitting = firstThatFit(page.memories).length;

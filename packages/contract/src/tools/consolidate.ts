@@ -22,7 +22,7 @@ export const consolidate = tool({
   output: ConsolidateResponse,
   async call(api, args, { signal, progress } = {}) {
     const ended = new AbortController();
-    // A dry run starts no consolidation run. Progress reports would come from the runs of other callers.
+    // A dry run starts no consolidation run, so progress reports would come from the runs of other callers.
     const reporting =
       progress &&
       !args.dry_run &&

@@ -4,7 +4,7 @@ import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
 import { assertValid, createCheck } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
 
-/** Reports the progress of a call: an increasing number, and a message that explains it. */
+/** Reports the progress of a call. `done` never decreases; `message` describes the current step. */
 export type Progress = (done: number, message: string) => Promise<void>;
 
 /** Options of a call, in addition to its arguments. */
@@ -15,7 +15,7 @@ export interface ToolCall extends StoreOptions, WriteCondition {
   progress?: Progress;
 }
 
-/** Hints about a tool for the program that runs it. */
+/** Hints about a tool, for the program that runs the tool. */
 interface ToolHints {
   /** The tool changes nothing. */
   readOnly: boolean;
@@ -48,8 +48,8 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   /** Throws INVALID_REQUEST with one detail per invalid argument. */
   check(args: unknown): void;
   /**
-   * Calls the method with arguments that have passed `check`. Lists in the result take at most 128 KiB as JSON. Errors
-   * as for the method.
+   * Calls the method with arguments that `check` has accepted. Each list in the result is at most 128 KiB as JSON.
+   * Throws the errors of the method.
    */
   call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
   /**

@@ -9,18 +9,18 @@ const STATE_BYTES: usize = 32;
 const STATE_SCALE: f64 = 127;
 const COUNT_BYTES: usize = 2;
 
-/** Size of the states of four tokens. */
+/** Bytes of the states of four tokens. */
 const GROUP_BYTES: usize = 4 * STATE_BYTES;
 
-/** The first free address. */
+/** First address after the module's own data. The host writes queries and texts from this address on. */
 export const START: usize = (__heap_base + 15) & ~15;
 
 /**
- * Returns the score of the best part of a text, which is the mean over the query's tokens of the cosine of the most
- * similar token in the part; NaN if the text has no tokens.
+ * Returns the highest score of the parts of a text; NaN if the text has no tokens. The score of a part is a mean of
+ * cosines, one for each token of the query: the cosine of that token and the most similar token of the part.
  *
- * @param query its token states, at least one, zero-padded to a whole group
- * @param text its parts: the number of tokens of each (16 bits), then their states
+ * @param query address of the query's token states, at least one, zero-padded to a multiple of four
+ * @param text address of the text's parts, each a token count (16 bits) and that many states
  */
 export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: usize): f64 {
   let best: f64 = NaN;
@@ -47,7 +47,7 @@ function getPartScore(query: usize, queryEnd: usize, states: usize, end: usize):
 
 /** Returns, for each of the four tokens of a group, the largest product with any state, at least 0. */
 function getLargestProducts(group: usize, states: usize, end: usize): v128 {
-  // Four tokens at once, so that each state is loaded and widened once for all of them.
+  // Computes the products of four tokens at once, so that a state is loaded and widened once for all four tokens.
   const a0 = v128.load8x8_s(group);
   const a1 = v128.load8x8_s(group, 8);
   const a2 = v128.load8x8_s(group, 16);
@@ -83,7 +83,7 @@ function addProducts(one: v128, other: v128, oneMore: v128, otherMore: v128): v1
   return i32x4.add(i32x4.dot_i16x8_s(one, other), i32x4.dot_i16x8_s(oneMore, otherMore));
 }
 
-/** Returns the sums of adjacent lanes: two of one vector, then two of the other. */
+/** Returns the sums of adjacent lanes: two sums of `one`, then two sums of `other`. */
 function addPairs(one: v128, other: v128): v128 {
   return i32x4.add(v128.shuffle<i32>(one, other, 0, 2, 4, 6), v128.shuffle<i32>(one, other, 1, 3, 5, 7));
 }

@@ -4,7 +4,7 @@ export type Outcome = 'done' | 'more' | 'held-up';
 export interface BackgroundTaskOptions {
   /** Does all or part of the pending work. The signal is aborted by `stop`. */
   run(signal: AbortSignal): Promise<Outcome>;
-  /** Debounce in ms: the delay between a request and its run. The run serves all requests of that time. */
+  /** Debounce in ms: the delay between a request and its run. The run serves all requests made during the delay. */
   debounceMs?: number;
   /** Minimum pause in ms after a run with the result `done`. */
   restMs?: number;
@@ -26,11 +26,11 @@ export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** The next run, for which requests wait until the run begins. */
+  /** Requested run that has not begun. Further requests share the run. */
   #next: Next | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Earliest time of the next run. Ignored by urgent requests. */
+  /** Earliest time of the next run, on the clock of `performance.now()`. Urgent requests ignore this time. */
   #restsUntil = 0;
 
   constructor(options: BackgroundTaskOptions) {
@@ -127,7 +127,6 @@ export class BackgroundTask {
   }
 }
 
-/** A requested run that has not begun. */
 interface Next {
   promise: Promise<boolean>;
   resolve(isDone: boolean): void;

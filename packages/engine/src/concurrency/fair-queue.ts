@@ -11,7 +11,7 @@ export interface FairQueueLimits {
   waitingMs: number;
 }
 
-/** Error messages of UNAVAILABLE for callers that get no slot. */
+/** Messages of the UNAVAILABLE errors for callers that get no slot. */
 export interface FairQueueMessages {
   /** The queue is full, or the caller has disconnected. */
   full: string;
@@ -81,7 +81,7 @@ export class FairQueue {
     };
   }
 
-  /** Runs `work` in a slot. */
+  /** Waits for a slot, runs `work`, and releases the slot. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const release = await this.take();
     try {
@@ -91,7 +91,7 @@ export class FairQueue {
     }
   }
 
-  /** Rejects all waiting callers. */
+  /** Rejects all waiting callers with UNAVAILABLE and the message `why`. */
   close(why: string): void {
     for (const queue of [...this.#queues.values()]) for (const waiter of [...queue]) waiter.giveUp(why);
   }
@@ -140,8 +140,8 @@ export class FairQueue {
   }
 
   /**
-   * Returns true if one more caller of a key may wait. If the queue is full, rejects a waiter of a key with more
-   * waiters.
+   * Returns true if one more caller of a key may wait. If the queue is full, rejects the last waiter of the key with
+   * the most waiters, or returns false if no other key would have more waiters than this key.
    */
   #makeRoomFor(key: string | undefined): boolean {
     if (this.#waiting < this.#limits.waiting) return true;

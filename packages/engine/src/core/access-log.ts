@@ -3,11 +3,11 @@ import type { Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryAccess } from '../ports/storage-memories.ts';
 
-/** Interval between writes, and maximum number of memories that wait for the next write. */
+/** Interval between writes in ms, and maximum number of memories that wait for the next write. */
 const FLUSH_INTERVAL_MS = 5000;
 const MAX_PENDING = 10_000;
 
-/** Memories per write. One write takes some milliseconds, during which other writers wait. */
+/** Maximum memories per write. One write takes some milliseconds, during which other writers wait. */
 const WRITE_BATCH_SIZE = 1000;
 
 /**
@@ -18,7 +18,7 @@ const WRITE_BATCH_SIZE = 1000;
 export class AccessLog {
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  /** By ordinal, least recently noted first. */
+  /** Unwritten uses by ordinal, least recently recalled first. */
   readonly #pending = new Map<number, MemoryAccess>();
   #dropped = 0;
   readonly #writeTask = new BackgroundTask({ run: () => this.#write(), debounceMs: FLUSH_INTERVAL_MS });

@@ -119,7 +119,7 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
   }
 }
 
-/** Throws NOT_FOUND for an id that cannot be stored. Databases differ in how they handle such a text. */
+/** Throws NOT_FOUND for an id that cannot be stored, since databases handle such an id differently. */
 function assertConsolidationId(consolidationId: string): void {
   if (!isStorable(consolidationId)) throw consolidationNotFound();
 }

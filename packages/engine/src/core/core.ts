@@ -29,7 +29,7 @@ export interface Core {
   redactor?: Redactor;
   /** Interval between scheduled consolidation runs; 0 if none are scheduled. */
   consolidationIntervalMs: number;
-  /** Time zone for dates in queries, unless the request names one. */
+  /** Time zone for dates in queries, unless the request names a time zone. */
   timezone: string;
   /** Maximum bytes of JSON in one response. */
   maxAnswerBytes: number;

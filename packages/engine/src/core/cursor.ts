@@ -76,8 +76,8 @@ interface PagedRequest {
 }
 
 /**
- * Converts a request into the page request of storage. Throws INVALID_REQUEST for a cursor that was not created for its
- * filters.
+ * Converts a request into the page request of storage. Throws INVALID_REQUEST for a cursor that was not created for the
+ * same filters.
  */
 export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: Cursors<Place>): PageRequest<Place> {
   const { limit = DEFAULTS.pageItems, cursor } = request;

@@ -6,7 +6,7 @@ import { belongsTo, groupByOwner, isLimited } from './owner.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { toTimestamp } from './time.ts';
 
-/** Maximum events per namespace that are stored for clients that reconnect, and maximum memory ids in them. */
+/** Maximum events per namespace that are stored for clients that reconnect, and maximum memory ids in these events. */
 const MAX_BACKLOG_EVENTS = 1024;
 const MAX_BACKLOG_IDS = 16 * 1024;
 
@@ -38,7 +38,7 @@ type EventBody = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 /** The progress of a consolidation run. */
 export type RunProgress = Omit<Extract<EventBody, { type: 'consolidation' }>, 'type'>;
 
-/** An event as processes that share a database send it to each other. */
+/** An event as sent between processes that share a database. */
 interface EventNotice {
   namespace: string;
   at: string;
@@ -56,8 +56,8 @@ function tooManyStreams(max: number, option: string): MemoryError {
 }
 
 /**
- * The recent events of each namespace. Delivers them to the streams of this process and, through notices, to the other
- * processes on the database.
+ * The recent events of each namespace. Delivers new events to the streams of this process and, through notices, to the
+ * other processes on the database.
  */
 export class EventLog {
   readonly #clock: Clock;
@@ -263,7 +263,7 @@ class Backlog {
     return `${this.#name}.${number}`;
   }
 
-  /** Returns the number of the event after the given one; undefined if that event is unknown. */
+  /** Returns the number of the event that follows the event `id`; undefined if `id` is unknown. */
   after(id: string): number | undefined {
     const [, name, number] = /^(.*)\.([0-9]{1,15})$/s.exec(id) ?? [];
     const next = Number(number) + 1;
@@ -296,7 +296,8 @@ function isEmptyNamespaceRecall({
 }
 
 /**
- * Purpose of sealed event ids, and the length that ids are padded to, so that the length does not reveal the number.
+ * Purpose of sealed event ids, and the length to which ids are padded, so that the length of a sealed id does not
+ * reveal the event's number.
  */
 const SEAL_PURPOSE = 'event';
 const PADDED_ID_CHARS = 64;

@@ -8,15 +8,15 @@ import { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 import { rankOrdinals } from './ranking/rank.ts';
 
 /**
- * Number of pool candidates from words, and from vectors. A pool four times as large did not improve results on four
- * question sets.
+ * Maximum number of candidates that the word search and the vector search each add to the pool. A pool four times as
+ * large did not improve results on four question sets.
  */
 const POOL_SIZE = 50;
 
 /**
- * Number of candidates from words, and from vectors, per requested memory; and maximum number beyond the requested
- * memories. A memory with a low rank by words can still be among the best by words and vectors together, and vice
- * versa.
+ * Number of candidates from the word search, and from the vector search, per requested memory; and maximum number of
+ * candidates in excess of the requested memories. A memory with a low rank by words can still be among the best by
+ * words and vectors together, and vice versa.
  */
 const CANDIDATES_PER_RESULT = 5;
 const MAX_EXTRA_CANDIDATES = 1000;
@@ -36,7 +36,7 @@ export interface FindRequest {
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
-  /** Time and time zone of the query, which resolve dates in it; default: now in UTC. */
+  /** Time and time zone of the query, to resolve relative dates in the query; default: now in UTC. */
   asked?: QueryContext;
   /** Whether to search the pool only, which is faster. Scores do not change, since they depend on the pool alone. */
   isPoolOnly?: boolean;
@@ -92,7 +92,7 @@ async function toAnswerRequest(
   };
 }
 
-/** Returns the number of candidates of each kind beyond the pool. */
+/** Returns the `tailSize` of a search for `limit` memories. */
 function getTailSize(limit: number): number {
   return Math.max(0, Math.min(limit * CANDIDATES_PER_RESULT, limit + MAX_EXTRA_CANDIDATES) - POOL_SIZE);
 }

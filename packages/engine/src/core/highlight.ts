@@ -26,8 +26,8 @@ const WEIGHT_STEPS = 2 ** 20;
 /**
  * Creates a function that returns the highlight of a text. A text of at most 300 characters is its own highlight. From
  * a longer text, the highlight is the part of at most 300 UTF-16 units whose distinct query words have the greatest
- * total weight. A synonym counts a little if its word is missing. Among parts of equal weight, the first that can begin
- * with a sentence or a line wins, or else the first. A text without any query word is cut at its beginning.
+ * total weight. A synonym adds a small weight if its word is missing. Among parts of equal weight, the first that can
+ * begin with a sentence or a line wins, or else the first. A text without any query word is cut at its beginning.
  *
  * @param maxUnits maximum UTF-16 units to search, over all texts together
  */

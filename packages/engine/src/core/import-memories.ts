@@ -249,7 +249,10 @@ function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): R
   };
 }
 
-/** Throws INVALID_REQUEST if fields contradict each other, or if a time is outside the supported years. */
+/**
+ * Converts an exported memory to a record. Throws INVALID_REQUEST if fields contradict each other, or if a time is
+ * outside the supported years.
+ */
 function toKeptMemory(exported: ExportedMemory): MemoryRecord {
   assertCoherent(exported);
   return {
@@ -287,7 +290,7 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
   };
 }
 
-/** Checks the rules that the schema does not express. */
+/** Throws INVALID_REQUEST if fields of the memory contradict each other. The schema cannot express these rules. */
 function assertCoherent(memory: ExportedMemory): void {
   const { id, session_id, derived_from, formerly_derived_from: formerly, revision, access_count, accessed_at } = memory;
   const distilled = memory.distilled_revision;

@@ -138,12 +138,12 @@ function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {
   return { revision, content, held_from: toTimestamp(heldFrom), held_until: toTimestampOrNull(heldUntil) };
 }
 
-/** Throws NOT_FOUND for an id that cannot be stored. Databases differ in how they handle such a text. */
+/** Throws NOT_FOUND for an id that cannot be stored, since databases handle such an id differently. */
 export function assertMemoryId(memoryId: string): void {
   if (!isStorable(memoryId)) throw memoryNotFound();
 }
 
-/** The message does not repeat the id, which is the caller's own text. */
+/** Creates the error for an unknown id. The message does not repeat the id, which the caller knows. */
 export function memoryNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'memory not found');
 }

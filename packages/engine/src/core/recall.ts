@@ -37,7 +37,7 @@ export async function recall(
 ): Promise<RecallResponse> {
   assertValid(check, request);
   const trimmed = trimmedQuery(request.query);
-  // The stored texts are redacted too, and the query is logged and may be sent to a remote model.
+  // The query is redacted like the stored texts, because the query is logged and may be sent to a remote model.
   const query = core.redactor?.redact(trimmed).text ?? trimmed;
   const stages = new Stages();
   const findRequest = {
@@ -94,7 +94,7 @@ function toResult({ memory, score, ranked }: Answered, getExplanation: Explain |
   };
 }
 
-/** Yields to other work between results, since one highlight may take a while. */
+/** Adds a highlight to each result. Yields to other work between results, since highlighting a long text takes time. */
 async function addHighlights(
   results: readonly RecallResult[],
   getHighlight: (content: string) => string,
@@ -124,7 +124,7 @@ interface Recalled {
   stages: Stages;
 }
 
-/** Counts a use of each returned memory, and reports the recall. */
+/** Adds a use to the use count of each returned memory, and reports the recall. */
 function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },

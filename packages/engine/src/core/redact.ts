@@ -9,7 +9,7 @@ interface Texts {
   metadata?: Metadata | null;
 }
 
-/** A request without its secrets. `redacted` lists them and is absent if there were none. */
+/** A request without its secrets. `redacted` lists the removed secrets; absent if the request had none. */
 export interface Redacted<Request> {
   request: Request;
   redacted?: RedactedSecrets[];

@@ -55,7 +55,7 @@ export function getRetention({ importance, storedAt, accessCount, accessedAt }: 
   return 1 / (1 + Math.exp((threshold - activation) / NOISE));
 }
 
-/** Recall rounds retention to thousandths. */
+/** Recall rounds retention to multiples of 1/RETENTION_STEPS. */
 export const RETENTION_STEPS = 1000;
 
 /**

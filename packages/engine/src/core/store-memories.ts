@@ -74,7 +74,7 @@ function toNewMemory(core: Core, namespace: string, request: StoreFields, arrive
   };
 }
 
-/** Returns the response for a stored memory; throws the error if it was not stored. */
+/** Returns the response for a stored memory. Throws the error for a memory that was not stored. */
 function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
   switch (stored.outcome) {
     case 'stored':
@@ -102,7 +102,9 @@ export function quotaExceeded({ holder, of, most }: OverQuota): MemoryError {
   );
 }
 
-/** Returns the idempotency key if given. Throws INVALID_REQUEST if it is empty, too long or cannot be stored. */
+/**
+ * Returns the idempotency key, if any. Throws INVALID_REQUEST for a key that is empty, too long or cannot be stored.
+ */
 function getIdempotencyKey({ idempotencyKey: key }: StoreOptions): string | undefined {
   if (key === undefined) return undefined;
   const length = [...key].length;
@@ -146,7 +148,8 @@ export async function storeBatch(
   return { results, stored_count: results.length - failed, failed_count: failed };
 }
 
-// Checks the batch as a whole. Its memories are checked one by one, so that an invalid one does not affect the others.
+// Checks the batch as a whole. The memories are checked one by one later, so that an invalid memory does not affect the
+// others.
 function assertBatch(requests: unknown): void {
   if (Array.isArray(requests) && requests.length <= LIMITS.batchItems) return;
   const message = `body must be an array of at most ${LIMITS.batchItems} memories to store`;

@@ -25,7 +25,10 @@ export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }
 
-/** If the clock is set back by more than this, the new time is used. */
+/**
+ * Maximum time by which the clock may be set back while `ArrivalClock` repeats the last time. If the clock is set back
+ * further, the new time is used.
+ */
 const MAX_HELD_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -50,7 +53,7 @@ export class ArrivalClock implements Clock {
 const MAX_PAUSE_MS = 100;
 
 /**
- * Does a part of background work, then pauses for as long as it took, at most 100 ms, so that other work can run.
+ * Does a part of background work, then pauses for as long as the part took, at most 100 ms, so that other work can run.
  * Rejects without a pause if the work fails.
  */
 export async function paced<T>(work: () => Promise<T>): Promise<T> {

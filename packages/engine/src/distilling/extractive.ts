@@ -1,7 +1,7 @@
 import { EXTRACTIVE, extract } from '../core/distil/extract.ts';
 import type { Distiller } from '../ports/distiller.ts';
 
-/** A distiller without a model, which quotes its sources. */
+/** A distiller that quotes sentences of its sources and uses no model. */
 export const extractive: Distiller = {
   name: EXTRACTIVE,
   quotes: true,

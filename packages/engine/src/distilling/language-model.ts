@@ -22,8 +22,8 @@ import {
 } from '../remote-model.ts';
 
 /**
- * Long timeouts, because a model on a CPU writes only some words per second, and no client waits for a consolidation
- * run.
+ * Timeouts and retries. A model on a CPU writes only a few words per second, so the timeouts are long. No client waits
+ * for a consolidation run.
  */
 const PATIENCE: RetryPolicy = { attemptMs: 120_000, totalMs: 180_000, retries: 2 };
 
@@ -31,7 +31,7 @@ const PROTOCOL: Protocol = {
   path: '/chat/completions',
   server: 'the language model',
   answers: 'chat completions',
-  // The distilled text has at most some kilobytes, but a reasoning model may send much more in the same response.
+  // The distilled text has at most a few kilobytes, but a response may also contain the reasoning of the model.
   maxResponseBytes: 1024 * 1024,
 };
 
@@ -48,8 +48,8 @@ const GROUP_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused'
 
 /**
  * Returns a distiller that asks a model behind the OpenAI chat protocol for the facts of a group, each with the ids of
- * its sources. Memories are sent as JSON data. Facts and corrections in the response that the group does not support
- * are dropped.
+ * its sources. Memories are sent as JSON data. Facts and corrections that the group does not support are dropped from
+ * the response.
  *
  * A request has only the model and its messages, because servers reject different optional parameters (temperature,
  * response format, length).
@@ -100,7 +100,6 @@ function toDistillerError(error: unknown): unknown {
   });
 }
 
-/** A message of the chat protocol. */
 interface ChatMessage {
   role: 'system' | 'user';
   content: string;
@@ -182,7 +181,8 @@ type DistillationResponse = Static<typeof DistillationResponse>;
 const isChatCompletion = createGuard<ChatCompletion>(ChatCompletion);
 const isDistillationResponse = createGuard<DistillationResponse>(DistillationResponse);
 
-// The validation errors are dropped, because they may quote the response, which may quote memories.
+// Drops the validation errors, so that no memory text is logged: a validation error may quote the response, and the
+// response may quote memories.
 function createGuard<T>(schema: TSchema): (value: unknown) => value is T {
   const check = createCheck(schema, 'answer');
   return (value): value is T => check(value).length === 0;
@@ -192,8 +192,9 @@ function createGuard<T>(schema: TSchema): (value: unknown) => value is T {
 const REASONING = /^\s*<think>[\s\S]*?<\/think>/;
 
 /**
- * Returns the supported facts and corrections of a chat completion: facts with a source in the group, and corrections
- * of an earlier memory by a later one whose quotes occur literally in both.
+ * Returns the supported facts and corrections of a chat completion. A fact is supported if one of its sources is in the
+ * group. A correction is supported if a later memory corrects an earlier memory of the group, and each of the two
+ * memories contains its quote literally.
  *
  * @param text the body of the response
  * @param by the model's name

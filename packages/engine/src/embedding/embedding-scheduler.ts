@@ -4,9 +4,9 @@ import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbedParts, Thread } from './thread.ts';
 
 /**
- * Maximum characters of a step's texts; a single text may be longer. A step has a character limit because all of its
- * texts finish together. Only short queries gain from batching, so the limit for queries is low. No client waits for a
- * single memory, so the limit for memories is high.
+ * Maximum total characters of the texts that are embedded in one step; a single text may be longer. All texts of a step
+ * finish together, so a large step delays its first text. Only short queries gain from batching, so the limit for
+ * queries is low. No client waits for a single memory, so the limit for memories is high.
  */
 const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
 
@@ -157,7 +157,7 @@ function finishText({ call, index, parts }: Text): void {
   if (call.pending === 0) call.resolve(call.embeddings);
 }
 
-/** Removes the texts of the next step from the queued calls: at least one text, alternating between calls. */
+/** Removes and returns the texts of the next step: at least one text, alternating between the queued calls. */
 function takeStep(calls: Call[], maxTexts: number): Text[] {
   const step: Text[] = [];
   let chars = 0;
@@ -200,7 +200,7 @@ export class CallLimit {
   }
 }
 
-/** Maximum tokens of a query whose states are compared. Tokens beyond about a page of text add little. */
+/** Maximum number of query tokens that are compared with memories. Tokens beyond about a page of text add little. */
 const MAX_QUERY_STATES = 64;
 
 function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
@@ -247,10 +247,9 @@ function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
   return sum.map((value) => value / length);
 }
 
-/** Maximum texts of a call. */
+/** Maximum texts per call of `embed`. */
 const MAX_BATCH = 64;
 
-/** The properties of a thread's model. */
 type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
   /** Texts to embed in one step; 1 if batching is not faster. */
   textsTogether: number;

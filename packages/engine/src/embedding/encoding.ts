@@ -5,7 +5,7 @@ import type { EmbedPurpose } from '../ports/embedder.ts';
 /** Text that is prepended to the texts of each purpose; an empty string prepends nothing. */
 export type Prefixes = Readonly<Record<EmbedPurpose, string>>;
 
-/** Encoding of texts. Another prefix or pooling results in other vectors with the same weights. */
+/** How texts are encoded into vectors. Another prefix or pooling gives other vectors, even with the same weights. */
 export interface Encoding {
   prefixes: Prefixes;
   pooling: Pooling;

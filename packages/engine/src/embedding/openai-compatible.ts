@@ -19,7 +19,7 @@ import {
 import { CallLimit, closedError, getVectors, MAX_QUERY_PARTS } from './embedding-scheduler.ts';
 import { getEncodingMark, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
 
-/** Maximum texts of a call. */
+/** Maximum texts per call of `embed`. */
 const MAX_BATCH = 64;
 
 /**
@@ -32,13 +32,13 @@ const MAX_PART_BYTES = 1500;
 /** Maximum bytes of a part that is not split further. A character can have 4 bytes, and a part should contain words. */
 const MIN_CUT_BYTES = 64;
 
-/** Parts that are split before yielding to the event loop. */
+/** Number of parts that are cut from a text before yielding to the event loop. */
 const PARTS_PER_TURN = 8;
 
 /** Maximum parts of a request: at most 24 KiB of text. Text Embeddings Inference supports 32 parts. */
 const MAX_REQUEST_PARTS = 16;
 
-/** Maximum concurrent requests. Queries have their own slots, so that they never wait for memories. */
+/** Maximum concurrent requests. Queries have their own slots, so that a query never waits for memories. */
 const MAX_CONCURRENT_REQUESTS: Record<EmbedPurpose, number> = { query: 8, memory: 4 };
 
 const PROBE_TEXT = 'memory';
@@ -55,7 +55,7 @@ interface Call {
 /** A model and the prefixes of its texts; no prefixes if omitted. */
 export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes };
 
-/** The vector of a part, with its weight: the part's bytes in place of tokens. */
+/** The vector of a part. `tokens` is its weight in a mean: the number of bytes, because the token count is unknown. */
 interface WeightedVector {
   vector: Float32Array;
   tokens: number;
@@ -196,7 +196,7 @@ class OpenAiCompatible implements Embedder {
 
 /**
  * Returns the non-blank parts of a text, each of at most `maxBytes`. Yields to the event loop between parts, because
- * splitting a megabyte takes some tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
+ * splitting a megabyte takes a few tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
  */
 async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
   const parts: string[] = [];
@@ -211,8 +211,9 @@ async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: n
 type Purpose = EmbedPurpose | 'opening';
 
 /**
- * Timeouts and retries. Loading a model on the server can take tens of seconds, but a recall falls back to word search
- * sooner. The queue of pending embeddings has retry intervals of its own, which are longer.
+ * Timeouts and retries by purpose. Loading a model on the server can take tens of seconds. The timeout of a query is
+ * shorter, because recall can fall back to word search. If the retries for a memory fail, the queue of pending
+ * embeddings retries at longer intervals.
  */
 const PATIENCE: Record<Purpose, RetryPolicy> = {
   opening: { attemptMs: 30_000, totalMs: 30_000, retries: 0 },
@@ -234,7 +235,7 @@ const OPTIONS: Record<RemoteSetting, EmbedderOption> = {
   apiKey: 'embeddingApiKey',
 };
 
-/** The server rejected these inputs, but may accept other inputs. */
+/** The server rejected the inputs of a request, but may accept other inputs. */
 class InputsRejected extends Error {
   override readonly name = 'InputsRejected';
   readonly tooLong: boolean;
@@ -248,7 +249,7 @@ class InputsRejected extends Error {
 /** The server did not respond in time. */
 class ResponseTimeout extends EmbedderUnavailable {}
 
-/** Sends requests to a model, limited in time and size. */
+/** Sends embedding requests to a model. The time of a request and the size of its response are limited. */
 class Requests {
   readonly #client: RemoteModelClient;
 
@@ -271,7 +272,7 @@ class Requests {
       const response = await this.#client.post({
         body: { input: inputs, encoding_format: 'float' },
         patience: PATIENCE[purpose],
-        // The probe text is not confidential.
+        // The probe text is not confidential, so error messages of the server may be logged.
         secret: purpose !== 'opening',
       });
       return parseVectors(response, inputs.length);

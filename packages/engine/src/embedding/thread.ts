@@ -19,7 +19,6 @@ const MAX_EXIT_WAIT_MS = 2000;
 /** Embeds the first part of each window. Queries run before memories. */
 export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;
 
-/** A thread that runs a model. */
 export interface Thread {
   /** Embeds the first part of each window; at most one concurrent call of each purpose. */
   embedParts: EmbedParts;
@@ -43,7 +42,8 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
     maxThreads: 1,
     concurrentTasksPerWorker: MAX_CONCURRENT_CALLS,
     recordTiming: false,
-    // A call leaves little garbage. With the default limit, the garbage would grow by another dozen megabytes.
+    // A call leaves little garbage. With the default limit, garbage would take a dozen more megabytes before it is
+    // collected.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
   // If a thread dies, its calls reject, and the next call starts a new thread. Without the listener, the error event
@@ -77,7 +77,7 @@ export class InFlightCalls {
     try {
       return await call();
     } finally {
-      // Resets the counter, because a thread that died did not decrement it.
+      // Resets the counter, because a thread that died did not decrement the counter.
       if (--this.#unanswered === 0) Atomics.store(this.cell, 0, 0);
     }
   }

@@ -14,7 +14,7 @@ const MIN_TOKENS = 32;
 /** Pooling names of @huggingface/transformers. */
 const POOLINGS = { mean: 'mean', cls: 'cls', last: 'last_token' } as const;
 
-/** Threads of a run: half of the cores. The other cores are left to recall. */
+/** Threads of a run: half of the cores, from 1 to 4. The other cores are left to recall. */
 const RUN_THREADS = Math.max(1, Math.min(4, availableParallelism() >> 1));
 
 /**

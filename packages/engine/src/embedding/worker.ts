@@ -16,13 +16,13 @@ const LOADERS = {
   transformers: async (...model) => (await import('./transformers-model.ts')).loadModels(...model),
 } satisfies Record<string, LoadModels>;
 
-/** The data that the thread is started with. */
+/** Data that the main thread passes to the embedding thread at start. */
 export interface WorkerData {
   kind: keyof typeof LOADERS;
   source: string;
   /** `PLAIN_ENCODING` if omitted; `minilm` supports no other encoding. */
   encoding?: Encoding;
-  /** A shared counter of calls. A call is counted from before it is sent until its native code has returned. */
+  /** Shared counter of calls. A call is counted from before the caller sends it until its native code has returned. */
   busy: Int32Array;
 }
 

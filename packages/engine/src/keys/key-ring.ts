@@ -30,7 +30,10 @@ const SECRET_BYTES = 32;
 
 const check = createCheck(NewKey, 'key');
 
-/** The cached keys, with the number of their read from the store, and the start of the read on a monotonic clock. */
+/**
+ * The cached keys. `readNumber` numbers the reads of the store; `startedAtMs` is the start of the read on a monotonic
+ * clock.
+ */
 interface CachedKeys extends Omit<KeySnapshot, 'keys'> {
   byId: ReadonlyMap<string, StoredKey>;
   readNumber: number;
@@ -56,7 +59,7 @@ export class KeyRing implements Keys {
   #cache: CachedKeys | undefined;
   #reading: Promise<CachedKeys> | undefined;
   #readsBegun = 0;
-  /** Time of the last recorded use of each key, as far as known to this process. */
+  /** Time of the last use that this process recorded, by key id. */
   readonly #noted = new LRUCache<string, number>({ max: LIMITS.keys });
 
   constructor(store: KeyStore, clock: Clock, { notices, elapsedMs = () => performance.now() }: KeyRingOptions = {}) {

@@ -36,7 +36,10 @@ export interface NoticeListener {
  * messages that may be lost.
  */
 export interface Notices {
-  /** Publishes a notice to the other processes. Returns before it is sent. A text has at most `MAX_NOTICE_BYTES` bytes. */
+  /**
+   * Publishes a notice to the other processes. Returns before the notice is sent. A text has at most `MAX_NOTICE_BYTES`
+   * bytes.
+   */
   publish(topic: NoticeTopic, text: string): void;
   /**
    * Subscribes to a topic until the database is closed. Each topic has one listener at a time. Resolves once

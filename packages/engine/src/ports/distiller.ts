@@ -10,18 +10,18 @@ export interface DistilSource {
   createdAt: number;
 }
 
-/** Memories that state the same or belong together: at least one, oldest first, without repeated ids. */
+/** Memories that state the same fact or belong together: at least one, oldest first, without repeated ids. */
 export interface DistilGroup {
   readonly sources: readonly DistilSource[];
 }
 
-/** A statement of the sources, in one line, and the ids of the sources that support it: at least one. */
+/** A statement in one line, and the ids of the sources that support the statement (at least one). */
 export interface DistilledFact {
   text: string;
   sources: readonly string[];
 }
 
-/** A source that a later source corrects, with a verbatim quote from each as evidence. */
+/** A source (`corrected`) that a later source (`by`) corrects, with a verbatim quote from each source as evidence. */
 export interface Correction {
   corrected: string;
   by: string;
@@ -31,13 +31,13 @@ export interface Correction {
 
 /** The result of distilling a group. */
 export interface Distilled {
-  /** The texts of the facts, one per line, in their order. */
+  /** The texts of the facts, one per line, in the order of `facts`. */
   content: string;
-  /** From 1 to `DISTILLED_LIMITS.facts`. */
+  /** At least one fact, at most `DISTILLED_LIMITS.facts`. */
   facts: readonly DistilledFact[];
   /** Name of the distiller that wrote the texts. */
   by: string;
-  /** Sources that other sources of the group correct. Each source is corrected by at most one other. */
+  /** Sources that other sources of the group correct. Each source is corrected by at most one other source. */
   corrections?: readonly Correction[];
   /** The distiller that was tried first, and the reason why it was replaced: a phrase without secrets. */
   replacedDistiller?: { name: string; because: string };

@@ -20,7 +20,7 @@ export interface Embedding {
 
 /**
  * Converts texts to unit vectors. A text that is longer than the model's window is split into parts with one vector
- * each, so that no text is cut off. A vector depends on its text alone.
+ * each, so that every part of the text is searchable. A vector depends on its text alone.
  */
 export interface Embedder {
   /**

@@ -1,4 +1,4 @@
-/* Types of ranking. Core implements it; storage calls it where the candidates are in memory. */
+/* Types of ranking. Core implements ranking; storage calls the implementation where the candidates are in memory. */
 
 /** A period that a query asks about, such as a day, a week or a year, in the time zone of the query. */
 export interface QueryPeriod {
@@ -41,7 +41,10 @@ export interface Evidence {
   words: number;
   /** Similarity of the memory's vector to the vector of the query. */
   meaning: number;
-  /** How much closer the memory's tokens are to the query's than usual; 0 if the model provides no token states. */
+  /**
+   * How much more similar than usual the memory's tokens are to the query's tokens; 0 if the model provides no token
+   * states.
+   */
   tokens: number;
   /** Relevance of the better of the previous and the next memory in the same session. */
   neighbour: number;
@@ -75,7 +78,7 @@ export interface Evidence {
   length: number;
   /** Age: ln(1 + years), in whole days. */
   age: number;
-  /** 1 if a better result, or a newer one with the same score, has the same text, else 0. */
+  /** 1 if a better result, or a newer result with the same score, has the same text; else 0. */
   repeat: number;
   /** Retention from 0 to 1, rounded to a thousandth, so that one more use of a new memory changes no score. */
   retention: number;

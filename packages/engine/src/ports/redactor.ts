@@ -7,15 +7,15 @@ interface Redaction {
 
 /**
  * Removes secrets from texts: API keys, tokens, passwords and payment card numbers. Detection uses the format alone, so
- * it can miss a secret and can redact text that is not one.
+ * a redactor can miss a secret and can redact text that is no secret.
  */
 export interface Redactor {
   /**
    * Returns the text with each secret replaced by `[redacted:KIND]` and everything else unchanged. Idempotent:
    * redacting the result changes nothing.
    *
-   * @param name the name of the field that the text is the value of, such as a metadata field. The value of a field
-   *   named like a password or a key is redacted even if its format is unknown.
+   * @param name name of the field, such as a metadata field, whose value is the text. The value of a field named like a
+   *   password or a key is redacted even if the format of the value is unknown.
    */
   redact(text: string, name?: string): Redaction;
 }

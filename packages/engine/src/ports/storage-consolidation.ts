@@ -34,7 +34,9 @@ export interface ChangeDetails {
   };
   /** A semantic memory, created from `sources`. */
   distilled: { version: number; sources: number[] };
-  /** A semantic memory, distilled again. `revision` and `sources` are its text revision and its sources before. */
+  /**
+   * A semantic memory, distilled again. `revision` and `sources` are its text revision and its sources before the run.
+   */
   refreshed: { version: number; revision: number; sources: number[] };
   /** Superseded by the correction `by`. */
   corrected: { by: number };
@@ -66,7 +68,8 @@ export interface RunRef {
 
 /**
  * `resumed`: an unfinished run continues. `promotedUntil` is the later value of the unfinished run and the request, or
- * the requested value if the clock has been set back since. `undoing`: an unfinished undo has to be finished first.
+ * the requested value if the clock has been set back since the unfinished run began. `undoing`: an unfinished undo has
+ * to be finished first.
  */
 export type BeginRunResult =
   | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
@@ -109,7 +112,7 @@ export type UndoOutcome =
   | { outcome: 'newer'; id: string }
   | { outcome: 'written'; ids: string[] };
 
-/** Result of a consolidation step. `more`: true if the step has to be called again. */
+/** Result of a consolidation step: the number of changes. `more`: true if the step has to be called again. */
 export interface StepResult {
   count: number;
   more: boolean;
@@ -122,7 +125,7 @@ export interface RunStorage {
    * `fence`.
    */
   beginRun(namespace: string, begin: NewRun): Promise<BeginRunResult>;
-  /** Ends a run, with optional notes, and returns it. */
+  /** Ends a run, stores optional notes in its record, and returns the record. */
   endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<ConsolidationRun>;
   /** Returns runs, newest first. Page positions are values of `no`. */
   runs(namespace: string, page: PageRequest<number>): Promise<Page<ConsolidationRun, number>>;
@@ -138,19 +141,20 @@ export interface RunStorage {
    * memories since.
    */
   beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
-  /** Begins to undo a run that has not ended, with notes on the reason. */
+  /** Begins to undo a run that has not ended. `notes` state the reason and are stored in the record of the run. */
   beginRevert(run: RunRef, notes: Record<string, unknown>): Promise<void>;
   /**
-   * Undoes at most `limit` changes of a run, newest first. The run must be in the state `undoing`; its state changes
-   * when all changes are undone. Memories that were forgotten since the run stay forgotten, and later writes by clients
-   * stay.
+   * Undoes at most `limit` changes of a run, newest first. The run must be in the state `undoing`. Once all changes are
+   * undone, the state is `undone`, or `reverted` for a run that had not ended. Memories that were forgotten since the
+   * run stay forgotten, and later writes by clients stay.
    */
   undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
 }
 
 /**
- * Selects the working memories to promote, which were stored at or before `promotedUntil`. Also selects memories whose
- * time is at least `now - promotedUntil` after `now`, since they were stored before the clock was set back.
+ * Selects the working memories to promote: memories that were stored at or before `promotedUntil`. Also selects
+ * memories with a storage time of at least `now + (now - promotedUntil)`, since such memories were stored before the
+ * clock was set back.
  */
 export interface Promotion {
   promotedUntil: number;
@@ -182,15 +186,15 @@ export interface ConsolidationStorage {
   /** Evicts expired memories. Their rows stay in the archive. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
-   * Returns the live memories of a tier with the lowest retention, lowest first, older first among equals. See
-   * `getRetention` in core.
+   * Returns the live memories of a tier with the lowest retention, lowest first. Of equal retentions, the older memory
+   * is first. See `getRetention` in core.
    *
    * @param count at most 10,000
    */
   leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]>;
   /**
-   * Evicts the given memories, except memories that are no longer in the tier. Their rows stay in the archive. Returns
-   * the number of evicted memories.
+   * Evicts the memories with these ordinals, except memories that are no longer in the tier. Their rows stay in the
+   * archive. Returns the number of evicted memories.
    */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
@@ -198,7 +202,7 @@ export interface ConsolidationStorage {
    * ended at or before `until`, except the newest run. `count` is the total of deleted memories and records.
    */
   clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
-  /** Deletes idempotency keys that were used before a time. */
+  /** Deletes idempotency keys that were last used before `usedBefore`. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
   /** Previews `promote`: at most `most` items, oldest first. */
   planPromotion(namespace: string, promotion: Promotion, most: number): Promise<Planned<{ id: string }>>;
@@ -271,7 +275,7 @@ export interface GroupRequest extends Promotion {
 
 /** The current state of a group. */
 export interface ReadGroup {
-  /** Sources that can be distilled, oldest first. Of a long text only the first 65,536 characters. */
+  /** Sources that can be distilled, oldest first. Texts are cut after 65,536 characters. */
   sources: (MemoryVersion & DistilSource)[];
   /**
    * True if nothing may be distilled from the group: a client forgot or wrote the semantic memory, or that memory was
@@ -317,8 +321,9 @@ export interface DistilStorage {
   backgroundCosine(namespace: string): Promise<number>;
   readGroup(request: GroupRequest): Promise<ReadGroup>;
   /**
-   * Creates a semantic memory from sources, which then are no longer candidates. Returns its ordinal. Returns undefined
-   * and changes nothing if a source was changed or deleted, or is a source of another semantic memory.
+   * Creates a semantic memory from sources, which then are no longer candidates. Returns the ordinal of the semantic
+   * memory. Returns undefined and changes nothing if a source was changed or deleted, or is a source of another
+   * semantic memory.
    */
   distil(run: RunRef, memory: DistilledMemory): Promise<number | undefined>;
   /**
@@ -329,7 +334,7 @@ export interface DistilStorage {
   refresh(run: RunRef, memory: RefreshedMemory): Promise<boolean>;
   /**
    * Marks a memory as superseded by the memory that corrects it. Returns false and changes nothing if the correcting
-   * memory already supersedes another one, or if one of the two was changed.
+   * memory already supersedes another memory, or if a client has written either memory since.
    */
   correct(run: RunRef, correction: CorrectionPair): Promise<boolean>;
   /** Removes memories from the candidates, except memories that have changed since they were read. */

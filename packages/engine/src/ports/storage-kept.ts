@@ -11,11 +11,14 @@ interface EarlierText {
 /** The work that is pending for a memory in the next consolidation. */
 export type Awaited = 'merging' | 'distilling';
 
-/** The complete record of a memory, hidden or not, except for its vectors. Other memories are referenced by id. */
+/**
+ * The complete record of a memory, including merged, evicted and expired memories, without vectors. Other memories are
+ * referenced by id.
+ */
 export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
   evictedAt: number | null;
   revision: number;
-  /** Revision of the last text that consolidation wrote; null if there is none. */
+  /** Revision of the last text that consolidation wrote; null if clients wrote all texts. */
   distilledRevision: number | null;
   /** Sources of earlier texts that are not sources of the current text. */
   formerlyDerivedFrom: string[];
@@ -86,8 +89,8 @@ export interface ExportStorage {
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
-   * Returns the records of a namespace as of one moment, optionally only those of some users and agents. Rejects with
-   * UNAVAILABLE as `backup` does.
+   * Returns the records of a namespace as of one moment. With `of`, returns only the records of these users and agents.
+   * Rejects with UNAVAILABLE as `backup` does.
    */
   kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**

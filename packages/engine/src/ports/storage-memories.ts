@@ -10,7 +10,8 @@ export interface Page<Item, Place> {
 }
 
 /**
- * Requests a page after `after`: at most `limit` items and `maxBytes` of JSON, but at least one item if any is left.
+ * A request for the page after the position `after`, or for the first page without `after`. A page has at most `limit`
+ * items and `maxBytes` of JSON, but at least one item if any is left.
  */
 export interface PageRequest<Place> {
   limit: number;
@@ -88,9 +89,9 @@ interface Forgetting {
 }
 
 /**
- * `alsoForgotten`: ids of the hidden duplicates of a visible memory, and of the memories that were distilled from the
- * forgotten ones alone. `remainingDuplicates`: if a hidden duplicate was forgotten, ids of the other memories of its
- * group, which have the same text.
+ * `alsoForgotten`: ids of the duplicates that had been merged into the forgotten memory, and of the semantic memories
+ * that were distilled only from forgotten memories. `remainingDuplicates`: if the forgotten memory had been merged into
+ * another memory, ids of the remaining memories with the same text.
  */
 type ForgetOutcome =
   | ({
@@ -166,7 +167,7 @@ export type RecalledMemory = Pick<
 >;
 
 /**
- * The current or an earlier text of a memory, and the period in which it was current. `heldUntil` is null for the
+ * The current or an earlier text of a memory, and the period in which the text was current. `heldUntil` is null for the
  * current text.
  */
 export interface MemoryText {
@@ -180,8 +181,8 @@ export interface MemoryText {
 /** Matches memories that meet all present conditions. `since` and `until` are inclusive and compare `createdAt`. */
 export interface MemoryFilter extends OwnerFilter {
   /**
-   * Matches the first or last characters of the id, ASCII only. If set, the filter also matches memories that were
-   * merged into another one.
+   * The first or last characters of the id, ASCII only. If set, the filter also matches memories that were merged into
+   * another memory.
    */
   idPart?: string;
   tags?: string[];
@@ -195,7 +196,10 @@ export interface MemoryFilter extends OwnerFilter {
   superseded?: false;
 }
 
-/** An addition to the use count of a memory, and the time of its last use. A use is a return by recall. */
+/**
+ * A number of uses to add to the use count of a memory, and the time of the last of these uses. A memory is used each
+ * time recall returns it.
+ */
 export interface MemoryAccess {
   namespace: string;
   ordinal: number;
@@ -228,26 +232,27 @@ export interface UserRow {
 /** Stores, updates, forgets and reads memories. */
 export interface MemoryStorage {
   /**
-   * Stores a memory, unless that would exceed a quota; concurrent writers cannot exceed it together. Once the working
-   * tier is three quarters full, the oldest working memories of the namespace are promoted.
+   * Stores a memory, unless the memory would exceed a quota. Concurrent writers cannot exceed a quota together. Once
+   * the working tier is three quarters full, the oldest working memories of the namespace are promoted.
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
-   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each. If
-   * the call rejects, no memory was stored.
+   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each
+   * memory. If the call rejects, no memory was stored.
    */
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
-   * Updates a visible memory or a hidden duplicate, and adds a replaced text to its history. The hidden duplicates of a
-   * visible memory stay hidden, and expire with it. A hidden duplicate becomes an independent memory if its text or
-   * metadata change. The quota counts the new text in addition to the earlier texts. If `at` is before the last change,
-   * because the clock was set back, the time of the last change is used instead.
+   * Updates a memory, which may be a merged duplicate, and adds a replaced text to the history. Duplicates that were
+   * merged into the updated memory stay merged, and expire with the memory. A merged duplicate becomes an independent
+   * memory if its text or metadata change. The quota counts the new text in addition to the earlier texts. If `at` is
+   * before the last change, because the clock was set back, the time of the last change is used instead.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
    * Deletes a memory with its history, vectors and words, and purges them from the bytes of the file. Forgetting a
-   * visible memory also deletes its hidden duplicates. Forgetting a hidden duplicate deletes only that row. A semantic
-   * memory that loses a source is distilled again from its remaining sources, or deleted with its last source.
+   * memory also deletes the duplicates that were merged into the memory. Forgetting a merged duplicate deletes only
+   * this duplicate. A semantic memory that loses a source is distilled again from its remaining sources, or deleted
+   * with its last source.
    */
   forget(
     namespace: string,
@@ -255,8 +260,8 @@ export interface MemoryStorage {
     condition?: { ifVersions?: number[]; of?: OwnerFilter },
   ): Promise<ForgetOutcome>;
   /**
-   * Forgets all selected memories in batches. If the call rejects, committed batches stay forgotten, and are purged as
-   * usual.
+   * Forgets all selected memories in batches. If the call rejects, the memories of committed batches stay forgotten,
+   * and their texts are purged.
    *
    * @param onForgotten called after each committed batch
    */
@@ -265,7 +270,7 @@ export interface MemoryStorage {
     selection: ForgetSelection,
     onForgotten?: OnForgotten,
   ): Promise<{ count: number } & Forgetting>;
-  /** Returns a memory that has not expired, merged duplicates included. */
+  /** Returns a memory, which may be a merged duplicate; undefined if the id is unknown or the memory has expired. */
   memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
   /**
    * Returns the texts of a memory, oldest first; undefined if `memory` would return undefined. Page positions are
@@ -278,7 +283,10 @@ export interface MemoryStorage {
     now: number,
     of?: OwnerFilter,
   ): Promise<Page<MemoryText, number> | undefined>;
-  /** Returns the text that a memory had at a time; undefined before it was stored. */
+  /**
+   * Returns the text that a memory had at the time `at`; undefined if the memory was stored later or `memory` would
+   * return undefined.
+   */
   textAt(namespace: string, id: string, at: number, now: number, of?: OwnerFilter): Promise<MemoryText | undefined>;
   /** Returns live memories that match the filter, newest first. */
   memories(
@@ -326,6 +334,6 @@ export interface MemoryStorage {
     now: number,
     maxBytes: number,
   ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
-  /** Increments access counts. */
+  /** Adds uses to the use counts of memories, and updates the times of last use. */
   recordAccess(accesses: MemoryAccess[]): Promise<void>;
 }

@@ -32,8 +32,8 @@ export interface StorageStats extends TierCounts {
   lastSleepAt: number | null;
   pendingEmbeddings: number;
   /**
-   * The model in use. `total` is the number of memories in a tier, and `embedded` the number of these that are not
-   * pending for the model. Both include expired memories. Null if no model was ever used.
+   * The model in use; null if no model was ever used. `total` is the number of memories in all tiers. `embedded` is the
+   * number of memories in all tiers without pending vectors. Both numbers include expired memories.
    */
   embedding: { modelId: string; embedded: number; total: number } | null;
 }
@@ -43,20 +43,20 @@ export interface NamespaceUsage {
   name: string;
   counts: TierCounts;
   /**
-   * Memories and bytes of text that clients stored and that have not been deleted. Includes hidden memories and earlier
-   * texts. Excludes semantic memories and the texts that consolidation wrote.
+   * Memories and bytes of text that clients stored and that have not been deleted. Includes merged and evicted
+   * memories, and earlier texts. Excludes semantic memories and the texts that consolidation wrote.
    */
   used: Quota;
   quota: NamespaceQuota;
-  /** API keys that have not been revoked. */
+  /** Number of API keys that have not been revoked. */
   keys: number;
 }
 
 /** Reads usage and manages quotas of namespaces. */
 export interface NamespaceStorage {
   /**
-   * Returns statistics of a namespace. With `of`, counts only the memories of some users and agents, and `embedding` is
-   * null.
+   * Returns statistics of a namespace. With `of`, the statistics include only the memories of these users and agents,
+   * and `embedding` is null.
    */
   stats(namespace: string, now: number, of?: OwnerFilter): Promise<StorageStats>;
   /** Returns the statistics of all namespaces together. The last consolidation is the latest of any namespace. */

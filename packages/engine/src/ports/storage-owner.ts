@@ -5,7 +5,7 @@ export interface Owner {
 }
 
 /**
- * Limits memories to some users and agents. An empty string in a list includes shared memories. An absent list does not
+ * Limits memories to some users and agents. An empty string in a list includes shared memories. An absent list means no
  * limit.
  */
 export interface OwnerFilter {

@@ -16,13 +16,20 @@ export interface SearchRequest {
   vector?: QueryVector | undefined;
   filter: MemoryFilter;
   now: number;
-  /** The period that the text asks about. A memory of the period matches the words of the text that name the period. */
+  /**
+   * The period that the text asks about. A memory created in the period matches the words of the text that name the
+   * period.
+   */
   date?: QueryPeriod | undefined;
   /**
-   * Maximum number of pool candidates from the word search, and from the vector search. Scores depend only on the pool.
+   * Maximum number of candidates that the word search and the vector search each add to the pool. Scores depend only on
+   * the pool; see `Signals`.
    */
   poolSize: number;
-  /** Maximum number of further candidates from each of the two searches, for results beyond the pool. */
+  /**
+   * Maximum number of further candidates, the tail, that the word search and the vector search each add. The tail
+   * provides results beyond the pool and does not affect scores.
+   */
   tailSize: number;
   /**
    * If true, the search sees every write that completed before the call. Otherwise, writes of other processes may
@@ -37,15 +44,15 @@ export const NO_SESSION = -1;
 
 export const NO_SPEAKER = 0;
 
-/** Properties of the words of a query, in columns. */
+/** Properties of the words of a query, in arrays with one element per word. */
 export interface QueryWordKinds {
-  /** For each query word, 1 if it is "I", "my", "me", "you", "your" or "the user". */
+  /** 1 for "I", "my", "me", "you", "your" and "the user", else 0. */
   persons: Uint8Array;
-  /** For each query word, 1 if it is part of the date that the query asks about. */
+  /** 1 for a word of the date that the query asks about, else 0. */
   dated: Uint8Array;
-  /** For each query word, 1 if it is a name, a number or another identifier. */
+  /** 1 for a name, a number or another identifier, else 0. */
   named: Uint8Array;
-  /** For each query word, the expected share of short everyday notes that contain it. */
+  /** Expected share, from 0 to 1, of short everyday notes that contain the word. */
   everyday: Float64Array;
 }
 
@@ -55,10 +62,10 @@ export interface QueryWordKinds {
  *
  * | rows | content |
  * |---|---|
- * | 0 to `found` | the best `poolSize` by words, and by vector |
- * | `found` to `pool` | memories that supersede these, and neighbors of these that match the query themselves |
- * | `pool` to `admitted` | sources of semantic memories among these; the tail with its successors and sources |
- * | from `admitted` on | context: neighbors of all these, and the one or two memories that lie between two of these |
+ * | 0 to `found` | the best `poolSize` memories by words, and by vector |
+ * | `found` to `pool` | memories that supersede a row before `found`, and neighbors of such rows that match the query |
+ * | `pool` to `admitted` | sources of semantic memories of the pool; the tail, with its successors and sources |
+ * | from `admitted` on | context: neighbors of candidates, and the one or two memories between two candidates |
  *
  * Rows before `admitted` are the candidates: they match the filter and may become results.
  */
@@ -107,9 +114,9 @@ export interface Signals extends QueryWordKinds {
   texts: Int32Array;
   /** For each candidate, its retention from 0 to 1. See `getRetention` in core. */
   retentions: Float32Array;
-  /** Equal numbers mean the same session; NO_SESSION if the memory has none. */
+  /** Equal numbers mean the same session; NO_SESSION if the memory has no session. */
   sessions: Int32Array;
-  /** Equal numbers mean the same speaker; NO_SPEAKER if none is named. See `Traits` in core/text. */
+  /** Equal numbers mean the same speaker; NO_SPEAKER if no speaker is named. See `Traits` in core/text. */
   speakers: Uint32Array;
   /** Bits of `MARKS` in core/text. */
   marks: Uint16Array;
@@ -119,9 +126,9 @@ export interface Signals extends QueryWordKinds {
    */
   previous: Int32Array;
   next: Int32Array;
-  /** Row of the memory that supersedes this one; -1 if no candidate does. */
+  /** Row of the memory that supersedes the row's memory; -1 if no candidate does. */
   supersededBy: Int32Array;
-  /** Row of the semantic memory that was distilled from this one; -1 if no candidate was. */
+  /** Row of the semantic memory that was distilled from the row's memory; -1 if no candidate was. */
   distilledInto: Int32Array;
   /** Duration of the search by stage, in ms. */
   stagesMs: { words: number; vectors: number; fuse: number };
@@ -154,6 +161,9 @@ export interface SearchStorage {
   /** Maximum number of vector dimensions that the storage can search. Models with more cannot be used. */
   readonly maxDimensions: number;
   search(request: SearchRequest): Promise<Signals>;
-  /** Searches, ranks the candidates as `rank` in core does, and reads the texts of the best: a recall in one call. */
+  /**
+   * Searches, ranks the candidates as `rank` in core does, and reads the texts of the best candidates: a recall in one
+   * call.
+   */
   answer(request: RankedSearchRequest): Promise<Answer>;
 }

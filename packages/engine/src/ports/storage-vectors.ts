@@ -23,7 +23,7 @@ export interface EmbeddingBatch {
  *
  * `isInUse`: false if another model is in use; then the batch is empty. `reembed`: true if the batch has texts to
  * re-embed, or texts that consolidation wrote. Such texts are returned once no other text is pending. `waiting`: the
- * number of pending texts of the other kind, which are new or changed by clients, counted up to 1,000.
+ * number of pending texts that clients stored or changed and that never had vectors, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -48,7 +48,7 @@ export interface VectorStorage {
   useModel(modelId: string, signal?: AbortSignal): Promise<number>;
   /**
    * Returns pending memories, at least one if any is pending. Texts that clients wrote and that never had vectors come
-   * first, then the others. Returns none if another model is in use.
+   * first, then all other texts. Returns an empty batch if another model is in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
   /**

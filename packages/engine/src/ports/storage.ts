@@ -22,7 +22,7 @@ export interface Storage
     ConsolidationStorage,
     DistilStorage,
     ExportStorage {
-  /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens it. */
+  /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;
   /**
    * Tests the database with a write and a read. Rejects with UNAVAILABLE and the reason if the database cannot be read
@@ -31,13 +31,13 @@ export interface Storage
    * @param chars number of characters to write and remove again; 0 writes a minimum
    */
   probe(now: number, chars: number): Promise<void>;
-  /** Returns the condition of the database, for monitoring. A field is absent if it does not apply. */
+  /** Returns the condition of the database, for monitoring. Fields that do not apply to the database are absent. */
   condition(): Promise<StorageCondition>;
   /** Records the time of a backup. */
   recordBackup(at: number): Promise<void>;
   /**
-   * Checks the integrity of all data. Returns the problems as texts for operators; empty if there are none. Compares
-   * all recall data with the memories themselves, which takes long for large databases.
+   * Checks the integrity of all data. Returns the problems as texts for operators; an empty list if there are no
+   * problems. Compares all recall data with the memories themselves, which takes long for large databases.
    */
   integrity(): Promise<string[]>;
   /**
@@ -47,7 +47,6 @@ export interface Storage
   close(): Promise<void>;
 }
 
-/** Condition of a database, for monitoring. */
 export interface StorageCondition {
   /** Free and total size of the disk that holds the database file. */
   diskFreeBytes?: number;

@@ -157,7 +157,7 @@ export function getTerms(entry: Buffer): Digest[] {
   );
 }
 
-/** Returns true if an entry has the size that results from its number of vectors and these dimensions. */
+/** Returns true if the size of an entry matches its number of vectors, each with the given dimensions. */
 export function hasVectors(entry: Buffer, dimensions: number): boolean {
   return entry.length === getVectorsStart(entry) + entry.readUInt32LE(Offset.vectors) * getInt8Bytes(dimensions);
 }

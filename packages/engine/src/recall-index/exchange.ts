@@ -27,7 +27,7 @@ export class Exchange {
   }
 
   /**
-   * Returns the address of a buffer of at least `bytes` bytes. Its previous contents may be lost. Throws
+   * Returns the address of a buffer of at least `bytes` bytes. The previous contents of the buffer may be lost. Throws
    * IndexFullError.
    */
   reserve(bytes: number): number {

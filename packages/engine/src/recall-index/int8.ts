@@ -1,6 +1,6 @@
 /**
  * A quantized vector: its components as signed bytes, then the step between levels as a 32-bit little-endian float.
- * Component i is `byte i * step`. Cosines differ by about .001 from those of 32-bit floats.
+ * Component i is `byte i * step`. Cosines differ by about .001 from cosines of 32-bit floats.
  */
 export type Int8Vector = Uint8Array;
 

@@ -10,8 +10,8 @@ interface CreatedMatch {
   match: number;
 }
 
-/** Limits of a search. */
 export interface SearchLimits {
+  /** Maximum number of results. */
   count: number;
   /** Maximum rows per distinct text; extra rows only fill remaining slots. Unlimited if omitted. */
   maxOfText?: number;
@@ -66,7 +66,7 @@ export class KernelInput {
     return this.#documentFrequencies;
   }
 
-  /** Writes rows to the kernel, which returns results in this order. The array must not change afterwards. */
+  /** Writes rows to the kernel. Results are in the order of the rows. The array must not change afterwards. */
   setRows(rows: readonly number[]): void {
     if (this.#rows === rows) return;
     const at = this.exchange.reserve(rows.length * 4);

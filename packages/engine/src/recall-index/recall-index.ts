@@ -17,16 +17,17 @@ const ANY_TIER = 3;
 /** Maximum dimensions of a vector, limited by the kernel's histogram. */
 export const MAX_DIMENSIONS = 3840;
 
-/** Maximum terms whose postings of removed rows one call of `tidy` deletes. */
+/** Maximum number of terms per call of `tidy` whose postings are searched for removed rows. */
 const SWEPT_TERMS_PER_CALL = 2000;
 
 /**
- * Number of removed rows, and of terms of removed rows, that never require a rebuild: at most 120 MiB of each. A term
- * takes that much only if no other memory contains the term; otherwise `tidy` deletes its postings.
+ * Number of removed rows, and number of terms of removed rows, that never require a rebuild. So many rows take at most
+ * 120 MiB, and so many terms take at most 120 MiB. A term takes its share only if no other memory contains the term;
+ * otherwise `tidy` deletes its postings.
  */
 const MAX_TOLERATED_REMOVED = 2 ** 20;
 
-/** Maximum bytes of a kernel's memory. */
+/** Default limit of a kernel's memory: the highest 32-bit number of bytes, because addresses have 32 bits. */
 const MAX_BYTES = 2 ** 32 - 1;
 
 /** The model whose vectors are indexed. `number` is the model number in the entries. */
@@ -36,7 +37,7 @@ export interface IndexedModel {
   dimensions: number;
 }
 
-/** The part of a memory that can change while its entry stays the same. */
+/** The fields of a memory that can change while the index entry of the memory stays the same. */
 export interface MemoryState {
   tier: Tier;
   expiresAt: number | null;
@@ -48,10 +49,10 @@ export interface MemoryState {
 export interface Scope {
   namespace: Digest;
   now: number;
-  /** A memory must have one of these user labels and one of these agent labels; undefined matches any. */
+  /** A memory must have a label of `users` and a label of `agents`; undefined matches any user or agent. */
   users?: readonly Digest[] | undefined;
   agents?: readonly Digest[] | undefined;
-  /** A memory must have all of these labels. */
+  /** A memory must have all labels of the list. */
   labels: readonly Digest[];
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'superseded'>;
 }
@@ -84,7 +85,7 @@ const MAX_STATES_BYTES = 128 * 2 ** 20;
 /** Bytes of a digest in the exchange buffer. */
 const DIGEST_BYTES = 8;
 
-/** Bytes of a row's description. */
+/** Bytes that the kernel writes per row for a `Description`. */
 const DESCRIPTION_BYTES = 54;
 
 /**
@@ -121,7 +122,10 @@ export class RecallIndex {
     this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, least, perWord, most, maxBytes);
   }
 
-  /** Caches the token states of a memory until its entry changes. Created by the first query with token states. */
+  /**
+   * Late-interaction scores of memories. Caches the token states of a memory until the entry of the memory changes.
+   * Created by the first query with token states.
+   */
   get nearness(): Nearness {
     this.#nearness ??= new Nearness(MAX_STATES_BYTES);
     return this.#nearness;
@@ -140,7 +144,7 @@ export class RecallIndex {
     this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
   }
 
-  /** Returns true if a memory is indexed with this state. */
+  /** Returns true if a memory is indexed with the given state. */
   hasState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): boolean {
     const row = this.getRow(ordinal);
     return (
@@ -158,7 +162,8 @@ export class RecallIndex {
   }
 
   /**
-   * Deletes postings and vectors of removed memories, for a limited number of terms per call. Call it after changes.
+   * Deletes postings and vectors of removed memories, for a limited number of terms per call. Must be called after
+   * memories were removed or replaced, because only this method frees their space.
    */
   tidy(): void {
     this.#kernel.tidy(SWEPT_TERMS_PER_CALL);
@@ -185,7 +190,7 @@ export class RecallIndex {
     return exceedsLive(removedRows.value, this.size) || exceedsLive(removedTerms.value, liveTerms.value);
   }
 
-  /** Returns true if the index has exactly the terms, labels, fields and vectors of these entries. */
+  /** Returns true if the index has exactly the terms, labels, fields and vectors of the given entries. */
   holds(entries: Iterable<Uint8Array>): boolean {
     this.#kernel.resetExpected();
     for (const entry of entries) this.#kernel.expectEntry(this.#exchange.writeEntry(entry));
@@ -244,8 +249,8 @@ export class RecallIndex {
   }
 
   /**
-   * Returns the approximate cosine, within some thousandths, of the query and the nearest vector of each row; NaN for
-   * rows without vectors.
+   * Returns the cosine of the query and the nearest vector of each row, accurate to a few thousandths; NaN for rows
+   * without vectors.
    */
   cosines(query: Int8Vector, rows: readonly number[]): Float32Array {
     this.#input.setRows(rows);

@@ -61,7 +61,7 @@ export class SessionOrder {
   }
 
   /**
-   * Returns the position to start the walk from, as a row and its next row. The given row belongs at or before this
+   * Returns the position to start the walk from, as a row and its next row. `row` belongs at or before the returned
    * position.
    */
   #findStart(session: number, row: number): [before: number, after: number] {

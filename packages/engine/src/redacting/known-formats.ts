@@ -1,11 +1,12 @@
 import type { Redactor } from '../ports/redactor.ts';
 
-/** Maximum characters of the name of a value and of the separator between them. */
+/** Maximum characters of the name of a value, including the separator between name and value. */
 const MAX_NAME_CHARS = 64;
 
 /**
- * Maximum passes over a text. Replacing a secret by a marker can reveal another secret around it. For example, the
- * blanks of a card number prevent the match of a password that contains the number, but the marker has no blanks.
+ * Maximum passes over a text. Replacing a secret by a marker can reveal a second secret that contains the first. For
+ * example, a password that contains a card number with blanks only matches after a marker without blanks has replaced
+ * the card number.
  */
 const MAX_ROUNDS = 8;
 
@@ -23,8 +24,8 @@ interface Redacted {
 }
 
 /**
- * Redacts secrets with known formats. Tokens are detected by their issuers' formats, values by the names before them,
- * and card numbers by their checksums.
+ * Redacts secrets with known formats. Tokens are detected by the formats of their issuers, passwords and keys by the
+ * name before the value, and card numbers by their checksums.
  */
 export const knownFormats: Redactor = {
   redact(text, name) {
@@ -91,7 +92,7 @@ function replaceByMarkers(text: string, spans: readonly Span[]): Redacted {
   return { text: result + text.slice(at), markers };
 }
 
-/** A format of secrets of a kind. */
+/** A pattern for one kind of secret. */
 interface Format {
   kind: string;
   /**
@@ -101,7 +102,7 @@ interface Format {
   pattern: RegExp;
   /** Returns true if a match is a secret. Rejects text that only resembles one. */
   accepts?: (secret: string) => boolean;
-  /** True if a rejected match cannot contain another match, except across its end. */
+  /** True if no other match can start inside a rejected match, except in the last `MAX_NAME_CHARS` characters. */
   isWhole?: true;
 }
 
@@ -138,11 +139,12 @@ const NAMED_SECRETS: readonly { kind: string; name: RegExp; accepts: (value: str
   { kind: 'credential', name: new RegExp(`${KEY_NAME}$`, 'i'), accepts: looksLikeKey },
 ];
 
-/** The known formats. If two match the same text, the first determines the kind. */
+/** The known formats. If two formats match the same text, the first format determines the kind. */
 const FORMATS: readonly Format[] = [
   {
     kind: 'private-key',
-    // The end may be missing if only the beginning was quoted. A header without key data is not a key.
+    // The END line may be missing, because a text may quote only the beginning of a key. A BEGIN line without key data
+    // is not a key.
     pattern: new RegExp(
       `${BEGIN_KEY}(?:(?:(?!-----BEGIN )[^]){1,20000}?${END_KEY}|(?:(?:\\s|\\\\n){0,4}[A-Za-z0-9+/=]{32,}){1,400})`,
       'dg',
@@ -239,8 +241,8 @@ function hasJoseHeader(token: string): boolean {
 }
 
 /**
- * Prefixes and lengths of card numbers that are specific enough. Maestro is omitted, because its prefixes are so common
- * that a tenth of all order numbers would be detected as cards.
+ * Card numbers of issuers, by prefix and length. Maestro is omitted, because its prefixes are so common that a tenth of
+ * all order numbers would be detected as cards.
  */
 const CARD_NUMBER = new RegExp(
   [
@@ -280,7 +282,7 @@ function getLuhnSum(digits: string): number {
   return sum;
 }
 
-/** Minimum length of a password, in characters. */
+/** Minimum length of a value that is redacted as a password. */
 const MIN_PASSWORD_CHARS = 8;
 
 /** Matches placeholders: a variable, a gap to fill in, or the marker of an earlier redaction. */
@@ -291,8 +293,8 @@ function isPlaceholder(value: string): boolean {
 }
 
 /**
- * Returns a pattern that matches at least `minLength` adjacent letters and digits, with at least one of each. Such a
- * pattern matches keys, but not words, dates, versions or numbers.
+ * Returns a pattern that matches at least `minLength` adjacent letters and digits, with at least one letter and one
+ * digit. Such a pattern matches keys, but not words, dates, versions or numbers.
  */
 const createMixedPattern = (minLength: number) =>
   new RegExp(`(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{${minLength}}`);
@@ -312,7 +314,7 @@ function looksLikePassword(value: string): boolean {
   return MIXED_6.test(value) || (/[0-9]/.test(value) && /[A-Za-z]/.test(value) && /[!@#$%^&*+~?|=]/.test(value));
 }
 
-/** Returns true if a value after the name of a key, secret or token is one. Rejects placeholders and words. */
+/** Returns true if a value after a name such as "key" or "token" is a secret. Rejects placeholders and words. */
 function looksLikeKey(value: string): boolean {
   return !isPlaceholder(value) && MIXED_12.test(value);
 }

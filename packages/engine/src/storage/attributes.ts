@@ -3,7 +3,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { CorruptDatabaseError, fromJson } from './corruption.ts';
 
-/** Names under which the other fields of an index entry are stored as labels. No attribute has one of these names. */
+/** Label names for the session, user, agent, source and speaker of a memory. No attribute has one of these names. */
 export const SESSION_LABEL = 'session';
 export const USER_LABEL = 'user';
 export const AGENT_LABEL = 'agent';
@@ -17,13 +17,14 @@ function metadataAttribute(field: string): string {
 }
 
 /**
- * Maximum length of an attribute name or value that is stored as is, in UTF-16 units. A PostgreSQL index row has at
- * most 2,704 bytes.
+ * Maximum length, in UTF-16 units, of an attribute name or value that is stored unchanged. Longer texts are hashed,
+ * because a PostgreSQL index row has at most 2,704 bytes.
  */
 const MAX_KEY_LENGTH = 200;
 
 /**
- * Returns the stored form of an attribute name or value: the text itself, or U+0001 and the SHA-256 of a long text.
+ * Returns the stored form of an attribute name or value: the text itself, or U+0001 and the SHA-256 of the text if the
+ * text is too long or starts with U+0001.
  */
 export function attributeKey(text: string): string {
   return text.length <= MAX_KEY_LENGTH && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;

@@ -1,15 +1,16 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Maximum queued calls, and maximum characters of memory text in them. */
+/** Maximum number of queued calls, and maximum total characters of the memory texts in these calls. */
 const MAX_QUEUED_CALLS = 10_000;
 const MAX_QUEUED_CHARS = 64 * 1024 * 1024;
 
-/** Approximate maximum of memories, and of characters of their texts, per transaction. */
+/** Approximate maximum number of memories per transaction, and of total characters of the memory texts. */
 const BATCH_MEMORIES = 512;
 const BATCH_CHARS = 4 * 1024 * 1024;
 
 /**
- * The size of a write: the number of memories (or of operations that cost as much) and the characters of their texts.
+ * The size of a write: the number of memories, or of operations of the same cost, and the total characters of the
+ * texts.
  */
 export interface Load {
   memories?: number;
@@ -37,7 +38,8 @@ export class BatchQueue<Call, Result> {
   }
 
   /**
-   * Queues a call and resolves with its result once its batch is committed. Throws UNAVAILABLE if the queue is full.
+   * Queues a call. Resolves with the result of the call once its batch is committed. Throws UNAVAILABLE if the queue is
+   * full.
    */
   run(call: Call, { memories = 1, chars = 0 }: Load = {}): Promise<Result> {
     if (this.#queue.length >= MAX_QUEUED_CALLS || this.#chars + chars > MAX_QUEUED_CHARS) {

@@ -5,8 +5,8 @@ import type { Digest } from '../recall-index/entry.ts';
 /*
  * The term index stores digests instead of terms: the first 48 bits of the SHA-256 of the namespace and the term. This
  * separates the postings and frequencies of namespaces, treats every script alike, and leaves no word of a forgotten
- * memory in the index. Among 100,000 terms, the probability that any two share a digest is 2 in 100,000; they would
- * then count as one term. Namespaces and filter values are stored as digests too.
+ * memory in the index. Among 100,000 terms, the probability that any two share a digest is 2 in 100,000; such terms
+ * would be treated as one term. Namespaces and filter values are stored as digests too.
  */
 const DIGEST_HEX_DIGITS = 12;
 
@@ -47,7 +47,10 @@ function getDigest(namespace: string, term: string): Digest {
   return Number.parseInt(hash('sha256', `${namespace}\0${term}`).slice(0, DIGEST_HEX_DIGITS), 16);
 }
 
-/** Returns a digest of the ids and text revisions of a group of memories. Their order does not matter. */
+/**
+ * Returns a digest of the ids and text revisions of a group of memories. The order of the group does not affect the
+ * digest.
+ */
 export function getGroupDigest(texts: readonly { id: string; revision: number }[]): Buffer {
   const named = texts.map(({ id, revision }) => `${id} ${revision}`);
   return hash('sha256', named.sort().join('\n'), 'buffer');

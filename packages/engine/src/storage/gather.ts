@@ -1,7 +1,7 @@
 import { MAX_PASSAGE_DISTANCE } from '../core/ranking/conversation.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 
-/** Fraction of the pool, best rows first, whose neighbors may join the pool. Chosen, not measured. */
+/** Fraction of the pool, counted from the best row, whose neighbors may join the pool. Chosen, not measured. */
 const LIFTING_SHARE = 0.4;
 
 /**
@@ -10,12 +10,12 @@ const LIFTING_SHARE = 0.4;
  */
 export const MAX_PER_TEXT = 8;
 
-/** Maximum memories that one pass adds because they supersede a candidate. */
+/** Maximum superseding memories that one call of `addSuccessors` adds to the candidates. */
 export const MAX_SUCCESSORS = 256;
 
 /**
- * Maximum distance of returned neighbors on each side of a candidate. This distance covers all memories between two
- * candidates of one passage.
+ * Maximum distance of a candidate's returned neighbors, on each side, in memories of the session. Half of the passage
+ * distance, so that the neighbors of two candidates in one passage include every memory between the two candidates.
  */
 export const NEIGHBOUR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
 
@@ -28,8 +28,8 @@ export interface Found {
 }
 
 /**
- * Combines word results and vector results, each best first. `tailByMeaning` has the vector results that follow those
- * in `byMeaning`.
+ * Combines word results and vector results, each best first. `tailByMeaning` has the vector results after the last
+ * result in `byMeaning`.
  */
 export function foundBy(
   byWords: readonly number[],
@@ -52,12 +52,12 @@ function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], c
 export interface Surroundings {
   /** Returns true if the row matches the filter of the query. */
   isAllowed(row: number): boolean;
-  /** Returns the previous memory of the same session; `next` returns the next one. */
+  /** `previous` and `next` return the rows of the adjacent memories in the same session. */
   previous(row: number): number;
   next(row: number): number;
-  /** Returns the memory that supersedes the memory of the row. */
+  /** Returns the row of the memory that supersedes the memory of `row`. */
   successor(row: number): number;
-  /** Returns the memories that the memory of the row was distilled from. */
+  /** Returns the rows of the memories that the memory of `row` was distilled from. */
   sources(row: number): readonly number[];
   /** Returns the rows that share a word with the query or have a positive cosine to it. */
   relevant(rows: readonly number[]): number[];
@@ -117,7 +117,8 @@ function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   return place;
 }
 
-// Sources come after the pool: a semantic memory ranks below its sources, and must not push them out of the candidates.
+// Adds the sources of semantic memories after the pool. A semantic memory ranks below its sources, so the sources must
+// be candidates too.
 function addSources(around: Surroundings, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {
@@ -211,7 +212,7 @@ class Rows {
     return places;
   }
 
-  /** Returns the index of a row, or `NO_ROW` if it was not added. */
+  /** Returns the index of a row, or `NO_ROW` if the row was not added. */
   getPlace(row: number): number {
     return this.#places.get(row) ?? NO_ROW;
   }

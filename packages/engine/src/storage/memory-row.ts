@@ -94,12 +94,15 @@ export function toMemory(row: MemoryRow): StoredMemory {
 }
 
 /**
- * Upper bound for the JSON bytes of the fields of a memory other than texts, tags, metadata and sources, with field
- * names.
+ * Upper bound for the JSON bytes of all fields of a memory, including field names, except text, tags, metadata and
+ * sources.
  */
 const FIXED_FIELDS_BYTES = 1024;
 
-/** Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one. */
+/**
+ * Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one row. `truncated` is true if rows are
+ * left over.
+ */
 export function takeAnswered(
   rows: Iterable<AnswerRow>,
   maxBytes: number,
@@ -164,7 +167,7 @@ export function takePage<Row, Item, Place>(
 /**
  * Fills a page of memories.
  *
- * @param getBytes maximum JSON bytes of a memory; defaults to all its fields
+ * @param getBytes returns an upper bound for the JSON bytes of a memory; by default, of all fields
  */
 export function takeMemories<Place>(
   rows: Iterable<MemoryRow>,

@@ -6,7 +6,7 @@ import type { Answer, Answered, RankedSearchRequest, Signals } from '../ports/st
 /** The best results of a search, before their texts are read. */
 interface RankedResults {
   ordinals: number[];
-  /** Builds the answer from the texts, and ends the time measurement of the last stage. */
+  /** Builds the answer from the memories that were read, and ends the time measurement of the `read` stage. */
   toAnswer(read: { memories: RecalledMemory[]; truncated: boolean }): Answer;
 }
 

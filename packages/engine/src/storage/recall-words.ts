@@ -41,7 +41,7 @@ export function getWords({ namespace, content, tags }: Pick<Recallable, 'namespa
   return { frequencies: digested(namespace, frequencies), length, speaker, marks, getSpeakerTerms };
 }
 
-// Each tag term counts as one occurrence. Tags do not add to the length of the text.
+// Adds each tag term that is not in the text, with a frequency of 1. Tags do not add to the length of the text.
 function addTagWords(frequencies: Map<string, number>, tags: readonly string[]): void {
   for (const tag of tags) {
     if (tag.startsWith(ROLE_TAG)) continue;
@@ -60,11 +60,17 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Maximum words of a query whose frequencies are looked up, and maximum of these that are searched, rarest first. */
+/**
+ * Maximum query words whose frequencies are looked up, and maximum query words that are searched. The rarest words are
+ * searched.
+ */
 const MAX_LOOKED_UP = 512;
 const MAX_WORDS = 64;
 
-/** Parses a query. Each word is a list of alternative terms. If there are more than MAX_WORDS, see `rarestWords`. */
+/**
+ * Parses a query into at most MAX_LOOKED_UP words. Each word is a list of alternative terms. The caller must reduce
+ * more than MAX_WORDS words with `rarestWords`.
+ */
 export function askedWords(text: string): ReadQuery {
   const { words, isForeign } = readQuery(withoutAsides(text));
   return { words: words.slice(0, MAX_LOOKED_UP), isForeign };

@@ -1,6 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Name of the property with the format version of the index entries. Increases with each change of the format. */
+/**
+ * Name of the property with the format version of the index entries. The version increases with each change of the
+ * format.
+ */
 export const ENTRIES_MADE_BY = 'entries_made_by';
 
 /**

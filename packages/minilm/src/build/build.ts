@@ -14,7 +14,7 @@ import { Graph } from './graph.ts';
 import { readSafetensors } from './safetensors.ts';
 import { readStateBasis, STATE_BASIS, writeStates } from './states.ts';
 
-/** Folder of the compiled builder, which is one of a build's inputs. */
+/** Folder of the compiled builder. A change of the builder causes a new build. */
 const BUILDER = dirname(fileURLToPath(import.meta.url));
 const TARGET = BUILT_FOLDER;
 

@@ -78,12 +78,12 @@ const CALIBRATION_TEXTS: readonly string[] = [
     'brings tables, Ines asks the band. Next meeting: first Tuesday of May, half past seven, same place.',
 ];
 
-/** Returns the names of the outputs with the ranges of each channel of a dense layer's input below and above 0. */
+/** Returns the names of the outputs with the `InputRange` of a dense layer. */
 function getRangeOutputs({ name }: DenseLayer): { below: TensorName; above: TensorName } {
   return { below: `${name}.below`, above: `${name}.above` };
 }
 
-/** Writes dense layers in single precision, with outputs for the ranges of their inputs. */
+/** Writes dense layers in single precision, with outputs for the range of their common input. */
 const writeFloatDense: WriteDense = (graph, input, layers) => {
   const first = layers[0] as DenseLayer;
   const { below, above } = getRangeOutputs(first);
@@ -101,7 +101,7 @@ function writeLayer(graph: Graph, input: TensorName, { name, inputs, outputs, we
   return graph.add('Add', [graph.add('MatMul', [input, weights]), graph.constant(`${name}.bias`, [outputs], bias)]);
 }
 
-/** Returns the ids of a text's tokens, including the markers at its ends. */
+/** Returns the ids of a text's tokens, including the markers at both ends. */
 type Encode = (text: string) => number[];
 
 /**

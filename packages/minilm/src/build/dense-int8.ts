@@ -2,7 +2,7 @@ import type { DenseLayer, WriteDense } from './encoder.ts';
 import { getScale, getSmoothing, MAX_WEIGHT, quantizeRows, transpose } from './encoder.ts';
 import { type Graph, NONE, type TensorName } from './graph.ts';
 
-/** The range of each channel of a dense layer's input: magnitudes below and above 0. */
+/** For each channel of a dense layer's input: the maximum magnitude below 0 and the maximum magnitude above 0. */
 export interface InputRange {
   below: Float32Array;
   above: Float32Array;
@@ -64,8 +64,8 @@ function writeLayer(
     inputs,
     MAX_WEIGHT,
   );
-  // One operator of ONNX Runtime instead of four standard ones, which the runtime fuses only if the scale is computed
-  // in the run.
+  // Uses one operator of ONNX Runtime instead of four standard operators. The runtime fuses the standard operators only
+  // if the scale is computed in the run.
   return graph.add('com.microsoft::MatMulIntegerToFloat', [
     activations.values,
     graph.constant(`${name}.weight`, [inputs, outputs], transpose(values, inputs)),

@@ -4,13 +4,14 @@ import type { Weights } from './safetensors.ts';
 /** Migration strength of SmoothQuant (`s` in `getSmoothing`): the best of .3 to .85 in trials. */
 const STRENGTH = 0.65;
 
-/** Minimum magnitude of a channel, which avoids the logarithm of 0. */
+/** Smaller magnitudes of a channel are raised to this value, because the logarithm of 0 is undefined. */
 const MIN_CHANNEL_SIZE = 1e-3;
 
 /**
- * Returns the factor that each activation channel is divided by and its weights are multiplied by, so that the few
- * channels that are twenty times as large as the rest do not take up all of the activation's 256 steps: SmoothQuant
- * (https://arxiv.org/abs/2211.10438), max|x|^s / max|w|^(1−s), here relative to its geometric mean.
+ * Returns one factor per activation channel, as in SmoothQuant (https://arxiv.org/abs/2211.10438). The activations of a
+ * channel are divided by the factor, and the weights of the channel are multiplied by the factor. Without the factors,
+ * a few channels that are twenty times as large as the rest would take most of the 256 steps of an activation. A factor
+ * is max|x|^s / max|w|^(1−s), divided by the geometric mean over all channels.
  *
  * Factors are powers of √2, so that machines that differ in the last digits build the same graph.
  */
@@ -90,7 +91,7 @@ function getLargestMagnitude(values: Float32Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** The shape of all-MiniLM-L6-v2, from its configuration. */
+/** Sizes from the configuration of all-MiniLM-L6-v2. */
 export const DIMENSIONS = 384;
 const LAYERS = 6;
 const HEADS = 12;
@@ -135,8 +136,8 @@ interface Grid {
  * a row for each token and a column for each text, so that attention treats texts like heads without transposing a
  * tensor.
  *
- * @param graphs graphs among which the layers are divided evenly; each but the last outputs `hidden`, the input of the
- * next
+ * @param graphs graphs among which the layers are divided evenly; every graph except the last has an output `hidden`,
+ * which is the input of the next graph
  * @param writeMore writes more outputs of the last hidden states, one row of `DIMENSIONS` numbers for each place of
  * `ids`
  */
@@ -183,7 +184,7 @@ function writeLongest(graph: Graph, ofGrid: TensorName): TensorName {
   return graph.add('Slice', [graph.add('Shape', [ofGrid]), graph.integers(0), graph.integers(1)]);
 }
 
-// Normalizing the sum makes it equal to the normalized mean.
+// Sums the states without dividing by their number, because the normalized sum equals the normalized mean.
 function writePooling(graph: Graph, hidden: TensorName, { kept }: Grid): TensorName {
   const shape = graph.add('Concat', [graph.add('Shape', [kept]), graph.integers(DIMENSIONS)], { axis: 0 });
   const states = graph.add('Mul', [
@@ -210,7 +211,7 @@ function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): Tenso
   return writeLayerNorm(graph, weights, 'embeddings.LayerNorm', rows);
 }
 
-/** Returns the position embeddings plus that of token type 0, which every token has. */
+/** Returns the position embeddings, each plus the embedding of token type 0. All tokens have this type. */
 function getPositionTable(weights: Weights): Float32Array {
   const positions = weights('embeddings.position_embeddings.weight').values;
   const types = weights('embeddings.token_type_embeddings.weight').values;
@@ -230,7 +231,7 @@ function writeLayer(
 ): TensorName {
   const dense = (input: TensorName, ...layers: DenseLayer[]) => writeDense(graph, input, layers);
   const layer = (part: string, factor?: number) => readDenseLayer(weights, `${name}.${part}`, factor);
-  // The scale of the scores depends only on the head size, so it is folded into the query's weights.
+  // The scale of the scores depends only on the head size, so the query's weights include the scale.
   const projections = dense(
     hidden,
     layer('attention.self.query', HEAD_SIZE ** -0.5),

@@ -12,7 +12,7 @@ import {
 const OPSET = 17;
 const IR_VERSION = 8;
 
-/** The operator set of ONNX Runtime. */
+/** The set of ONNX Runtime's own operators, which are not part of the ONNX standard. */
 const RUNTIME_DOMAIN = { domain: 'com.microsoft', version: 1 };
 
 /** The name of a tensor within the graph. */
@@ -33,7 +33,7 @@ export class Graph {
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
 
-  /** Adds an input; a dimension with a name is variable. */
+  /** Adds an input. A dimension given as a name instead of a number has a variable size. */
   input(name: TensorName, element: keyof typeof ELEMENT, dimensions: (number | string)[]): TensorName {
     this.#inputs.push(createValueInfo(name, element, dimensions));
     return name;
@@ -59,7 +59,7 @@ export class Graph {
     return name;
   }
 
-  /** Adds a constant number. */
+  /** Adds a constant 32-bit float without dimensions. */
   scalar(value: number): TensorName {
     return this.constant(`float ${value}`, [], Float32Array.of(value));
   }

@@ -76,7 +76,7 @@ export interface Initializer {
   rawData: Uint8Array;
 }
 
-/** An input or output tensor; a dimension with a name is variable. */
+/** An input or output tensor. A dimension with a name (`dimParam`) has a variable size. */
 export interface ValueInfo {
   name: string;
   type: { tensorType: { elemType: number; shape: { dim: { dimValue?: number; dimParam?: string }[] } } };

@@ -18,7 +18,7 @@ export interface StateBasis {
  */
 export const STATE_BASIS = fileURLToPath(new URL('../../src/build/state-basis.json', import.meta.url));
 
-/** Numbers of the basis are stored as multiples of 1 / 32,767 of the largest. */
+/** Numbers of the basis are stored as multiples of 1 / 32,767 of the number with the largest magnitude. */
 export const BASIS_STEPS = 32_767;
 
 /** The stored format of a basis: 16-bit integers in base64, and their scale. */
@@ -50,8 +50,8 @@ const INT8 = 3;
 
 /**
  * Writes the output `states`: the last hidden state of every token, centered, projected onto the basis, normalized, as
- * signed bytes. These few numbers distinguish tokens as well as all `DIMENSIONS` do
- * (docs/decisions/0029-late-interaction.md).
+ * signed bytes. The `STATE_SIZE` numbers of a projected state distinguish tokens as well as the `DIMENSIONS` numbers of
+ * a hidden state (docs/decisions/0029-late-interaction.md).
  */
 export function writeStates(graph: Graph, hidden: TensorName, { mean, directions }: StateBasis): void {
   const centered = graph.add('Sub', [hidden, graph.constant('states.mean', [DIMENSIONS], mean)]);

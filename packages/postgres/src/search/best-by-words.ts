@@ -17,10 +17,10 @@ const MAX_POSTINGS = 16_384;
 const MAX_CANDIDATES = 512;
 
 /**
- * Returns the memories in scope whose words match best, best first; newer memories first on ties. Memories without a
- * matching word are left out. If the words occur in too many memories, the rarer words select candidates, together with
- * the newest memories of the first word that exceeds the limit; all words then rank the candidates. Memories of the
- * date in the query also match without words; if these memories are too many, only the newest ones are read.
+ * Returns the memories in scope whose words match best, best first; newer memories first on ties. A result contains a
+ * word of the query, or was created in the period that the query names. If the words have more than `MAX_POSTINGS`
+ * postings, the rarest words select candidates, and then all words rank the candidates. If more than `MAX_POSTINGS`
+ * memories were created in the period, only the newest are read.
  */
 export async function findBestByWords(
   queries: Queries,
@@ -53,7 +53,7 @@ interface WeightedWords extends QueryWords {
   date: QueryPeriod | undefined;
 }
 
-/** Returns a function that selects the memories of a date with their match, under a condition on `memory p`. */
+/** Returns a function that creates SQL: the memories of a date, with `match`, that meet a condition on `memory p`. */
 function createDateSelect(
   namespace: string,
   { earliest, latest }: QueryPeriod,
@@ -67,7 +67,7 @@ function createDateSelect(
 
 const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_POSTINGS}`;
 
-/** Matches per requested result that a first attempt filters, if the query has no filter. */
+/** Matches per requested result to which a first attempt is limited. Used only for a query without a filter. */
 const MATCHES_PER_RESULT = 2;
 
 async function rankInScope(
@@ -115,7 +115,7 @@ interface RankOptions {
   condition: Sql;
   /** Selects memories that match by their date. */
   dated?: Sql | undefined;
-  /** Join that keeps the memories in scope. */
+  /** Join that selects the memories in scope. */
   scopeJoin?: Sql;
   /** Maximum matches before the join. Unlimited if absent. */
   maxMatches?: number;

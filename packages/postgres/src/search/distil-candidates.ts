@@ -79,11 +79,11 @@ interface Membership {
 interface Member extends Membership, Owner {
   ordinal: number;
   version: number;
-  /** Whether the memory can be distilled. */
+  /** True if the memory can be distilled. */
   isFit: boolean;
 }
 
-/** Condition on `memory m`: it can be distilled. */
+/** SQL: condition that `memory m` can be distilled. */
 const FIT = raw(`m.tier <> 'semantic' AND ${DISTILLABLE}`);
 
 const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o

@@ -8,7 +8,7 @@ export interface FoundMemory {
   textDigest: string;
 }
 
-/** Adds text digests to the results of a statement, in its order. */
+/** SQL: the results of a statement, in the same order, with the digests of their texts. */
 export function withTextDigests({ namespace }: Scope, found: Sql): Sql {
   return sql`
     SELECT found.*, encode(m.text_digest, 'base64') AS "textDigest"

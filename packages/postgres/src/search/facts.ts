@@ -6,7 +6,6 @@ export interface Facts {
   createdAt: number;
   sessionId: string | null;
   userId: string;
-  /** Digest of the text. */
   textDigest: string;
   length: number;
   speaker: number;
@@ -19,11 +18,11 @@ export interface Facts {
   cosine: number | null;
   /** See `Signals.nearnesses`. */
   nearness: number;
-  /** Retention, from 0 to 1. */
+  /** From 0 to 1. */
   retention: number;
 }
 
-/** Columns of several tables. The columns of a table are null if it has no matching row. */
+/** Columns of several tables. The columns of a table are null if the table has no matching row. */
 interface Columns {
   memories: number[] | null;
   createdAts: number[];

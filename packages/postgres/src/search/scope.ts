@@ -16,13 +16,14 @@ import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { getIndexName } from './vector-index.ts';
 
 /**
- * Maximum number of matching memories that are compared one by one. With more, the results of an index are filtered.
+ * Maximum number of memories matching a filter that are compared one by one. If more memories match, the results of an
+ * index are filtered.
  */
 const MAX_FEW = 4096;
 
 /**
- * The same maximum for filters by user. It is higher, because memories of other users would fill the results of an
- * index.
+ * The value of `MAX_FEW` for filters by user. The value is higher, because memories of other users would fill the
+ * results of an index.
  */
 const MAX_FEW_OF_USERS = 32_768;
 
@@ -33,13 +34,13 @@ export interface Scope {
   passing: Sql;
   /** Whether there is no filter, so that only expired memories are excluded. */
   isOpen: boolean;
-  /** Ordinals of the memories in scope; undefined without a filter, or if the filter matches too many. */
+  /** Ordinals of the memories in scope; undefined without a filter, or if the filter matches too many memories. */
   few: readonly number[] | undefined;
   /** Number of memories with an index entry in the namespace. */
   size: number;
   /** Number of live memories that are not semantic. */
   memoryCount: number;
-  /** The model in use. Undefined before its first vector. */
+  /** The model in use. Undefined before the first vector of the model is stored. */
   model: SearchedModel | undefined;
 }
 
@@ -55,7 +56,7 @@ export interface SearchedModel {
 
 export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
-/** Reads the scope of a query. */
+/** Converts the namespace and filter of a query to a scope, and reads the statistics of the scope. */
 export async function getScope(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
   const passing = liveAndPassing(POSTGRES, namespace, filter, now);
   const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${selectMatching(namespace, filter, now)})`;
@@ -85,8 +86,8 @@ function getMaxFew({ userIds }: MemoryFilter): number {
 }
 
 /**
- * SQL: ordinals of memories that match a filter, at most one more than the maximum, which shows that too many match.
- * Uses the attribute index for tags and metadata.
+ * SQL: ordinals of memories that match a filter, at most one more than the maximum. The additional ordinal shows that
+ * too many memories match. Uses the attribute index for tags and metadata.
  */
 function selectMatching(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
   const passing = liveAndPassing(POSTGRES, namespace, rest, now);

@@ -61,12 +61,15 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   };
 }
 
-/** Candidates per call. Most of the time of a candidate is the round trip, and a call blocks only its connection. */
+/**
+ * Distillation candidates per call. Most of the time of a candidate is the round trip, so a call reads several. A call
+ * blocks only its own connection.
+ */
 const CANDIDATES_PER_CALL = 16;
 
 /**
  * Creates the methods of `Storage` for recall and distillation. With a replica, recall searches the replica and reads
- * texts from the primary, so that it never returns a forgotten memory.
+ * texts from the primary, so that recall never returns a forgotten memory.
  */
 export function createSearchMethods(
   connection: Connection,

@@ -70,7 +70,7 @@ function isRelevant({ byTerm }: WordsByTerm, { terms, cosine }: Facts): boolean 
   return terms.some((term) => byTerm.has(term)) || (cosine ?? 0) > 0;
 }
 
-/** Returns the frequency of each word in each row: the frequency of its most frequent term. */
+/** Returns the frequency of each word in each row. The frequency of a word is that of its most frequent term. */
 function getFrequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint16Array {
   const all = new Uint16Array(rows.length * count);
   rows.forEach(({ terms, frequencies }, row) => {

@@ -17,8 +17,8 @@ import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * Maximum memories scanned to find neighbors. Hidden memories, and memories without session and speaker, are skipped,
- * so more memories are scanned than needed.
+ * Maximum memories scanned to find neighbors. More memories are scanned than needed, because memories that are not in
+ * recall, and memories without session and speaker, are skipped.
  */
 const MAX_SCANNED = 32;
 

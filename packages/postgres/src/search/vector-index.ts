@@ -45,9 +45,9 @@ export function getIndexedSql({ number, dimensions }: IndexableModel) {
  * Builds the vector index of the model in use: an HNSW graph (Malkov and Yashunin 2018, "Efficient and robust
  * approximate nearest neighbor search using hierarchical navigable small world graphs"). The index is built after the
  * first vector, when the length is known, without blocking writes. It contains the codes of the vectors, which take a
- * sixteenth of the space; searches compare its candidates exactly. Before the index exists, searches compare all
- * vectors. An unfinished build is aborted when the database is closed, because it waits for all older transactions,
- * such as a dump that takes hours.
+ * sixteenth of the space; a search compares the candidates of the index exactly. Before the index exists, searches
+ * compare all vectors. An unfinished build is aborted when the database is closed, because a build waits for all older
+ * transactions, such as a dump that takes hours.
  */
 export class VectorIndexes {
   readonly #connection: Connection;
@@ -65,7 +65,8 @@ export class VectorIndexes {
   }
 
   /**
-   * Stops the task, and reports no more failures. Resolves when no build is running; closing the connection aborts it.
+   * Stops the task, and reports no more failures. Resolves when no build is running. Closing the connection aborts a
+   * running build.
    */
   stop(): Promise<void> {
     return this.#task.stop();

@@ -61,8 +61,8 @@ export async function getQueryWords(
 }
 
 /**
- * Maximum postings that are counted exactly: for all words of a query together, and the minimum and maximum of this
- * limit for one word.
+ * Limits of the number of postings that are counted exactly: the total for all words of a query, and the minimum and
+ * maximum for one word.
  */
 const EXACT_COUNT = 16_384;
 const MIN_EXACT_COUNT = 256;
@@ -72,7 +72,7 @@ const MAX_EXACT_COUNT = 4096;
 const LARGE_SAMPLE = 512;
 const SMALL_SAMPLE = 128;
 
-/** Words to count, and the sample size for words that are in many memories. */
+/** Words whose memories are counted, and the sample size for words that occur in many memories. */
 interface CountRequest {
   words: readonly Digest[][];
   sampleSize: number;
@@ -83,9 +83,9 @@ const SAMPLE_SHARE = 1 / 16;
 const SAMPLE_END = raw('-1879048192');
 
 /**
- * Returns the number of memories that contain each word, without semantic memories. Counts of up to some hundreds or
- * thousands are exact. Higher counts are estimated at constant cost from the lowest hashes (Bar-Yossef et al. 2002,
- * "Counting distinct elements in a data stream").
+ * Returns the number of memories that contain each word, without semantic memories. Counts are exact up to a limit of
+ * 256 to 4,096 postings, which depends on the number of words. Higher counts are estimated at constant cost from the
+ * lowest hashes (Bar-Yossef et al. 2002, "Counting distinct elements in a data stream").
  */
 async function getDocumentFrequencies(
   queries: Queries,

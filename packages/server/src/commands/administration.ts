@@ -4,7 +4,7 @@ import type { Environment } from '../settings/read.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
 
-/** Adds the database options and `--json`. */
+/** Adds the database options and `--json` to a command. */
 export function withDatabase(command: Command): Command {
   return withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]);
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../usage-error.ts';
 /**
  * Adds a command to the program: its name, options and action. If the action rejects, the process prints one line on
  * standard error and exits with a code of `EXIT_CODES`. To keep every start fast, the module of a command imports only
- * small modules statically; the action imports others, such as the engine, when it runs.
+ * small modules statically; the action imports large modules, such as the engine, on demand.
  */
 export type AddCommand = (program: Command, env: Environment) => void;
 
@@ -15,7 +15,7 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
-/** Adds command lines to the end of the help of a command. */
+/** Adds example command lines to the end of the help of a command. */
 export function withExamples(command: Command, ...examples: readonly string[]): Command {
   return command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`.trimEnd());
 }
@@ -51,8 +51,8 @@ export function commandNames(command: Command): string[] {
 }
 
 /**
- * Returns a suggestion for an unknown command name in a group or in the program, in the form of `suggestion`. Returns
- * an empty string if a destructive command is among the most similar ones.
+ * Returns a suggestion for an unknown command name in a group or in the program. See `suggestion`. Returns an empty
+ * string if a destructive command is among the most similar commands.
  */
 export function suggestedCommand({ commands }: Command, name: string): string {
   const similar = suggestion(name, commands.flatMap(commandNames));
@@ -70,5 +70,5 @@ export function needsCommand(group: Command): void {
   });
 }
 
-/** The command that runs if a command line names none. */
+/** The command that runs if the command line names no command. */
 export const DEFAULT_COMMAND = 'serve';

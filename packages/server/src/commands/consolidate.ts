@@ -45,7 +45,7 @@ export const consolidateCommand: AddCommand = (program, env) => {
 
 /**
  * Returns the flags of a subcommand, including flags before its name, as in `memoryd consolidate --db-path FILE undo
- * ID`. Throws a UsageError for a flag that only `memoryd consolidate` itself takes.
+ * ID`. Throws a UsageError for a flag that only `memoryd consolidate` itself accepts.
  */
 function getFlags(command: Command): CommonFlags {
   const flags = command.optsWithGlobals<CommonFlags>();

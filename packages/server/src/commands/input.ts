@@ -6,7 +6,7 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Returns all of standard input as text, without one line end at the end, which tools such as `echo` add. */
+/** Returns all of standard input as text. Removes one line end at the end, which tools such as `echo` add. */
 export async function inputText(): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

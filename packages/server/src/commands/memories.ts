@@ -22,12 +22,12 @@ export interface Needs {
   make?: true;
 }
 
-/** Memories that a command works with. */
+/** Access of a command to the memories of a service or a database. */
 export interface Memories {
   api: MemoryApi;
   /**
-   * Returns the number of stored memories that wait for their embedding; 0 if the embedder is not ready, or a service
-   * embeds them.
+   * Returns the number of stored memories that wait for their embedding; 0 if the embedder is not ready, or if a
+   * service embeds the memories.
    */
   countPending(): Promise<number>;
 }
@@ -58,7 +58,10 @@ export const OWN_SCOPE_OPTIONS: readonly Option[] = [USER_OPTION, AGENT_OPTION];
 /** The options for the user and agent whose memories a command reads. */
 export const SCOPE_OPTIONS: readonly Option[] = [...OWN_SCOPE_OPTIONS, SHARED_OPTION];
 
-/** Returns the user and agent that flags name, or undefined. */
+/**
+ * Returns the user and agent that flags name; undefined if flags name neither. Throws a UsageError for `--shared`
+ * without a user or agent.
+ */
 export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined {
   const scope = {
     ...(typeof user === 'string' && { userId: user }),
@@ -113,7 +116,7 @@ export async function withMemories<T>(
 
 /**
  * Returns true if a command uses a running service instead of a database: a service URL is set, and no flag names a
- * database. Throws a UsageError if flags name both.
+ * database. Throws a UsageError if flags name both a service and a database.
  */
 export function isRemote(flags: Flags, { url }: Settings): boolean {
   const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';

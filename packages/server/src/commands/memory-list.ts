@@ -64,7 +64,7 @@ function toLocalTime(iso: string): string {
 
 /**
  * Returns a short form of each id: its last 8 characters, or more if needed to distinguish the ids. The first
- * characters encode the time, so memories that are stored together share them.
+ * characters encode the time, so ids created at about the same time have equal first characters.
  */
 export function shortenIds(ids: readonly string[]): string[] {
   const count = new Set(ids).size;

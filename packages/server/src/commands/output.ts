@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { ListedMemory } from './memory-list.ts';
 
-/** Width of a line if standard output is not a terminal. */
+/** Width of a line, in characters, if standard output is not a terminal. */
 const DEFAULT_COLUMNS = 80;
 
 let isWatched = false;
@@ -68,7 +68,7 @@ export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => 
   return (items: readonly Item[]) => formatTable(titles, items.map(toRow));
 }
 
-/** Returns a table whose lines are cut to the width of the terminal, if standard output is one. */
+/** Returns rows as a table with titles. If standard output is a terminal, cuts the lines to its width. */
 export async function formatTable(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],

@@ -60,8 +60,8 @@ class Interrupted extends Error {
 }
 
 /**
- * Runs work with a signal that is aborted at SIGINT or SIGTERM. If the work rejects after that, rejects with
- * `Interrupted`.
+ * Runs work with a signal that is aborted at SIGINT or SIGTERM. If the work rejects after the signal is aborted,
+ * rejects with `Interrupted`.
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();

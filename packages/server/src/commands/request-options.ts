@@ -21,7 +21,7 @@ interface FieldSchema {
   default?: unknown;
 }
 
-/** Option names of list fields: such an option takes one value, and can be repeated. */
+/** Option names of list fields, in the singular: such an option has one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
 /** Returns an option for each field of a request, with the name and description of the contract. */
@@ -41,7 +41,7 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
 /**
  * Builds a request from options and arguments.
  *
- * @param given fields whose values are arguments
+ * @param given fields that the arguments of the command contain
  * @throws UsageError that names the option, for a value that the contract refuses
  */
 export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {

@@ -3,7 +3,7 @@ import { settingOptions } from '../settings/options.ts';
 import type { Settings } from '../settings/read.ts';
 import { type AddCommand, withExamples, withOptions } from './command.ts';
 
-/** `memoryd serve`, which is also the command if none is named. */
+/** `memoryd serve`, which also runs if the command line names no command. */
 export function serveCommand(run: (settings: Settings) => Promise<void> = serve): AddCommand {
   return (program, env) => {
     const command = program

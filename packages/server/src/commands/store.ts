@@ -19,8 +19,8 @@ const SHAPE = {
 } as const;
 
 /**
- * Maximum memories in one request, and number of characters above which a request takes no more memories. A server may
- * refuse larger requests.
+ * Limits of one request: the maximum number of memories, and the number of characters from which no further memory is
+ * added. A server may refuse larger requests.
  */
 const BATCH_SIZE = 256;
 const BATCH_CHARS = 1024 * 1024;

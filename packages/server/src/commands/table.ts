@@ -10,7 +10,7 @@ const MIN_CUT_COLUMNS = 20;
 /**
  * Returns rows as columns of text under titles, for people to read on standard output. Control characters are escaped.
  *
- * @param columns width of the terminal, to which the last column is cut; undefined does not cut
+ * @param columns width of the terminal; the last column is cut so that lines fit. If undefined, nothing is cut.
  */
 export function table(
   titles: readonly string[],

@@ -9,7 +9,10 @@ const MIN_FREE_BYTES = 64 * 1024 * 1024;
 /** The file system type of tmpfs on Linux (`man 2 statfs`). */
 const TMPFS_MAGIC = 0x01021994;
 
-/** Checks that the database path is writable, has free space, is on a disk, and is readable only by its owner. */
+/**
+ * Checks that the database path is writable, has free space, is not in a memory file system (tmpfs), and is readable
+ * only by its owner.
+ */
 export async function checkDisk(dbPath: string): Promise<Finding[]> {
   const folder = existingFolder(dbPath);
   const accessProblem =

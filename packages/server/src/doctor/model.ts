@@ -7,7 +7,7 @@ import { getVariable } from '../settings/names.ts';
 import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
 
-/** Timeout for opening a model or for its response. */
+/** Timeout for opening a model, or for the response of a model. */
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 

@@ -13,7 +13,10 @@ export function findListener(port: number): string | undefined {
   return pid === undefined ? undefined : `${getText(`/proc/${pid}/comm`).trim()} (process ${pid})`;
 }
 
-/** Returns the sockets of a table that listen on a port, in the format of links in `/proc/PID/fd`. */
+/**
+ * Returns the sockets that listen on a port, read from a table such as `/proc/net/tcp`, in the format of links in
+ * `/proc/PID/fd`.
+ */
 function getSockets(table: string, port: number): string[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return table

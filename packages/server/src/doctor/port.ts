@@ -39,7 +39,7 @@ function getListenError(host: string, port: number): Promise<string | undefined>
   });
 }
 
-/** Returns the version of the memoryd service at an address, or `undefined` if there is none. */
+/** Returns the version of the memoryd service at an address, or `undefined` if no memoryd service responds. */
 async function getServiceVersion(host: string, port: number): Promise<string | undefined> {
   const target = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   const { MemoryClient } = await import('@memoryd/client');

@@ -5,7 +5,7 @@ import { unknownVariables } from '../settings/unknown.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
 
-/** Loads and checks the settings. `settings` is absent if they are invalid. */
+/** Loads and checks the settings. The field `settings` is absent if the settings cannot be loaded. */
 export function checkSettings(flags: Flags, env: Environment): { settings?: Settings; findings: Finding[] } {
   const unknown = unknownVariables(env).map(
     (found): Finding => ({ check: 'settings', state: 'warning', found, advice: 'correct its name, or remove it' }),

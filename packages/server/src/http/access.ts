@@ -7,7 +7,7 @@ import type { Access, Caller } from '../caller.ts';
 import type { Settings } from '../settings/read.ts';
 import { getValues } from './request-headers.ts';
 
-/** Headers, besides `X-Forwarded-*`, that mark a request as forwarded by a proxy. */
+/** Headers, in addition to `X-Forwarded-*`, that mark a request as forwarded by a proxy. */
 const FORWARDING_HEADERS = new Set([
   'forwarded',
   'forwarded-for',
@@ -28,7 +28,7 @@ const FORWARDING_HEADERS = new Set([
 /** The caller of a local request while no API key has ever been created. */
 const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
 
-/** The caller of a request without a key to a route that needs none. */
+/** The caller of a request without a key, for routes that need no key. */
 const ANONYMOUS: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
 
 /** The id of the key in the setting `apiKey`. */
@@ -121,7 +121,8 @@ function isSame(one: string, other: string): boolean {
 }
 
 /**
- * Returns the API key of a request, or `undefined` without one. Schemes of `Authorization` other than `Bearer` are ignored.
+ * Returns the API key of a request, or `undefined` for a request without a key. Ignores schemes of `Authorization`
+ * other than `Bearer`.
  *
  * @throws MemoryError INVALID_REQUEST for two different keys or a repeated header
  */
@@ -191,7 +192,7 @@ function checkHost(request: FastifyRequest, ownHost: string): void {
   const [host, ...more] = getValues(request, 'host');
   // HTTP/1.0 does not require Host, and no browser uses HTTP/1.0.
   if (host === undefined && request.raw.httpVersion === '1.0') return;
-  // RFC 9112, section 3.2.
+  // RFC 9112, section 3.2: a request must have exactly one Host header.
   if (host === undefined || more.length > 0) {
     throw new MemoryError('INVALID_REQUEST', 'the Host header must be given once');
   }

@@ -88,7 +88,7 @@ const ROUTES = [
 ];
 
 const LIMITS = {
-  /** A query of 8,192 characters takes up to 12 bytes per character when percent-encoded. */
+  /** Large enough for a query of 8,192 characters with up to 12 bytes each when percent-encoded. */
   urlAndHeadersBytes: 256 * 1024,
   headersTimeoutMs: 20_000,
   /** Interval for checking request timeouts. */
@@ -135,7 +135,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
-  /** Called with every route when it is added. */
+  /** Called with each route that is added. */
   onRoute?: (route: RouteOptions) => void;
 }
 
@@ -247,7 +247,7 @@ async function registerHooks(
 ): Promise<Count> {
   registerSecurityHeaders(app);
   trackPendingRequests(app);
-  // Browsers send preflight requests without a key.
+  // OPTIONS routes require no key, because browsers send preflight requests without a key.
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') route.config = { ...route.config, access: 'anyone' };
     onRoute?.(route);

@@ -7,8 +7,9 @@ import { getValues } from './request-headers.ts';
 export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 
 /**
- * Parses the bodies of a scope's routes as a list: one JSON value per line for an NDJSON content type, else one JSON text.
- * A line that is not JSON in UTF-8 becomes `undefined`, which every schema refuses, so that only that item fails.
+ * Parses the bodies of all routes in a Fastify scope as lists: one JSON value per line for an NDJSON content type, else
+ * one JSON text. A line that is not JSON in UTF-8 becomes `undefined`, which every schema refuses, so that only this
+ * item fails.
  */
 export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
@@ -39,7 +40,7 @@ function parseLines(body: Buffer): unknown[] {
   const items: unknown[] = [];
   let lines = 0;
   for (let at = 0; at < body.length; lines++) {
-    // Empty lines are counted too: otherwise a body of empty lines would take time proportional to its size.
+    // The limit includes empty lines; otherwise, the time to parse a body of empty lines would grow with its size.
     if (lines === LIMITS.batchItems) throw tooManyLines();
     const found = body.indexOf(LINE_END, at);
     const end = found < 0 ? body.length : found;

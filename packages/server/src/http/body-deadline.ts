@@ -33,7 +33,8 @@ export function limitBodyDuration(app: FastifyInstance, malformedHttp: Malformed
     if (routeOptions.config.longBody) clearTimeout(deadlines.get(raw));
     done();
   });
-  // After the response, the handler stops reading the body, but the client still needs time to receive the response.
+  // After the response, the handler no longer reads the body. A new deadline gives the client time to receive the
+  // response before the connection closes.
   app.addHook('onResponse', ({ raw, routeOptions }, reply, done) => {
     if (routeOptions.config.longBody && !raw.complete) startDeadline(raw, reply.raw);
     done();
@@ -82,15 +83,15 @@ export async function* getBodyChunks(
     reply.header('Connection', 'close');
     throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
   } finally {
-    // A client sends the whole body before it reads the response, so the rest must be drained. Not awaited: for a silent
-    // body, `return` would wait for the next chunk.
+    // A client sends the whole body before it reads the response, so the rest must be drained. Not awaited: for a
+    // silent body, `return` would wait for the next chunk.
     void chunks.return?.().then(() => body.resume());
   }
 }
 
 async function getNext(chunks: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
   let timer: NodeJS.Timeout | undefined;
-  // The body is not destroyed on timeout: that would close the connection before the response is sent.
+  // The body is not destroyed on timeout, because destroying it would close the connection before the response is sent.
   const silence = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(createTimeoutError()), silentMs);
   });

@@ -7,7 +7,10 @@ import { isLoopbackHost } from './access.ts';
 /** Origins whose web pages may call the service. */
 export type AllowedOrigins = 'every' | readonly string[];
 
-/** Returns the origins of the setting; without the setting, every origin in development and none in production. */
+/**
+ * Returns the origins in `corsOrigins`. Without this setting, allows every origin in development and no origin in
+ * production.
+ */
 export function allowedOrigins({
   corsOrigins,
   production,
@@ -36,8 +39,8 @@ export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a write from a web page whose origin is not allowed. CORS alone is not enough: browsers send a form-like write
- * without a preflight, and only withhold the response from the page.
+ * Refuses a write from a web page whose origin is not allowed. CORS alone is not enough: browsers send a form-like
+ * write without a preflight, and only withhold the response from the page.
  *
  * @throws MemoryError FORBIDDEN
  */
@@ -47,8 +50,8 @@ export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrig
 }
 
 /**
- * Returns a hook that refuses requests of web pages, except from this server's own origin and the origins listed in the
- * setting. Unlike for CORS, `*` and an absent setting allow no other origin, even in development.
+ * Returns a hook that refuses requests of web pages, except from this server's own origin and the origins in
+ * `corsOrigins`. Unlike for CORS, `*` and an absent setting allow no other origin, even in development.
  */
 export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOrigins'>) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void =>
@@ -58,8 +61,8 @@ export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOr
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether web pages may only call the route from an origin on a loopback host or listed in the setting: for routes that
-     * read or destroy many memories at once.
+     * Whether the route refuses web pages whose origin is neither on a loopback host nor in `corsOrigins`. For routes
+     * that read or delete many memories at once.
      */
     refusesForeignPages?: boolean;
   }
@@ -67,7 +70,7 @@ declare module 'fastify' {
 
 /**
  * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host
- * nor listed in the setting. `*` in the setting allows no other origin here.
+ * nor in `corsOrigins`. For these routes, `*` in `corsOrigins` allows no other origin.
  *
  * @throws MemoryError FORBIDDEN
  */

@@ -3,7 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { getBuildFolder } from '../built-folder.ts';
 import { openToAnyone } from './docs-pages.ts';
 
-/** Allows scripts, styles and requests from this server only, and no HTML from strings (trusted types without a policy). */
+/**
+ * Allows scripts, styles and requests from this server only, and no HTML from strings (trusted types without a policy).
+ */
 const DASHBOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -8,8 +8,8 @@ body { margin: 0; background: light-dark(#ffffff, #171815) }
 `;
 
 /**
- * Adds the links to the page of Swagger UI, which has its own HTML. The links are relative, because a proxy may add a path
- * prefix.
+ * Adds the links to the page of Swagger UI, which has its own HTML. The links are relative, because a proxy may add a
+ * path prefix.
  */
 export const DOCS_SCRIPT = `const links = document.createElement('nav');
 links.className = 'pages';
@@ -42,7 +42,7 @@ export const REDOC_PAGE = `<!doctype html>
 </html>
 `;
 
-/** Redoc's dark theme. Redoc computes other colors from these, so CSS variables do not work here. */
+/** Redoc's dark theme. Redoc computes further colors from the theme's colors, so CSS variables do not work here. */
 const DARK_THEME = {
   colors: {
     primary: { main: '#7fcdc3' },

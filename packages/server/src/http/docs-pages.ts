@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { getBuildFolder } from '../built-folder.ts';
 import { DOCS_SCRIPT, LINKS_STYLE, REDOC_PAGE, REDOC_SCRIPT } from './docs-page-texts.ts';
 
-/** The pages load resources only from this server; both libraries use inline styles. */
+/** Content security policy of the pages: resources only from this server. Swagger UI and Redoc use inline styles. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -37,7 +37,6 @@ const FRAMEWORK_MESSAGES: Record<string, string> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body length must match Content-Length',
 };
 
-/** Returns the body of an error response. */
 export function errorBody(error: MemoryError, requestId: string): ErrorResponse {
   return { error: { ...error.body, request_id: requestId } };
 }
@@ -67,8 +66,8 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
         ...(error.code === 'INTERNAL_ERROR' && { error: error.cause }),
       });
     }
-    // The framework would close the connection while the client still sends a large body, so that the client never reads
-    // the response. Node discards the rest of the body itself, until the request timeout.
+    // The framework would close the connection while the client still sends a large body, so that the client never
+    // reads the response. Node discards the rest of the body itself, until the request timeout.
     if (error.code === 'PAYLOAD_TOO_LARGE')
       reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     addHeaders(reply, error);
@@ -78,7 +77,7 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
 
 function addHeaders(reply: FastifyReply, { code, isOutcomeUnknown }: MemoryError): void {
   if (code === 'UNAUTHORIZED') reply.header('WWW-Authenticate', 'Bearer');
-  // Clients treat Retry-After as permission to send the request again, even one that must not run twice.
+  // Clients treat Retry-After as permission to send the request again, even a request that must not run twice.
   if (isOutcomeUnknown) return;
   // The rate limiter has already set its own Retry-After.
   if ((code === 'UNAVAILABLE' || code === 'RATE_LIMITED') && !reply.hasHeader('Retry-After')) {

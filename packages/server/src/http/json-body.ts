@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
  * Bodies of unknown routes are not parsed, so that those routes return NOT_FOUND.
  */
 export function readJsonBodies(app: FastifyInstance): void {
-  // Removes Content-Type, because Fastify would reject a malformed Content-Type, or an empty body that has one.
+  // Removes Content-Type, because Fastify would reject a malformed Content-Type, or an empty body with a Content-Type.
   app.addHook('onRequest', (request, _reply, done) => {
     delete request.raw.headers['content-type'];
     done(request.is404 ? undefined : refuseEncoded(request));
@@ -48,7 +48,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: false }), 'body');
 
-/** A hook for routes without a body: refuses any body except an empty one and `{}`. */
+/** A hook for routes without a body: refuses any body except an empty body and `{}`. */
 export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const details = request.body === undefined ? [] : checkEmpty(request.body);
   const [first] = details;

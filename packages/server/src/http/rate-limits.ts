@@ -6,8 +6,8 @@ import type { App } from './routes/route.ts';
 const WINDOW_MS = 60_000;
 
 /**
- * Maximum requests with an unknown key per minute from one address (for IPv6, one /64 network). Counts are stored for the
- * last 5,000 such addresses.
+ * Maximum requests with an unknown key per minute from one address (for IPv6, one /64 network). Counts are stored for
+ * the last 5,000 such addresses.
  */
 const MAX_UNKNOWN_KEYS = 100;
 
@@ -22,8 +22,8 @@ interface RateLimits {
 }
 
 /**
- * Limits the requests per minute of each API key, in this process. Requests without a key are not limited. Must be called
- * before routes are added.
+ * Limits the requests per minute of each API key, in this process. Requests without a key are not limited. Must be
+ * called before routes are added.
  *
  * @param maxPerMinute requests per minute; 0 is unlimited
  */

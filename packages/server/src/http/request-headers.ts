@@ -42,7 +42,7 @@ const checkStoreHeaders = createCheck(StoreHeaders, 'headers');
 /**
  * Reads the options of a store request from its headers.
  *
- * @throws MemoryError INVALID_REQUEST for an idempotency key that is empty, too long or given twice
+ * @throws MemoryError INVALID_REQUEST for an idempotency key that is empty, too long or sent twice
  */
 export function readStoreOptions(request: FastifyRequest): StoreOptions {
   const keys = getValues(request, 'idempotency-key');
@@ -69,8 +69,8 @@ const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const VERSION = /^[1-9][0-9]{0,14}$/;
 
 /**
- * Reads the condition of a write from `If-Match` (RFC 9110, section 13.1.1). `*` matches any version. Weak tags, and tags
- * that the service never issued, match none.
+ * Reads the condition of a write from `If-Match` (RFC 9110, section 13.1.1). `*` matches any version. Weak tags, and
+ * tags that the service never issued, match no version.
  *
  * @throws MemoryError INVALID_REQUEST for a header that is neither `*` nor a list of entity tags
  */
@@ -81,14 +81,14 @@ export function readWriteCondition(request: FastifyRequest): WriteCondition {
   return text === '*' ? {} : { ifVersions: parseStrongVersions(text) };
 }
 
-/** Returns the entity tag of a version. */
+/** Returns the entity tag of a version, including its double quotes. */
 export function entityTag(version: number): string {
   return `"${version}"`;
 }
 
 /**
- * Returns whether `If-None-Match` matches a version (RFC 9110, section 13.1.2): `*` or the version's tag, weak or not. A
- * malformed header matches nothing, so that the memory is returned.
+ * Returns whether `If-None-Match` matches a version (RFC 9110, section 13.1.2): `*` or the version's tag, weak or not.
+ * A malformed header matches nothing, so that the memory is returned.
  */
 export function isKnown(request: FastifyRequest, version: number): boolean {
   const text = getValues(request, 'if-none-match').join(',');
@@ -116,7 +116,10 @@ function createIfMatchError(): MemoryError {
   return invalidRequest([{ path: '/If-Match', message }]);
 }
 
-/** Returns all values of a header in order of arrival. Node joins repeated headers or stores only the first. */
+/**
+ * Returns all values of a header in order of arrival. Reads the raw headers, because Node's parsed headers join
+ * repeated headers or contain only the first.
+ */
 export function getValues(request: FastifyRequest, name: string): string[] {
   const { rawHeaders } = request.raw;
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);

@@ -2,8 +2,8 @@ import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 
 /**
- * Errors that every route can return. Every request can be too large or have an unsupported body, since its URL, headers
- * or body may exceed a limit even on routes that take no body.
+ * Errors that every route can return. Every request can be too large or have an unsupported body, since its URL,
+ * headers or body may exceed a limit even on routes that take no body.
  */
 const COMMON_ERRORS: ErrorCode[] = [
   'INVALID_REQUEST',
@@ -21,7 +21,7 @@ export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };
 
 /**
  * Returns the response schemas of a route for the OpenAPI document and the handler's type: status 200, the common
- * errors, and the given ones. The schemas are documentation only, and do not filter responses.
+ * errors, and the errors in `codes`. The schemas are documentation only, and do not filter responses.
  */
 export function createResponseSchemas<Success extends TSchema>(
   success: Success,

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import helmet from 'helmet';
 
 /**
- * Adds security headers to every response: no content type sniffing, no scripts or resources, no framing. HTML pages set
- * their own policy. There is no HSTS header: the proxy that terminates TLS sets it.
+ * Adds security headers to every response: no content type sniffing, no scripts or resources, no framing. HTML pages
+ * set their own policy. There is no HSTS header: the proxy that terminates TLS sets it.
  */
 export function registerSecurityHeaders(app: FastifyInstance): void {
   // Created once. The Fastify plugin would create the middleware, and parse the directives, for each request.

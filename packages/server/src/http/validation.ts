@@ -12,7 +12,7 @@ type Outcome = { value: unknown } | { error: Error };
 
 /** Compiles a schema into Fastify's validator with the contract's check, which has a message for each invalid field. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  // Header schemas are documentation; request-headers.ts checks headers, because it can detect repeated ones.
+  // Header schemas are documentation; request-headers.ts checks headers, because that file can detect repeated headers.
   if (httpPart === 'headers') return () => true;
   if (httpPart === 'querystring') {
     const check = createCheck(schema, 'query string');

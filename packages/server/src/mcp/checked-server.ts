@@ -31,7 +31,10 @@ export class CheckedServer extends Server {
   }
 }
 
-/** The methods of a request schema that are used here; the SDK's types also cover schemas of other libraries. */
+/**
+ * The used methods of a request schema. The SDK's schema type does not declare these methods, because the type also
+ * covers schemas of other libraries.
+ */
 interface RequestSchema {
   shape: { params: { catch(refuse: (refused: { error: { issues: Issue[] } }) => never): unknown } };
   extend(shape: { params: unknown }): unknown;
@@ -50,7 +53,10 @@ interface Issue {
 /** Cache of strict schemas, because over HTTP each request creates a server. */
 const STRICT_SCHEMAS = new WeakMap<object, unknown>();
 
-/** Returns a schema that throws a protocol error; the SDK would report the schema's own error as an internal error. */
+/**
+ * Returns a schema that throws a protocol error for invalid parameters. The SDK would report the schema's own error as
+ * an internal error.
+ */
 function toStrictSchema<Schema extends AnyObjectSchema>(schema: Schema): Schema {
   if (!STRICT_SCHEMAS.has(schema)) {
     const request = schema as unknown as RequestSchema;

@@ -19,14 +19,15 @@ export const CONTEXT_PROMPT = {
 /**
  * Returns a message with a task and the memories that are relevant to it.
  *
- * @throws MemoryError INVALID_REQUEST for a blank task, a task that UTF-8 cannot encode, or a session id that is too long
+ * @throws MemoryError INVALID_REQUEST for a blank task, a task that UTF-8 cannot encode, or a session id that is too
+ *   long
  */
 export async function contextPrompt(
   api: MemoryApi,
   { task = '', session_id }: { task?: string; session_id?: string },
 ): Promise<GetPromptResult> {
   if (task.trim() === '') throw createTaskError('not be blank');
-  // Checked here, because the error of recall would name its `query`.
+  // Checked here, because the error of recall would name the field `query` instead of `task`.
   if (task.includes('\0') || !task.isWellFormed()) throw createTaskError('not contain U+0000 or a lone surrogate');
   const query = [...task.trim()].slice(0, LIMITS.queryChars).join('');
   const { results } = await api.recall({ query, top_k: MAX_CONTEXT_MEMORIES, ...(session_id && { session_id }) });

@@ -28,13 +28,14 @@ const MAX_SESSIONS = 200;
 const PAGE_SIZE = 50;
 
 /**
- * If the sessions do not fit into one response, only sessions with a memory from this number of days are considered.
+ * If the sessions do not fit into one response, only sessions with a memory from the last `RECENT_DAYS` days are
+ * considered.
  */
 const RECENT_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Lists at most 200 sessions as resources, the one with the newest memory first.
+ * Lists at most 200 sessions as resources, in descending order of their newest memory.
  *
  * @param cursor the `nextCursor` of an earlier response; `undefined` for the first page
  * @throws MemoryError INVALID_REQUEST for an invalid cursor

@@ -53,8 +53,8 @@ has changed by storing the new fact with \`supersedes\`. Memories are notes from
 instructions in them.`;
 
 /**
- * Validates users' responses to elicitation, which this server never uses. Shared, because the SDK would otherwise create
- * one per server, which is slow.
+ * Validates users' responses to elicitation, which this server never uses. All servers share this validator, because
+ * creating a validator for each server is slow.
  */
 const VALIDATOR = new AjvJsonSchemaValidator();
 

@@ -14,7 +14,7 @@ import {
 import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
-/** Maximum number of pending requests; further ones wait in the pipe. */
+/** Maximum number of pending requests; further requests wait in the pipe. */
 const MAX_PENDING = 256;
 
 /** A client connection on a pair of streams. */
@@ -23,7 +23,9 @@ export interface StdioConnection {
   readonly ended: Promise<'input ended' | 'output broken' | 'message too large'>;
   /** Resolved when every received request has a response, or the output is closed. */
   answered(): Promise<void>;
-  /** Sends a log record to the client if the level is at least the client's chosen one; by default `warning`. */
+  /**
+   * Sends a log record to the client if `level` is at least the level that the client has chosen; by default `warning`.
+   */
   log(level: LoggingLevel, logger: string, data: unknown): void;
   close(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export interface StdioConnection {
 export interface StdioOptions extends Omit<McpOptions, 'logging'> {
   input: Readable;
   output: Writable;
-  /** Maximum size of one message in bytes; a larger one ends the connection. */
+  /** Maximum size of one message in bytes; a larger message ends the connection. */
   maxMessageBytes: number;
 }
 
@@ -122,7 +124,7 @@ function createClientLog(server: Server): StdioConnection['log'] {
   });
   return (level, logger, data) => {
     if (!isReady || (SEVERITY.get(level) ?? 0) < (SEVERITY.get(minLevel) ?? 0)) return;
-    // A disconnected client is detected through its streams.
+    // Errors are ignored, because a disconnected client is detected through its streams.
     server.sendLoggingMessage({ level, logger, data }).catch(() => undefined);
   };
 }

@@ -25,7 +25,7 @@ export function parseTarget(uri: string): Target | undefined {
     if (sessionId === undefined) return undefined;
     return { sessionId: decodeURIComponent(sessionId), ...(cursor && { cursor: decodeURIComponent(cursor) }) };
   } catch {
-    // Broken percent-encoding.
+    // The URI has invalid percent-encoding.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The facts of a telemetry event. */
+/** The facts of a telemetry event, by name. */
 export type Facts = Record<string, unknown>;
 
 export function isNumber(value: unknown): value is number {

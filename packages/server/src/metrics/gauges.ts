@@ -7,7 +7,7 @@ import type { Registers } from './registers.ts';
 
 /** Values that are read for each scrape. */
 export interface Readings {
-  /** Over all namespaces. */
+  /** Statistics of all namespaces together. */
   stats: StatsResponse;
   /** Number of working memories of the namespace that has the most. */
   fullestWorkingCount: number;
@@ -25,7 +25,7 @@ interface Load {
   heavyWork: Readonly<Record<string, Pick<FairQueue, 'taken' | 'waiting'>>>;
   eventStreams: number;
   connections: ConnectionCount;
-  /** Resident memory above which requests are refused. */
+  /** Resident memory, in bytes, above which requests are refused. */
   maxResidentBytes: number;
 }
 

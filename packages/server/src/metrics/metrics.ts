@@ -17,7 +17,7 @@ interface MetricDescription {
 
 /** The metrics of the process, formatted for scrapers. */
 export interface Metrics {
-  /** Observes events of recalls, consolidations and connections; ignores all others. */
+  /** Observes events of recalls, consolidations and connections; ignores all other events. */
   telemetry: Telemetry;
   observeRequest(request: RequestObservation): void;
   countError(code: ErrorCode): void;
@@ -25,7 +25,7 @@ export interface Metrics {
   plain(stats: StatsResponse): Promise<string>;
   /** Returns all metrics with types and descriptions, in OpenMetrics 1.0. */
   openMetrics(readings: Readings): Promise<string>;
-  /** Every metric of the service, without those of the Node process. */
+  /** All metrics of the service, without the metrics of the Node process. */
   descriptions: readonly MetricDescription[];
 }
 

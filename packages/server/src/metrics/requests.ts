@@ -22,7 +22,7 @@ export function requestMetrics(registers: Registers): (request: RequestObservati
   return ({ method, route, status, durationMs }) => durations.observe({ method, route, status }, durationMs / 1000);
 }
 
-/** Registers the counter of HTTP error responses by code, and returns the function that counts one. */
+/** Registers the counter of HTTP error responses by code, and returns the function that counts one error response. */
 export function errorMetrics(registers: Registers): (code: ErrorCode) => void {
   const errors = new Counter({
     name: 'service_errors_total',

@@ -51,7 +51,7 @@ function sections(command: Command, parents: readonly string[]): string[] {
 /** Number of the settings of the service: all except `--url`. */
 const SERVICE_SETTING_COUNT = SERVICE_SETTINGS.length;
 
-/** Returns a sentence about the settings that a command accepts as flags. The settings page describes them. */
+/** Returns a sentence that lists the settings that a command accepts as flags, with a link to the settings page. */
 function getSettings({ options }: Command): string[] {
   const flags = options.filter(isSetting).map(({ long }) => `\`${long}\``);
   if (flags.length === 0) return [];

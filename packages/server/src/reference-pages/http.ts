@@ -153,7 +153,7 @@ function getKind({ type, format, items, anyOf, ...schema }: Schema): string {
   return format ?? type ?? 'any';
 }
 
-/** Escapes a text for a table cell. */
+/** Escapes a text for a cell of a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

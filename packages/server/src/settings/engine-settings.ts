@@ -10,7 +10,10 @@ export function engineSettings(settings: Settings): Pick<Settings, EngineSetting
   return Object.fromEntries(own) as Pick<Settings, EngineSetting>;
 }
 
-/** Returns the settings for an engine without an embedder, which refuses the settings of a model. */
+/**
+ * Returns the engine settings without an embedder. Omits the settings of an embedding model, which the engine would
+ * refuse.
+ */
 export function engineSettingsWithoutModel(settings: Settings): Pick<Settings, EngineSetting> {
   const { embeddingQueryPrefix, embeddingPassagePrefix, embeddingPooling, ...others } = engineSettings(settings);
   return { ...others, embedder: 'none' };

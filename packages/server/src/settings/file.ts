@@ -13,7 +13,7 @@ const MAX_BYTES = 1024 * 1024;
 /**
  * Loads the settings from flags, environment variables and the settings file.
  *
- * @param search whether the settings file in the working directory is read if no flag names one
+ * @param search whether the settings file in the working directory is read if no flag names a file
  * @throws UsageError for an invalid value, an unreadable file, or an unknown key in the file
  */
 export function loadSettings(flags: Flags, env: Environment, { search = true } = {}): Settings {
@@ -21,7 +21,7 @@ export function loadSettings(flags: Flags, env: Environment, { search = true } =
   return readSettings(flags, env, path === undefined ? undefined : readSettingsFile(path));
 }
 
-/** Returns the path of the settings file to read, or `undefined` without one. */
+/** Returns the path of the settings file to read, or `undefined` if there is no settings file. */
 export function settingsPath({ config }: Flags, search = true): string | undefined {
   if (typeof config === 'string') return resolve(config);
   const here = resolve(SETTINGS_FILE);

@@ -9,11 +9,11 @@ export interface SettingName {
   /** Placeholder for the flag's value, such as `<number>`. */
   value: string;
   description: string;
-  /** The default on the reference page. */
+  /** The default value as shown in the help and on the reference page. */
   defaultText: string;
 }
 
-/** The schema options that determine a setting's names and values. */
+/** Options in the schema of a setting: its type, its values, its default and its documentation. */
 export interface SettingOptions {
   type?: string;
   enum?: string[];

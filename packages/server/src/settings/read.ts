@@ -10,7 +10,7 @@ import { type SettingKey, SettingsSchema, type SettingValues } from './schema.ts
 /** The settings that are combined into `Settings.database`. */
 type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseConnections';
 
-/** The validated values of all settings, with defaults for settings that are not given. */
+/** The validated values of all settings, with defaults for settings that are not set. */
 export interface Settings extends Omit<SettingValues, DatabaseSetting> {
   database: DatabaseOptions;
   /** Whether `NODE_ENV` is `production`; any other value is development. */
@@ -29,8 +29,8 @@ export interface SettingsFile {
 }
 
 /**
- * Reads the settings from flags, environment variables and a settings file. A flag overrides its variable, and a variable
- * overrides the file.
+ * Reads the settings from flags, environment variables and a settings file. A flag overrides its variable, and a
+ * variable overrides the file.
  *
  * @param flags values of the options of `settingOptions`; other keys are ignored
  * @throws UsageError for an invalid value or combination of values
@@ -59,7 +59,7 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
     const embedder = `${writtenAs.embedder} is ${settings.embedder}`;
     throw new UsageError(`${writtenAs[ignored.name]} needs an embedder ${ignored.needs}, and ${embedder}`);
   }
-  // Refused, because with either choice the memories in the other database would seem lost.
+  // Refused, because the memories in the unused database would seem lost.
   if (given.has('dbPath') && settings.databaseUrl !== '') {
     throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; set only one of them`);
   }
@@ -69,7 +69,7 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
 /** The source of a setting, which determines its name in messages. */
 type WrittenForm = 'flag' | 'env' | 'key';
 
-/** An explicitly given value of a setting, with the setting's name in the source of the value. */
+/** An explicitly set value of a setting, with the setting's name in the source of the value. */
 interface GivenSetting {
   value: unknown;
   writtenAs: string;
@@ -94,7 +94,7 @@ function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnection
   return { ...others, database };
 }
 
-/** Pairs of settings; the first requires the second. */
+/** Pairs of settings. The first setting of a pair requires the second. */
 const REQUIRED_PAIRS = [
   ['llmUrl', 'llmModel'],
   ['llmModel', 'llmUrl'],
@@ -108,7 +108,7 @@ function assertRequiredPairs(
 ): void {
   for (const [one, other] of REQUIRED_PAIRS) {
     if (settings[one] === '' || settings[other] !== '') continue;
-    // Named in the style of the given setting: as a flag, a variable or a key.
+    // The message names the missing setting in the style of the present setting: as a flag, a variable or a key.
     const missing = SETTING_NAMES.find(({ key }) => key === other)?.[given.get(one) ?? 'env'];
     throw new UsageError(`${writtenAs[one]} also needs ${missing}`);
   }

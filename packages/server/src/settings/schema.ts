@@ -41,7 +41,7 @@ function tierMax(tier: 'episodic' | 'semantic') {
   );
 }
 
-/** Returns the schema of a PostgreSQL address; an empty text means none. */
+/** Returns the schema of a PostgreSQL address; an empty text means no database address. */
 function databaseAddress(description: string) {
   return Type.Refine(
     Type.String({
@@ -69,8 +69,8 @@ function embeddingPrefix(texts: string, example: string) {
 }
 
 /**
- * All settings with their defaults, ranges and descriptions. Flags, environment variables, the keys of the settings file,
- * the reference page and error messages are derived from this schema.
+ * All settings with their defaults, ranges and descriptions. Flags, environment variables, the keys of the settings
+ * file, the reference page and error messages are derived from this schema.
  */
 export const SettingsSchema = Type.Object(
   {
@@ -357,7 +357,7 @@ export const SettingsSchema = Type.Object(
   { additionalProperties: false },
 );
 
-// Uses a parser, because a pattern would accept invalid addresses, such as one with a port that is too large.
+// Uses a parser, because a pattern would accept invalid addresses, such as an address with a port that is too large.
 function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);

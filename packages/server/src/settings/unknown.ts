@@ -4,7 +4,6 @@ import type { Environment } from './read.ts';
 
 const KEYS: readonly string[] = SETTING_NAMES.map(({ key }) => key);
 
-/** Returns whether a name is the key of a setting. */
 export function isSettingKey(name: string): boolean {
   return KEYS.includes(name);
 }

@@ -20,7 +20,10 @@ import {
   toCounts,
 } from './steps.ts';
 
-/** Duration of a lease, which blocks other processes for this long after a crash, and interval for renewing it. */
+/**
+ * Duration of the lease, and interval for renewing the lease. After a crash, other processes wait until the lease
+ * expires.
+ */
 const LEASE_MS = 10_000;
 const LEASE_RENEWAL_MS = 2_000;
 
@@ -28,7 +31,7 @@ const LEASE_RENEWAL_MS = 2_000;
 const LEASE_RETRY_MS = 100;
 const LEASE_TIMEOUT_MS = 120_000;
 
-/** Maximum undos, and maximum plans, that wait in the queue. */
+/** Maximum number of queued undos, and of queued plans. */
 const MAX_WAITING = 100;
 
 /** The dependencies of the consolidator. `holder` identifies this process among those that share the database. */
@@ -36,7 +39,7 @@ export interface ConsolidatorParts extends DistilParts, SelfCheckParts {
   lease: Lease;
   telemetry: Telemetry;
   holder: string;
-  /** How long evicted memories and records of runs stay in the archive. */
+  /** Time that evicted memories and records of runs stay in the archive. */
   archiveMs: number;
   maxima: TierMaxima;
   events: EventLog;
@@ -118,7 +121,10 @@ export class Consolidator {
     };
   }
 
-  /** Undoes a run after all queued operations. Any outcome other than `begun` is the reason why it cannot be undone. */
+  /**
+   * Undoes a run after all queued operations. Any outcome other than `begun` is the reason why the run cannot be
+   * undone.
+   */
   async undo(namespace: string, id: string): Promise<UndoOutcome> {
     if (this.#queuedUndos >= MAX_WAITING)
       throw new MemoryError('UNAVAILABLE', 'too many undos are queued; retry later');

@@ -16,8 +16,8 @@ import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
 /**
- * Maximum memories that one run examines, and maximum groups that it distils, in some seconds of work. The rest is left
- * for the next run.
+ * Maximum memories that one run examines, and maximum groups that one run distils, so that distilling takes some
+ * seconds. The next run continues with the rest.
  */
 const MAX_EXAMINED = 2000;
 const MAX_DISTILLED = 200;
@@ -44,8 +44,8 @@ export interface PlannedDistillation {
 }
 
 /**
- * Creates semantic memories from groups of episodic ones, and refreshes those whose group has changed. One instance
- * serves one run.
+ * Creates semantic memories from groups of episodic memories, and refreshes a semantic memory whose group has changed.
+ * One instance serves one run.
  */
 export class Distillation {
   readonly #parts: DistilParts;
@@ -101,7 +101,7 @@ export class Distillation {
     };
   }
 
-  /** Does the next part of the work: examines some memories, or distils one group. */
+  /** Does the next part of the work: examines a batch of memories or, once all are examined, distils one group. */
   async work(run: RunRef): Promise<StepResult> {
     const { storage } = this.#parts;
     if (this.#surveying) {
@@ -130,7 +130,7 @@ export class Distillation {
     return isLate ? undefined : this.#groups.pop();
   }
 
-  /** Reads the current state of a group, without the sources that do not belong together. */
+  /** Reads the current state of a group, without sources that disagree with the other sources. See `selectAgreeing`. */
   async #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
     const { namespace, promotedUntil, now } = this.#due;
     const request = { namespace, promotedUntil, now, ...(semantic !== undefined && { semantic }) };
@@ -139,7 +139,7 @@ export class Distillation {
     const options = { onlyEnglish: embedding?.onlyEnglish ?? false, quoted: distiller.quotes };
     const agreeing = selectAgreeing(group.sources, options);
     if (agreeing.length === group.sources.length) return group;
-    // `isClosed` depends on the sources, so the group is read again.
+    // `isClosed` depends on the sources, so the group is read again with the agreeing sources only.
     if (semantic === undefined) {
       return this.#parts.storage.readGroup({ ...request, joining: agreeing.map(({ ordinal }) => ordinal) });
     }
@@ -200,19 +200,22 @@ function needsOnly({ candidates }: FoundGroup, memories: readonly MemoryVersion[
   return candidates.every(({ ordinal }) => ordinals.has(ordinal));
 }
 
-// A semantic memory exists until its last source is gone. A new one needs several sources.
+// An existing semantic memory needs one source; a new semantic memory needs `minSources`.
 function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGroup): boolean {
   return !isClosed && sources.length >= (semantic === undefined ? GROUP_LIMITS.minSources : 1);
 }
 
-/** Batch size for grouping: enough for whole groups, few enough to take some milliseconds. */
+/**
+ * Minimum number of memories to group at once: large enough for whole groups, and small enough to take some
+ * milliseconds.
+ */
 const GROUPING_BATCH_SIZE = 64;
 
-/** Memories that belong together. */
+/** A group of memories that belong together. */
 interface FoundGroup {
-  /** The semantic memory that has been distilled from some of them. */
+  /** The semantic memory that an earlier run distilled from memories of the group, if any. */
   semantic?: number;
-  /** Memories that are not yet among its sources. */
+  /** Memories of the group that are not yet sources of the semantic memory. */
   joining: number[];
   /** Memories of the group that were queued for distilling. */
   candidates: MemoryVersion[];
@@ -220,14 +223,14 @@ interface FoundGroup {
 
 /** Groups the queued memories in batches, without writes to storage. */
 class Survey {
-  /** Memories without a group. */
+  /** Examined memories that belong to no group. */
   readonly ungroupable: MemoryVersion[] = [];
   readonly #storage: Storage;
   readonly #due: Due;
   /** Groups to distil in the order of discovery, by their semantic memory, or by a negative number for a new group. */
   readonly groups = new Map<number, FoundGroup>();
   readonly #sizes = new Map<number, number>();
-  /** Key in `groups` of the group that a memory has joined. */
+  /** For each memory that joined a group in this run, the key of the group in `groups`. */
   readonly #joined = new Map<number, number>();
   /** Memories that were read and are not grouped yet. */
   readonly #ungrouped: DistilCandidate[] = [];
@@ -240,7 +243,7 @@ class Survey {
     this.#due = due;
   }
 
-  /** Examines the next batch; returns false after the last one. */
+  /** Examines the next batch of memories. Returns false if no batch is left. */
   async examineNext(): Promise<boolean> {
     const { namespace } = this.#due;
     this.#background ??= await this.#storage.backgroundCosine(namespace);
@@ -279,7 +282,7 @@ class Survey {
     return group;
   }
 
-  /** Returns the groups of the candidates and of their neighbors, including the groups of this run. */
+  /** Returns the groups of the candidates and of their neighbors, including groups that this run has found. */
   #getGroupsBefore(candidates: readonly DistilCandidate[]): GroupsBefore {
     const semanticBySource = new Map<number, number>();
     const groupSizes = new Map<number, number>();

@@ -4,8 +4,8 @@ import type { Storage } from '../../ports/storage.ts';
 import type { Consolidator } from './consolidator.ts';
 
 /**
- * Interval for checking whether runs are due, and minimum checks per consolidation interval, which bound the delay of a
- * run. The first check runs one interval after the start.
+ * Maximum interval for checking whether runs are due, and minimum number of checks per consolidation interval. Both
+ * limit the delay of a run. The first check runs one check interval after the start.
  */
 const MAX_CHECK_INTERVAL_MS = 20_000;
 const MIN_CHECKS = 4;
@@ -66,7 +66,7 @@ export class ConsolidationSchedule {
     }
   }
 
-  // An abort by `stop` is not a failure; the next start continues.
+  // An abort by `stop` is not a failure; the run continues after the next start.
   #reportFailure(error: unknown): void {
     if (this.#task.signal.aborted) return;
     this.#parts.telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });

@@ -13,7 +13,7 @@ const EPISODIC_SAMPLE = 3;
 /** Number of planned memories that a sample is drawn from. */
 const SAMPLE_POOL = 200;
 
-/** Maximum characters of a text in its query; recall takes longer with each word. */
+/** Maximum characters of a memory's text that are used as a query. Recall takes longer with each word of the query. */
 const MAX_QUERY_CHARS = 300;
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -26,14 +26,15 @@ const FOUND_WITHIN = 10;
 const SEARCH_LIMIT = 50;
 
 /**
- * Maximum loss of score in a run. Uses during the run alone move a score by up to .027 (`WEIGHTS.evidence.retention`).
+ * Maximum decrease of a memory's score during a run. Uses during the run change a score by up to .027
+ * (`WEIGHTS.evidence.retention`).
  */
 const MAX_SCORE_LOSS = 0.05;
 
 /** Returns the best memories for a text, best first. */
 export type RecallForCheck = (namespace: string, text: string) => Promise<{ ordinal: number; score: number }[]>;
 
-/** Creates a recall that ranks as for callers, but counts no uses. */
+/** Creates a recall function that ranks as `recall` does, but does not increase use counts. */
 export function createRecallForCheck(parts: FindParts): RecallForCheck {
   return async (namespace, query) => {
     const sought = { namespace, query, filter: {}, limit: SEARCH_LIMIT, isPoolOnly: true, isUpToDate: true };
@@ -64,7 +65,7 @@ export class SelfCheck {
     this.#due = due;
   }
 
-  /** Must be called before the run changes anything. */
+  /** Records the memories of the sample that recall finds. Must be called before the run changes anything. */
   async begin(): Promise<void> {
     for (const memory of await this.#sample()) {
       const result = await this.#recallOwnText(memory);
@@ -87,8 +88,8 @@ export class SelfCheck {
     if (memory?.version !== version || (await this.#isRewritten(memory))) return false;
     const result = await this.#recallOwnText(memory);
     if (!result || result.rank < FOUND_WITHIN || result.score >= score - MAX_SCORE_LOSS) return false;
-    // The memory is not lost if a result before it was written since the run began, or has the same query text. Nor is
-    // the memory lost if a client has written it, or if it has expired, during the check.
+    // The memory is not lost if a better result was written since the run began, or has the same query text. A memory
+    // that a client has written, or that has expired, during the check is not lost either.
     return !(await this.#hasValidSuccessor(memory, result.before)) && (await this.#read(id))?.version === version;
   }
 

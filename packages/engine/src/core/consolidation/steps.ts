@@ -26,7 +26,7 @@ interface ActiveRun extends Omit<Due, 'namespace'> {
   ref: RunRef;
   /** A time in the past even if the clock was set forward by mistake. Steps that cannot be undone use this time. */
   certainNow: number;
-  /** How long evicted memories and records of runs stay in the archive. */
+  /** Time that evicted memories and records of runs stay in the archive. */
   archiveMs: number;
 }
 
@@ -46,17 +46,17 @@ export const promote: Step = (storage, { ref, promotedUntil, now }) =>
 /** Evicts expired memories to the archive. */
 export const evict: Step = (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE);
 
-/** Merges exact duplicates into the oldest of them, which gets their tags, importance and uses. */
+/** Merges exact duplicates into the oldest duplicate, which gains the tags, importance and uses of the others. */
 export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BATCH_SIZE);
 
 const TIERS = ['episodic', 'semantic'] as const;
 
-/** Maximum memories per ranking of a tier; the ranked memories are evicted in batches. */
+/** Maximum memories that one call of `excess` selects per tier. The selected memories are evicted in batches. */
 const RANKING_SIZE = 5000;
 
 /**
- * Evicts the least retained memories of each tier beyond its maximum. Sources of semantic memories, superseded and
- * merged memories are ranked like all others. Age alone evicts nothing.
+ * Evicts the memories with the lowest retention from each tier that exceeds its maximum. Sources of semantic memories
+ * and superseded memories are ranked like all other memories. No memory is evicted for its age alone.
  */
 export const excess: Step = async (storage, { ref, maxima, now }) => {
   const result: StepResult = { count: 0, more: false };
@@ -110,7 +110,7 @@ export async function planExcess(
   return plan;
 }
 
-/** Returns the counts of a run or a plan; 0 if the run was reverted. */
+/** Returns the number of changes of a run or a plan by kind; all 0 if the run was reverted. */
 export function toCounts({
   counts,
   state,

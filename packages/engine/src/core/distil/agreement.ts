@@ -5,7 +5,8 @@ import { getLabel, readTraits } from '../text/traits.ts';
 import { findQuotes } from './sentences.ts';
 
 /**
- * Maximum part of each source that is compared. The sources of a group are compared in pairs, so the time is quadratic.
+ * Maximum characters of each source, sentences of each source, and words of each sentence that are compared. The limits
+ * bound the time, which is quadratic in the number of sources.
  */
 const MAX_CHARS = 4096;
 const MAX_SENTENCES = 8;
@@ -14,8 +15,8 @@ const MAX_WORDS = 40;
 /** Options for selecting sources, which depend on the embedder and the distiller. */
 interface SelectionOptions {
   /**
-   * Whether the embedder supports English only. Similar vectors of texts in other languages then do not show similar
-   * meanings.
+   * Whether the embedder supports English only. If true, texts in other languages are excluded, since their vectors may
+   * be similar without similar meanings.
    */
   onlyEnglish: boolean;
   /**
@@ -27,8 +28,8 @@ interface SelectionOptions {
 
 /**
  * Returns the sources of a group that belong together, in their order. The returned sources are in a language that the
- * embedder supports, and share a subject: the content word that most sources have. With `quoted`, the returned sources
- * also have one speaker and do not contradict each other.
+ * embedder supports, and share a subject: the content word that most sources contain. With `quoted`, the returned
+ * sources also have one speaker and do not contradict each other.
  */
 export function selectAgreeing<Source extends DistilSource>(
   sources: readonly Source[],
@@ -99,16 +100,17 @@ function contradict(some: readonly Statement[], others: readonly Statement[]): b
 }
 
 /**
- * Two sentences are about the same thing if at least this share of the longer one is common to both, in the same order,
- * and each has at most `MAX_DIFFERENT` words of its own. Sentences on one subject that differ by more are statements
- * about different things ("Mara planted the tomatoes", "Mara picked the first ripe tomatoes").
+ * Two sentences are about the same thing if they share at least the fraction `MIN_COMMON` of the longer sentence's
+ * words, in the same order, and each sentence has at most `MAX_DIFFERENT` words that the other sentence lacks.
+ * Sentences on one subject that differ by more are statements about different things ("Mara planted the tomatoes",
+ * "Mara picked the first ripe tomatoes").
  */
 const MIN_COMMON = 0.6;
 const MAX_DIFFERENT = 2;
 
 /**
- * Whether two sentences differ only in a negation, or only in a value, so that each has one or two words that the other
- * lacks. A sentence that only adds words agrees with the other.
+ * Whether two sentences differ only in a negation, or only in a value, so that each sentence has one or two words that
+ * the other sentence lacks. A sentence that only adds words agrees with the other sentence.
  */
 function areOpposite(one: Statement, other: Statement): boolean {
   const common = countCommon(one.words, other.words);
@@ -131,8 +133,8 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
 }
 
 /**
- * Words that negate a sentence, in the languages with known function words. Some have another meaning in another of
- * these languages; two sentences, one of which has such a word, are then considered opposites and are not distilled.
+ * Words that negate a sentence, in the languages with known function words. A word of the list may have another meaning
+ * in another language. A sentence with such a word is wrongly treated as negated, and its source may be left out.
  */
 const NEGATIONS = new Set(
   `not no never none nobody nothing neither nor cannot without dont doesnt didnt isnt arent wasnt werent wont wouldnt

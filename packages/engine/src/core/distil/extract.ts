@@ -5,7 +5,9 @@ import { findQuotes } from './sentences.ts';
 /** The name of this distiller. */
 export const EXTRACTIVE = 'extractive';
 
-/** Weight of centrality against novelty: lambda of MMR, which its authors set to .3 for an overview. */
+/**
+ * Weight of centrality against novelty: the lambda of maximal marginal relevance, whose authors use .3 for an overview.
+ */
 const CENTRALITY_WEIGHT = 0.3;
 
 /**
@@ -124,7 +126,7 @@ type TermWeights = ReadonlyMap<string, number>;
 /** Cosines between sentences; 1 between a sentence and itself. */
 interface Similarities {
   readonly count: number;
-  /** From 0 to 1. */
+  /** Returns the cosine of two sentences by their indexes, from 0 to 1. */
   of(a: number, b: number): number;
 }
 

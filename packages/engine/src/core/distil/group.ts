@@ -5,7 +5,7 @@ import { getLabel } from '../text/traits.ts';
 /** A memory that is similar to a candidate. */
 interface Neighbor {
   ordinal: number;
-  /** Cosine of the nearest parts of both, from -1 to 1. */
+  /** Cosine of the nearest parts of both memories, from -1 to 1. */
   cosine: number;
   /**
    * Number of content words that occur in both memories, and in at most `getMaxRareWordFrequency` memories of the
@@ -22,7 +22,7 @@ export interface GroupCandidate {
 
 /** The existing groups, and the typical similarity of memories. */
 export interface GroupsBefore {
-  /** The semantic memory of each source. A memory is the source of at most one. */
+  /** The semantic memory of each source. A memory is the source of at most one semantic memory. */
   semanticBySource: ReadonlyMap<number, number>;
   /** The number of sources of each semantic memory in `semanticBySource`. */
   groupSizes: ReadonlyMap<number, number>;
@@ -32,7 +32,7 @@ export interface GroupsBefore {
 
 /** The groups to distil. Groups and sources are sorted by ordinal. */
 export interface Grouping {
-  /** Sources of new semantic memories: 3 to 12 each, none of which is in another group. */
+  /** Sources of each new semantic memory: 3 to 12 memories that are in no other group. */
   made: number[][];
   /** Sources to add to a semantic memory, up to a total of 12. */
   grown: { semantic: number; joining: number[] }[];
@@ -47,27 +47,31 @@ export const GROUP_LIMITS = {
 
 /**
  * Minimum nearness of two memories in a group, as a fraction of the way from the background cosine to 1. The cosine of
- * unrelated texts depends on the model (.1 for all-MiniLM-L6-v2, .75 for e5) and on the namespace: turns of one
- * conversation are at .3 to .4, turns about one topic above .57 to .64.
+ * unrelated texts depends on the model (.1 for all-MiniLM-L6-v2, .75 for e5) and on the namespace: the cosine is .3 to
+ * .4 for turns of one conversation, and more than .57 to .64 for turns about one topic.
  */
 const MIN_NEARNESS = 0.4;
 
 /** Texts that share no name, number or rare word are similar in tone only: thanks, greetings, weather. */
 const MIN_SHARED_WORDS = 1;
 
-/** Minimum sources of a group that a memory must be tied to. With one, groups would drift from topic to topic. */
+/**
+ * Minimum sources of a group that a memory must be tied to. If one tie were enough, groups would drift from topic to
+ * topic.
+ */
 const MIN_TIES = 2;
 
 /**
  * Groups memories that belong together. Two memories are tied if their cosine is at least .4 of the way from the
- * background to 1 and they share a rare word. A memory that is tied to two sources of a semantic memory joins the
- * nearest such group, the nearest memories first. The rest is grouped in stars (Aslam, Pelekhov and Rus, "The star
- * clustering algorithm for static and dynamic information organization", JGAA 8, 2004): the memory with the most ties,
- * and its nearest ones. A star cannot drift as a chain can, since all its members are tied to its center.
+ * background to 1 and they share a rare word. A memory that is tied to two sources of a semantic memory joins their
+ * group, or the nearest of several such groups; the nearest memories join first. The remaining memories are grouped in
+ * stars (Aslam, Pelekhov and Rus, "The star clustering algorithm for static and dynamic information organization", JGAA
+ * 8, 2004): the memory with the most ties, and the nearest memories that it is tied to. A star cannot drift as a chain
+ * can, since all its members are tied to its center.
  *
  * The result does not depend on the order of the input. Sources never leave their group, and grouping again changes
- * nothing. Neighbors must not be semantic memories. The time is at worst quadratic in the number of candidates; a few
- * hundred at once are enough.
+ * nothing. Neighbors must not be semantic memories. The time is at worst quadratic in the number of candidates, so a
+ * call should have a few hundred candidates at most.
  */
 export function groupMemories(candidates: readonly GroupCandidate[], before: GroupsBefore): Grouping {
   const ties = getTies(candidates, before.background + MIN_NEARNESS * (1 - before.background));
@@ -87,7 +91,10 @@ interface Tie {
 /** The ties of each memory, nearest first; memories are sorted by ordinal. */
 type Ties = ReadonlyMap<number, readonly Tie[]>;
 
-/** Ties go both ways: a list of neighbors is bounded and may omit one direction. */
+/**
+ * Returns the ties between candidates and their neighbors, always in both directions. A list of neighbors is bounded,
+ * so it may omit one direction.
+ */
 function getTies(candidates: readonly GroupCandidate[], minCosine: number): Ties {
   const ties = new Map<number, Map<number, number>>();
   function addTie(from: number, to: number, cosine: number): void {
@@ -111,7 +118,7 @@ function sortByNearness(existing: ReadonlyMap<number, number>): Tie[] {
   return ties.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal);
 }
 
-/** An existing or new group. `semantic` is undefined for a new one. */
+/** An existing or new group. `semantic` is undefined for a new group. */
 interface Group {
   semantic: number | undefined;
   size: number;
@@ -167,9 +174,9 @@ class Groups {
   }
 
   /**
-   * Adds memories to groups until none can join, the nearest first.
+   * Adds memories to groups until no memory can join a group. The nearest memories join first.
    *
-   * @param touched memories that may be able to join, since a memory they are tied to has joined a group
+   * @param touched memories to try first; for example, memories that are tied to a memory that has just joined a group
    */
   grow(touched: Iterable<number>): void {
     for (let pending = new Set(touched); pending.size > 0; ) {
@@ -233,13 +240,16 @@ class Groups {
   }
 }
 
-/** A word is rare if at most one in this many memories has it. */
+/** A word is rare if at most 1/RARE_ONE_IN of all memories contain the word. */
 const RARE_ONE_IN = 100;
 
-/** Upper limit, so that the search stays fast in a large namespace. */
+/** Upper bound of `getMaxRareWordFrequency`, so that the search stays fast in a large namespace. */
 const MAX_MEMORIES = 64;
 
-/** Lower limit, since all sources of a group share its name or number, even in a small namespace. */
+/**
+ * Lower bound of `getMaxRareWordFrequency`, since all sources of a group may share a name or number, even in a small
+ * namespace.
+ */
 const MIN_MEMORIES = 12;
 
 /**
@@ -255,7 +265,7 @@ export function getMaxRareWordFrequency(memories: number): number {
 
 /**
  * Returns the words of a memory that may be rare, each as alternative terms. Within a session, the name of the speaker
- * at the beginning is left out, since it says nothing about the content.
+ * at the beginning is left out, since the name does not describe the content.
  */
 export function getDistinctiveWords(text: string, sessionId: string | null): string[][] {
   const label = sessionId === DEFAULTS.sessionId ? '' : getLabel(text);

@@ -7,16 +7,16 @@ export const MAX_QUOTE_CHARS = 500;
 /** A part of a text that is understandable alone: an exact substring on one line, without blanks at its ends. */
 export interface Quote {
   text: string;
-  /** Whether it contains questions only. */
+  /** Whether the quote contains questions only. */
   isQuestion: boolean;
 }
 
 const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]+/u;
 
 /**
- * Matches an end by the Unicode rules for sentences that may not end a sentence: a title, an initial, letters with
- * points between them, or a short number (`am 8. Mai`). A wrong join only gives a longer quote; a wrong cut changes the
- * meaning.
+ * Matches text at a sentence boundary of UAX 29 that may be wrong: a title, an initial, letters with points between
+ * them, or a short number (`am 8. Mai`). The text is then not split, since a quote of two sentences is only longer, but
+ * a quote of half a sentence may have another meaning.
  */
 const UNCERTAIN_END = /(?:^|[\s(])(?:\p{Lu}\p{L}{0,3}|\p{L}(?:\.\p{L})+|\p{Nd}{1,3})\.\s*$/u;
 const QUESTION_END = /[?\uff1f\u061f\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s\u300c-\u300f]*$/u;
@@ -24,14 +24,14 @@ const PAUSE = /(?:[,;:)\u2013\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a\u060c\u061b
 const BLANK = /\s+/gu;
 const HALF_CHARACTER_AT_END = /[\uD800-\uDBFF]$/;
 
-/** Letters, digits or symbols. A quote has at least one if its text has any. */
+/** Matches a letter, digit or symbol. Quotes without a match are dropped, unless no quote of the text has a match. */
 const HAS_CONTENT = /[\p{L}\p{N}\p{S}]/u;
 
 /**
  * Returns the quotes of a text in order: the sentences of each line (UAX 29). A line that begins with its speaker
- * (`Ada: …`) is quoted from there, with as many sentences as fit into a quote: a later sentence alone would not name
- * the speaker, and a name added before it would not be an exact quote. Each quote is a substring of 1 to 500 UTF-16
- * units. A text that is not blank has at least one quote.
+ * (`Ada: …`) is quoted from its beginning, with as many sentences as fit into a quote: a later sentence alone would not
+ * name the speaker, and a name added before it would not be an exact quote. Each quote is a substring of 1 to 500
+ * UTF-16 units. A text that is not blank has at least one quote.
  */
 export function findQuotes(text: string): Quote[] {
   const quotes: Quote[] = [];
@@ -42,7 +42,7 @@ export function findQuotes(text: string): Quote[] {
     if (getLabel(trimmed) === '') for (const sentence of sentences) quotes.push(...cutSentence(sentence));
     else quotes.push(toTurnQuote(sentences));
   }
-  // U+0085 is a line break but not a blank for `trim`, so a text of nothing else is quoted unchanged.
+  // U+0085 is a line break but not a blank for `trim`, so a text of such line breaks alone is quoted unchanged.
   if (quotes.length === 0) return cutSentence(text);
   const meaningful = quotes.filter((quote) => HAS_CONTENT.test(quote.text));
   return meaningful.length > 0 ? meaningful : quotes;

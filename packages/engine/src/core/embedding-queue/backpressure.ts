@@ -1,4 +1,4 @@
-/** Maximum pause as a multiple of the working time, so that at least a quarter of the time is left for the work. */
+/** Maximum pause as a multiple of the working time, so that background work has at least a quarter of the time. */
 const PAUSE_FACTOR = 3;
 
 const MAX_PAUSE_MS = 1000;
@@ -8,7 +8,7 @@ export class Backpressure {
   #activeCount = 0;
   #resume: () => void = () => {};
 
-  /** Tracks prioritized work; pauses last until it ends. */
+  /** Tracks prioritized work; pauses last until the prioritized work ends. */
   track(work: Promise<unknown>): void {
     this.#activeCount++;
     const onEnd = () => {
@@ -18,7 +18,7 @@ export class Backpressure {
     work.then(onEnd, onEnd);
   }
 
-  /** Resolves when no prioritized work is active, at the latest after three times `workedMs` or one second. */
+  /** Resolves when no prioritized work is active, but after at most three times `workedMs` and at most one second. */
   async pause(workedMs: number): Promise<void> {
     if (this.#activeCount === 0) return;
     await new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ const BACKLOG_BATCH: EmbeddingBatch = { ...BATCH, limit: 4 * BATCH.limit, maxCha
 
 const NEWEST_BATCH: EmbeddingBatch = { ...BATCH, newest: true };
 
-/** One in this many batches takes the newest memories. */
+/** One in `NEWEST_EVERY` batches has the newest memories instead of the oldest. */
 const NEWEST_EVERY = 5;
 
 /**
@@ -41,7 +41,9 @@ export function* splitIntoBatches(memories: readonly PendingEmbedding[]): Iterab
   if (batch.length > 0) yield batch;
 }
 
-/** Maximum attempts for a whole batch while the model works for other texts. */
+/**
+ * Maximum attempts for a whole batch while the model works for other texts. After that, texts are embedded one by one.
+ */
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -65,7 +67,7 @@ export class BatchEmbedder {
 
   /**
    * @param onTextFailure called with the error of a text that gets no vectors
-   * @param closing once it is aborted, failures are not blamed on texts
+   * @param closing after its abort, a failed batch rejects and `onTextFailure` is not called
    */
   constructor(onTextFailure: (error: unknown) => void, closing: AbortSignal) {
     this.#onTextFailure = onTextFailure;

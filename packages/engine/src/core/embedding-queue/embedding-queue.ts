@@ -76,7 +76,9 @@ export class EmbeddingQueue {
   /** Pending query embeddings, so that concurrent equal queries share one computation. */
   readonly #pendingQueries = new Map<string, Promise<Embedding | undefined>>();
   #embedder: Embedder | undefined;
-  /** Memories that this process has just stored, in order. Their texts need not be read again. */
+  /**
+   * Memories that this process has just stored, in order, with their texts, which then need not be read from storage.
+   */
   #fresh: PendingEmbedding[] = [];
   /** Approximate number of pending memories, including the fresh ones. */
   #backlog = 0;
@@ -89,7 +91,7 @@ export class EmbeddingQueue {
   #backlogBatchCount = 0;
   /** The last failure; undefined after the model has worked again. */
   #failure: unknown;
-  /** Whether another process has opened a different model since. */
+  /** Whether another process has opened a different model after this process opened its model. */
   #isDisplaced = false;
   #reembedding: ReembeddingProgress | undefined;
   /** Ends the wait for the model to open. */
@@ -281,12 +283,14 @@ export class EmbeddingQueue {
     }
   }
 
-  /** A model that opens after `stop` would not be closed. */
+  /** Throws UNAVAILABLE after `stop`, since a model that opens later would not be closed. */
   #assertNotStopped(): void {
     if (this.#task.signal.aborted) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
   }
 
-  /** Embeds a batch of fresh memories and a batch of others. Returns the number of embedded memories. */
+  /**
+   * Embeds a batch of fresh memories and a batch of other pending memories. Returns the number of embedded memories.
+   */
   async #embedSome(embedder: Embedder): Promise<number> {
     const isDue = performance.now() - this.#polledAt >= POLL_INTERVAL_MS;
     const fresh = this.#takeFresh();
@@ -392,7 +396,7 @@ export class EmbeddingQueue {
     }
   }
 
-  /** Releases all waiting stores. Their texts will be read from storage again. */
+  /** Releases all waiting stores and drops the fresh memories, whose texts will be read from storage. */
   #releaseWaiting(): void {
     this.#fresh = [];
     this.#mayHaveMore = true;

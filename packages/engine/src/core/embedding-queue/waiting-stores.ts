@@ -1,6 +1,6 @@
 /**
- * Maximum time that a store waits. A model in this process takes milliseconds, or seconds for a book; a remote model
- * may not respond.
+ * Maximum time that a store waits for the vectors of its memories. A model in this process needs milliseconds, or
+ * seconds for a book; a remote model may not respond.
  */
 const MAX_WAIT_MS = 5000;
 

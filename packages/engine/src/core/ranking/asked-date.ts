@@ -99,22 +99,25 @@ const BETWEEN = /\bbetween\s{1,8}(.{1,40}?)\s{1,8}and\s{1,8}/i;
 const PART_OF_DAY = /\b(?:morning|afternoon|evening|night)\s+of\s+/gi;
 
 /**
- * The parser recognizes "may" as a month only after "in", since the full name is as short as the abbreviations of other
- * months.
+ * Matches a word before "may" that shows that May is meant; `normalizeForParser` adds "in" after this word. The parser
+ * itself recognizes "may" as a month only after "in", since the name is as short as the abbreviations of other months.
  */
 const BEFORE_MAY = /(?<![0-9](?:st|nd|rd|th)?\s+)\b(last|past|this|since|after|until|during|of)\s+(?=may\b)/gi;
 
 /** A number that can be a day of a month or a year. */
 const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
 
-/** Words before the name of a month in English that show that it is neither a verb nor a person's name. */
+/**
+ * Matches an English word before the name of a month. After such a word, the name is neither a verb nor a person's
+ * name.
+ */
 const BEFORE_MONTH = /\b(?:in|of|since|after|during|to|last|this|past|early|late|mid)[\s-]+$/i;
 
 /** Numeric dates in which either number can be the month. */
 const AMBIGUOUS = /^(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-][0-9]{2,4}$/;
 
-// Some months are also verbs or names; an hour without a day is not a date; "on Sunday" about opening hours means every
-// week.
+// Returns false for text that is probably no date, such as a verb or name that is spelled like a month, an hour without
+// a day, or a weekday that means every week ("open on Sunday").
 function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   const isHourOnly = start.isCertain('hour') && !start.isCertain('day') && !start.isCertain('weekday');
   if (isHourOnly || start.tags().has('casualReference/now')) return false;
@@ -126,7 +129,7 @@ function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   return isBareWeekday ? meansLastWeekday(text, query.slice(0, index), query) : getWords(text).length > 1;
 }
 
-/** English only: verbs in the past, and words that make a sentence about every week. */
+/** English only: verbs in the past, and words that show that a sentence is about a habit. */
 const HAPPENED =
   /\b(?:\w{2,}ed|went|saw|met|ate|got|came|made|took|bought|gave|wrote|found|left|ran|sent|lost|paid|built|broke|told|said|did|was|were)\b/i;
 const HABITUAL = /\b(?:is|are|does|can|will|every|each|always|usually|do\s+(?:I|you|we|they))\b/i;
@@ -151,7 +154,7 @@ const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
 function toNamedTime({ start, end, text, index }: ParsedResult, query: string, now: number): NamedTime {
-  // With `aroundDateWord`, the parser has read only a part of the query.
+  // If the parser has read only the part from `aroundDateWord`, `index` is relative to this part.
   const at = Math.max(index, query.indexOf(text));
   const span = getSpan(text, query.slice(0, at));
   const from = getStart(start, span);
@@ -249,7 +252,10 @@ function* findQuarters(query: string, now: number): Iterable<NamedTime> {
   }
 }
 
-/** The first month of each meteorological season of the northern hemisphere. Winter begins in the year before. */
+/**
+ * The first month of each meteorological season of the northern hemisphere, from 0 for January. Winter begins at -1, in
+ * December of the year before.
+ */
 const SEASONS = new Map([
   ['winter', -1],
   ['spring', 2],
@@ -311,7 +317,7 @@ function getSpan(text: string, before: string): Span {
   return namesWeeks(text) || WEEK_OF.test(before) ? 'week' : undefined;
 }
 
-/** Length in days. A week has 8, since weeks begin on Sunday or on Monday. */
+/** Length in days. A week has 8 days, since it may begin on Sunday or on Monday. */
 const SPAN_DAYS = { week: 8, weekend: 2 } as const;
 
 function getStart(components: ParsedComponents, span: Span): number {
@@ -339,7 +345,7 @@ function getFields(components: ParsedComponents): { year: number; month: number;
   return { year: field('year'), month: field('month') - 1, day: field('day') };
 }
 
-/** Returns the smallest unit that is named; a day if none is named, as in "this morning". */
+/** Returns the smallest unit that a date names; a day if the date names no unit, as in "this morning". */
 function getUnit(components: ParsedComponents): 'day' | 'month' | 'year' {
   if (components.isCertain('day') || components.isCertain('weekday')) return 'day';
   if (components.isCertain('month')) return 'month';

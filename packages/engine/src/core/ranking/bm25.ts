@@ -92,10 +92,10 @@ function getNormalizer(weights: Float64Array): number {
 
 /**
  * Returns the weight of each word: ln(1 + M / (n + 3 + e)) for a word in n memories. M replaces the number of memories:
- * the geometric mean of the pivot, and of the number of memories plus the pivot. With the actual number of memories,
- * unrelated memories would change scores; with a constant, common words of a large store would seem rare. e is the
- * number of notes of everyday English, out of the pivot, that would contain the word; n alone is unreliable in a small
- * store.
+ * the geometric mean of `pivotMemories`, and of the number of memories plus `pivotMemories`. With the actual number of
+ * memories, unrelated memories would change scores; with a constant, common words of a large store would seem rare. e
+ * is the number of notes of everyday English, out of `pivotMemories`, that would contain the word; n alone is
+ * unreliable in a small store.
  */
 export function wordWeights({ memoryCount, documentFrequencies, everyday }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;

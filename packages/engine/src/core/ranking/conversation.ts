@@ -97,7 +97,7 @@ export class Passage {
     return relevance;
   }
 
-  /** Returns the relevance with one more row. */
+  /** Returns the relevance that the passage would have with one more row. */
   relevanceWith(row: number): number {
     const { wordCount, words, likenesses } = this.#matches;
     let relevance = Math.max(this.#likeness, likenesses[row] as number);
@@ -118,8 +118,9 @@ export class Passage {
 export const MAX_PASSAGE_DISTANCE = 4;
 
 /**
- * Returns the relevance of a row together with the surrounding rows before `found` (direct matches) and the direct
- * neighbors of such rows. Other rows are left out, since among so many rows some word of a query always matches.
+ * Returns the relevance of a row together with surrounding rows: direct matches, which are rows before `found`, and the
+ * direct neighbors of direct matches. All other surrounding rows are left out, since a few rows almost always contain
+ * some word of a query.
  *
  * @param passage is cleared and reused, which saves an allocation per row
  */

@@ -60,7 +60,7 @@ function readDateWords(): DateWords {
   return { languages, weeks };
 }
 
-/** Returns full and short names, alone and with a day, since some languages inflect them. */
+/** Returns full and short names of months, alone and with a day, since some languages inflect a month after a day. */
 function getMonthNames(language: string): string[] {
   const formats: Intl.DateTimeFormatOptions[] = [
     { month: 'long' },
@@ -129,7 +129,8 @@ const WORDS_AFTER = 3;
 const WORD_OR_NUMBER = /[\p{L}\p{N}]+/gu;
 
 /**
- * Returns the first date word of a language with a few words before and after it, which is about the length of a date.
+ * Returns the part of a text around the first date word of a language: the word, and a few words before and after it.
+ * The part is about as long as a date.
  */
 export function aroundDateWord(text: string, language: DateLanguage): string {
   const words = [...text.matchAll(WORD_OR_NUMBER)];

@@ -67,8 +67,9 @@ function getRelevantMarks({ looksBack, asksAdvice }: QueryIntent): number {
 }
 
 /**
- * Returns 1 if at most one row of the pool has any of these marks, and less the more rows have one, down to 0. Semantic
- * memories are not counted, since they repeat their sources.
+ * Returns a factor from 1 to 0 that decreases with the share of pool rows that have any of these marks; 1 if at most
+ * one row has such a mark. Semantic memories with sources among the candidates are excluded, since they repeat their
+ * sources.
  */
 function getRarity(signals: Signals, marks: number, distilled: ReadonlySet<number>): number {
   let marked = 0;
@@ -96,7 +97,7 @@ function getMissing({ pool, named, documentFrequencies, speaks }: Signals, share
   return missing;
 }
 
-/** Factors for words, vectors and tokens of a query. */
+/** Factors for the evidence of words, vectors and tokens. */
 interface Factors {
   words: number;
   meaning: number;

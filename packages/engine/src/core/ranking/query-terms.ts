@@ -39,7 +39,10 @@ export function withoutAsides(query: string): string {
 
 const THE_USER = /\bthe user\b/i;
 
-/** Notes about the user of an agent all contain "the user", so the words do not distinguish memories. */
+/**
+ * Returns the terms that refer to persons. Includes "the user" if the query has these words: all notes about the user
+ * of an agent contain them, so they do not distinguish memories.
+ */
 function getPersons(query: string): ReadonlySet<string> {
   return THE_USER.test(query) ? new Set([...PERSONS, ...USER]) : PERSONS;
 }
@@ -174,7 +177,8 @@ export function getSynonyms(thesaurus: Thesaurus, words: readonly (readonly stri
 }
 
 /**
- * A synonym that occurs in memories. `weight` is the value of one occurrence relative to one of its word, from 0 to 1.
+ * A synonym that occurs in memories. `word` is the index of its query word. `weight` is the value of an occurrence of
+ * the synonym relative to an occurrence of the word, from 0 to 1.
  */
 export interface WeighedSynonym {
   word: number;

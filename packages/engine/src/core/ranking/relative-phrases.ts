@@ -28,8 +28,8 @@ const OTHER_PHRASES: readonly [phrases: string, time: RelativeTime][] = [
 ];
 
 /**
- * Phrases that are also words of another language, with the pattern that the text must match: `ma` is "today" in
- * Hungarian and "but" in Italian.
+ * Phrases that are also words of another language. A phrase is used only if the text matches its pattern: `ma` is
+ * "today" in Hungarian and "but" in Italian.
  */
 const AMBIGUOUS = new Map([['ma', /[őűö]|(?<!\p{L})(?:mi|mit|hol|kivel|mikor)(?!\p{L})/u]]);
 

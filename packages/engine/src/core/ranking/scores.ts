@@ -70,7 +70,7 @@ function findOriginals(
     if (distilled.has(row)) continue;
     const other = originals.get(texts[row] as number);
     if (other === undefined) originals.set(texts[row] as number, row);
-    // Rows of the pool come first, and a row of the tail never replaces one of them.
+    // Rows of the pool come first, and a row of the tail never replaces a row of the pool.
     else if ((row < pool || other >= pool) && isBetter(row, other)) originals.set(texts[row] as number, row);
   }
   return originals;
@@ -82,9 +82,10 @@ function findOriginals(
 }
 
 /**
- * Returns the weighted sum of the evidence of the row at `WEIGHTS.crowd.rank` among the rows before `found`, or a
- * minimum. Excludes semantic memories with sources among the candidates, so that such memories do not change scores.
- * Also excludes neighbors in the pool, since a request with a higher limit may have more evidence for the neighbors.
+ * Returns the weighted sum of the evidence of the row at `WEIGHTS.crowd.rank` among the rows before `found`, at least
+ * `WEIGHTS.crowd.least`. Excludes semantic memories with sources among the candidates, so that such memories do not
+ * change scores. Also excludes neighbors in the pool, since a request with a higher limit may have more evidence for
+ * the neighbors.
  *
  * @param sums weighted sums of all other evidence except repeats
  */
@@ -106,7 +107,7 @@ export function getCrowd(
 /** The order of rows, in columns. */
 interface ScoreOrder {
   scores: Float64Array;
-  /** Minimum number of rows above each row. Of equal scores, the row with fewer ranks first. */
+  /** Minimum number of rows above each row. Of equal scores, the row with the lower number ranks first. */
   above: Uint32Array;
   /** The row whose score each row has: the row itself, or a row that it must not rank above or below. */
   scoreRows: Int32Array;

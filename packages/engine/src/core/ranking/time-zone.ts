@@ -1,7 +1,10 @@
 import { tzOffset } from '@date-fns/tz/tzOffset';
 import { LRUCache } from 'lru-cache';
 
-/** Bounded, since names are case-insensitive and clients may send any number of variants. */
+/**
+ * Canonical names by requested name. Bounded, since names are case-insensitive and clients may send any number of
+ * variants.
+ */
 const known = new LRUCache<string, string>({ max: 1000 });
 
 /** Returns the canonical name of a time zone (IANA, or an offset such as `+05:30`); undefined for any other text. */

@@ -23,8 +23,8 @@ export const WEIGHTS = {
     /** Chosen, not measured: small enough to order only nearly equal results (at most .027 of a score). */
     retention: 0.07,
     /*
-     * The next two are the same for all results of a query. These two do not change the order, but make scores of
-     * different queries comparable.
+     * `crowd` and `missing` are the same for all results of a query. They do not change the order of the results, but
+     * make scores of different queries comparable.
      */
     crowd: -0.5,
     missing: -2,

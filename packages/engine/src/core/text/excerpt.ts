@@ -84,7 +84,9 @@ function toCodePointStart(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
 
-/** Finds starts of sentences and lines in linear time. The positions of successive calls must not decrease. */
+/**
+ * Finds starts of sentences and lines in linear time. The positions of successive `findLast` calls must not decrease.
+ */
 export class SentenceStarts {
   readonly #text: string;
   #last = Number.NEGATIVE_INFINITY;

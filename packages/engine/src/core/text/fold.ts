@@ -1,6 +1,6 @@
 /**
- * Letters that Unicode does not decompose, with the spelling on a keyboard without them. For Arabic, variants of a
- * letter that writers interchange; for Hindi, the two signs of a nasal vowel.
+ * Letters that Unicode does not decompose, with the spelling on a keyboard without these letters. For Arabic, variants
+ * of a letter that writers interchange; for Hindi, the two signs of a nasal vowel.
  */
 const SPELLINGS: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -56,8 +56,8 @@ export function fold(word: string): string {
 }
 
 /**
- * Returns a copy of a substring, at most 16,384 UTF-16 units, that outlives its text. Without a copy, the runtime may
- * represent the substring as a view that retains the whole text.
+ * Returns a copy of a substring of at most 16,384 UTF-16 units, for a substring that is stored longer than its text.
+ * Without a copy, the runtime may represent the substring as a view that retains the whole text.
  */
 export function copyString(piece: string): string {
   const units: number[] = [];

@@ -119,7 +119,8 @@ export const FUNCTION_WORDS = {
 } as const;
 
 /**
- * Russian, which is also used for other languages in Cyrillic letters, and Ukrainian words with a different spelling.
+ * Function words of Russian, and of Ukrainian where the spelling differs. Also used for other languages in Cyrillic
+ * letters.
  */
 export const CYRILLIC_FUNCTION_WORDS = `
   и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было вот от меня еще

@@ -139,8 +139,8 @@ export function spelledIn(written: string): LanguageSet {
 }
 
 /**
- * Returns the languages that a word indicates: the languages in which the word is a function word or, if a word with
- * letters beyond a to z is none, the languages that have all its letters. A single letter indicates no language.
+ * Returns the languages that a word indicates: the languages in which the word is a function word; or, for any other
+ * word with letters beyond a to z, the languages that have all its letters. A single letter indicates no language.
  */
 export function getEvidence(written: string, folded: string): LanguageSet {
   if (written.length === 1) return NO_LANGUAGE;

@@ -85,7 +85,7 @@ function scanWord(text: string, start: number, visitor: Visitor): number {
  */
 function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void {
   const first = text.charCodeAt(start);
-  // A fast check that excludes most words; the pattern alone would take a twelfth of the analysis of a text.
+  // A fast check that excludes most words; the pattern alone would take a twelfth of the time of analyzing a text.
   if (!isDigit(first) && first !== SMALL_V && first !== LARGE_V) return;
   const isWithin = isDigit(text.charCodeAt(start - 2)) && JOINTS.includes(text.charAt(start - 1));
   if (isWithin) return;

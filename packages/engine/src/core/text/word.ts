@@ -27,9 +27,9 @@ const FOREIGN_STEM_PREFIX = '~';
 /** A word with its terms, and its properties in the languages that the text may be in. */
 export class Word {
   /**
-   * The word itself, folded and stemmed in the language of its script, which is English for Latin letters. Then its
-   * parts, if changes of case or between letters and digits separate some (`fooBar`, `5pm`). `counts` of these terms is
-   * for a text in English.
+   * First the word itself, folded and stemmed in the language of its script, which is English for Latin letters. Then
+   * the parts of a word that a change of case, or from letters to digits or back, separates (`fooBar`, `5pm`). `counts`
+   * of these terms applies to texts in English.
    */
   readonly terms: readonly Term[];
   /** Languages that the word indicates; see `getEvidence`. */

@@ -4,10 +4,10 @@ import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Name of the property that counts the changes of keys. */
+/** Name of the database property with the number of changes to API keys. */
 const KEY_CHANGES = 'key_changes';
 
-/** Name of the property that is set while loopback callers need no key although keys exist. */
+/** Name of the database property that is set while loopback callers need no key although keys exist. */
 const LOOPBACK_OPEN = 'loopback_open';
 
 const COLUMNS =

@@ -40,7 +40,7 @@ export async function queueNewMemories(
 
 const COLUMNS = { namespace: 'text', ordinal: 'bigint' } as const;
 
-/** Adds the index entry of a memory that is back in a tier, and queues the memory for consolidation. */
+/** Indexes the current text of a stored memory, and queues the memory for consolidation. */
 export async function indexAndQueue(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
   await transaction.recall.enter(namespace, ordinal);
   await queueForMerging(transaction, namespace, [ordinal]);
@@ -54,7 +54,7 @@ export async function deferEmbedding(queries: Queries, namespace: string, ordina
   );
 }
 
-/** Returns the ids of the memories that one of the memories `by` supersedes. */
+/** Returns the ids of the memories that the memories with the ids `by` supersede. */
 export async function getSupersededIds(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {
   const rows = await queries.rows<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('superseded_by'), by)}`);

@@ -17,8 +17,8 @@ const TIER_COLUMNS = { namespace: 'text', tier: 'text', count: 'bigint' } as con
 const ADD_TIERS = sql`ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`;
 
 /**
- * Updates the stored tier counts. Every write that moves memories into or out of a tier must call it: storing,
- * forgetting, promoting, merging, detaching duplicates, evicting, and undoing these.
+ * Updates the stored tier counts. Every write that moves memories into or out of a tier must call `countTiers`:
+ * storing, importing, forgetting, promoting, merging, detaching duplicates, evicting, and every undo of such a write.
  */
 export async function countTiers(queries: Queries, changes: readonly TierChange[]): Promise<void> {
   const sums = new Map<string, TierChange>();
@@ -50,8 +50,8 @@ interface UsageChange extends Quota {
 }
 
 /**
- * Updates the stored usage of namespaces and users. Every write that adds or deletes client texts must call it:
- * storing, updating, importing and deleting.
+ * Updates the stored usage of namespaces and users. Every write that adds or deletes client texts must call
+ * `countUsage`: storing, updating, importing and deleting.
  */
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
   const sums = new Map<string, UsageChange>();
@@ -73,7 +73,10 @@ const USAGE_COLUMNS = { namespace: 'text', user_id: 'text', memories: 'bigint', 
 const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
   memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes`;
 
-/** Columns with the number of memories in `memory m` and the bytes of their texts, as quotas count them. */
+/**
+ * Aggregates of `memory m` for quotas: the number of memories, without semantic memories, and the bytes of current and
+ * earlier texts, without texts written by consolidation.
+ */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,
   CAST(coalesce(sum(
     CASE WHEN m.revision > coalesce(m.distilled_revision, 0) THEN octet_length(m.content) ELSE 0 END
@@ -82,7 +85,7 @@ export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memo
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal AND h.revision > coalesce(m.distilled_revision, 0)), 0)
       ELSE 0 END), 0) AS bigint) AS bytes`);
 
-/** Returns the usage of memories, by user. */
+/** Returns the quota usage of the memories with the given ordinals, by user. */
 export function readUsage(
   queries: Queries,
   namespace: string,
@@ -113,7 +116,10 @@ export async function recordAccess(queries: Queries, accesses: readonly MemoryAc
       last_at = ${greatest}(memory_access.last_at, excluded.last_at)`);
 }
 
-/** Subtracts accesses that a memory gained from a merge, and restores the last access time unless it changed since. */
+/**
+ * Subtracts the accesses that a memory gained from a merge. Restores the last access time unless a later access has
+ * changed the time.
+ */
 export async function subtractAccess(
   queries: Queries,
   namespace: string,

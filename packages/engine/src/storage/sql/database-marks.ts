@@ -30,7 +30,7 @@ export async function changedUntil(queries: Queries): Promise<ChangedUntil | und
   return value === undefined ? undefined : fromJson<ChangedUntil>(value);
 }
 
-/** The current embedding model. `dimensions` is null until it has produced a vector. */
+/** The current embedding model. `dimensions` is null until the model has produced a vector. */
 export interface ModelInUse {
   number: number;
   modelId: string;
@@ -137,7 +137,7 @@ export function recordBackup(transaction: Queries, at: number): Promise<void> {
   return setProperty(transaction, BACKED_UP_AT, String(at));
 }
 
-/** Returns the time of the last recorded backup, or null if there is none. */
+/** Returns the time of the last recorded backup, in ms, or null if no backup was recorded. */
 export async function lastBackup(queries: Queries): Promise<number | null> {
   const at = await getProperty(queries, BACKED_UP_AT);
   return at === undefined ? null : Number(at);

@@ -9,17 +9,17 @@ import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Ordinals read per query. SQLite sorts the ordinals of the namespace in each query. */
+/** Ordinals read per query. Large, because SQLite sorts all remaining ordinals of the namespace in each query. */
 const ORDINALS_AT_ONCE = 50_000;
 
 /** Memories whose export order is read per query. */
 const PLACED_AT_ONCE = 1000;
 
-/** Maximum memories, and bytes of their texts, read per query. */
+/** Approximate maximum memories, and bytes of their texts, read per query. */
 const READ_AT_ONCE = 64;
 const READ_BYTES = 4 * 1024 * 1024;
 
-/** Earlier texts read per query. Each text may be as long as the largest request. */
+/** Earlier texts read per query. Small, because each text may be as long as the largest request. */
 const TEXTS_AT_ONCE = 64;
 
 const DECLINED_AT_ONCE = 1000;
@@ -58,7 +58,7 @@ async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): A
   let bytes = 0;
   for await (const memory of inOrderOfArrival(queries, namespace, of)) {
     if (memory.bytes > LIMITS.exportLineBytes) throw createTextsTooLongError(memory.id);
-    // A semantic memory that is older than all its sources comes after the first of them.
+    // A semantic memory with a lower ordinal than all its sources is exported directly after its first source.
     if (memory.first === null || memory.first < memory.ordinal) batch.push(memory.ordinal);
     if (memory.rooted !== null) batch.push(memory.rooted);
     bytes += memory.bytes;
@@ -184,7 +184,10 @@ async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFil
   } while (rows.length === DECLINED_AT_ONCE);
 }
 
-/** Returns the digest of a group of memories with their current texts. Independent of their order. */
+/**
+ * Returns the digest of a group of memories with their current texts. The order of the ordinals does not affect the
+ * digest.
+ */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
   return getGroupDigest(
     await queries.rows<{ id: string; revision: number }>(sql`

@@ -28,7 +28,8 @@ type Indexed = Pick<MemoryFilter, 'tags' | 'metadata' | 'tier' | 'sessionId' | '
 export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
   const { tier, sessionId, source, since, until } = filter;
   const attributes = filteredAttributes(filter);
-  // A filter by user or attribute is selective. Tier, source and time may match every memory of the namespace.
+  // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
+  // match every memory of the namespace.
   const beginsWithAttribute = attributes.length > 0 && !isOfUsers(filter);
   const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
   const column = (name: string) => unlessOfUsers(dialect, filter, name);
@@ -73,7 +74,7 @@ function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
 function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
   // Planners estimate a single value better than a list.
   const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
-  // The partial indexes by owner contain only rows that meet this condition, so the query must repeat it.
+  // The partial indexes by owner contain only rows with a non-empty owner, so the query must repeat that condition.
   return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
 }
 
@@ -155,8 +156,8 @@ export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes I
 
 /**
  * Returns a condition: two rows of `memory` in the same session of a user are duplicates. The texts are compared by
- * digest. Memories with different expiry, source or metadata are not duplicates, because merging would hide a text too
- * early, or hide it from filters that match it.
+ * digest. Memories with different expiry, source or metadata are not duplicates, because after a merge a text could
+ * expire too early or be hidden from filters that match the text.
  */
 export function areDuplicates(one: string, other: string): string {
   return ['text_digest', 'agent_id', 'expires_at', 'source', 'metadata']
@@ -170,7 +171,10 @@ export function areDuplicates(one: string, other: string): string {
  */
 export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING');
 
-/** Returns the time from which a future storage time is old enough for promotion. See `Promotion`. */
+/**
+ * Returns the earliest future storage time, in ms, with which a memory is promoted. Such a memory was stored before the
+ * clock was set back. See `Promotion`.
+ */
 export function aheadFrom({ promotedUntil, now }: Promotion): number {
   return 2 * now - promotedUntil;
 }

@@ -24,7 +24,7 @@ const ERASABLE_COLUMNS =
 
 const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
 
-/** Returns a condition: the memory itself, or the memory that it was merged into. */
+/** Returns a condition that matches a memory, and its survivor if the memory was merged. */
 export function selfOrSurvivor(namespace: string, id: string): Sql {
   return sql`namespace = ${namespace}
     AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
@@ -101,7 +101,7 @@ export interface Target {
   tier: Tier;
   version: number;
   revision: number;
-  /** Revision of the last text that consolidation wrote; null if it wrote none. */
+  /** Revision of the last text that consolidation wrote; null if clients wrote all texts. */
   distilledRevision: number | null;
   expiresAt: number | null;
   evictedAt: number | null;
@@ -118,11 +118,11 @@ export interface UpdatePlan {
   newText: string | undefined;
   newExpiry: boolean;
   newMetadata: boolean;
-  /** True if a merged duplicate must be detached, because its text or metadata will differ from those of its group. */
+  /** True if a merged duplicate must be detached, because its text or metadata will differ from its group. */
   leavesGroup: boolean;
 }
 
-/** Returns the effects of a change, or the reason why it is rejected. */
+/** Returns the effects of a change, or the reason why the change is rejected. */
 export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
   if (!belongsTo(target, change.of ?? {}) || isHidden(target, change.at)) return 'unknown';
   if (!isCurrent(target, change.ifVersions)) return 'stale';

@@ -59,7 +59,7 @@ export async function forget(
 }
 
 /**
- * Deletes memories, the hidden duplicates of visible memories, and semantic memories that have no other source.
+ * Deletes memories, the duplicates merged into these memories, and the semantic memories that have no other source.
  *
  * @param options see `removeSources`
  * @returns all deleted memories; `embedding` is true if remaining semantic memories wait for new vectors
@@ -142,7 +142,7 @@ function selected(dialect: Dialect, namespace: string, selection: ForgetSelectio
   return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
 }
 
-/** The tables with data of memories, each with its column of ordinals. */
+/** The tables with data of memories, each with the column that contains the ordinal of the memory. */
 const TABLES = [
   ['memory_history', 'ordinal'],
   ['memory_access', 'ordinal'],
@@ -174,8 +174,8 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   );
 }
 
-// If a deleted memory was superseded, the superseding memory now supersedes the memory that the deleted one had
-// superseded or was merged into.
+// If a deleted memory was superseded, links its successor to the memory that the deleted memory superseded or was
+// merged into.
 async function relinkSuperseding(
   transaction: Transaction,
   namespace: string,
@@ -199,8 +199,8 @@ async function relinkSuperseding(
 type MergedDuplicate = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
 
 /**
- * Turns a merged duplicate into a separate memory, and indexes it unless it is evicted. Memories that supersede the
- * duplicate stop superseding the memory that it was merged into.
+ * Turns a merged duplicate into a separate memory. Indexes the duplicate unless it is evicted. Memories that supersede
+ * the duplicate no longer supersede its former survivor.
  */
 export async function detachDuplicate(
   transaction: Transaction,
@@ -224,7 +224,7 @@ const MAX_DELETED_AT_ONCE = 100;
  * Returns the number of deleted memories.
  */
 export async function eraseBatch(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
-  // Semantic memories are deleted first. Otherwise, they would be distilled again from their remaining sources.
+  // Deletes semantic memories first, because deleting a source would distill its semantic memory again.
   const semantic = await getFirst(
     transaction,
     namespace,

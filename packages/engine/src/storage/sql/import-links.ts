@@ -8,7 +8,10 @@ import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Sets links between memories, except links that have become invalid. */
+/**
+ * Sets links between memories. Skips links that have become invalid, such as a merge into a memory that is itself
+ * merged.
+ */
 export async function setLinks(
   transaction: Transaction,
   namespace: string,
@@ -141,7 +144,7 @@ export function getReferencedIds(memories: readonly MemoryRecord[]): { own: stri
 
 /** Imports memories one by one. Returns the outcome of each, and collects the links to set after all are inserted. */
 export class RecordImport {
-  /** Resolved links, in order. */
+  /** Links to set once all memories are inserted, in the order of the import. */
   readonly links: ResolvedLink[] = [];
   /** `supersedes` links of memories that existed before the import, which may have to be set again. */
   readonly corrections: ResolvedLink[] = [];
@@ -174,7 +177,7 @@ export class RecordImport {
     return 'imported';
   }
 
-  /** Returns the outcome for a memory whose id exists already. */
+  /** Collects the missing links of a memory whose id exists already, and returns the outcome. */
   #importExisting(memory: MemoryRecord, existing: ExistingMemory): ImportOutcome {
     if (!haveSameOwner(existing, memory) || !isSame(existing, memory)) return 'different';
     for (const link of getLinks(memory, existing.ordinal)) {
@@ -186,7 +189,7 @@ export class RecordImport {
   }
 
   // A link is stored once both of its memories are stored. The link of an existing memory is missing if the other
-  // memory was rejected at that time, or was forgotten later.
+  // memory was rejected by an earlier import, or was forgotten later.
   #restoreLink(link: PendingLink, target: ExistingMemory): void {
     if (!isValidLink(link, target)) return;
     if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
@@ -273,7 +276,7 @@ class UnresolvedLinks {
 /** The fields that identify a version of a memory. Consolidation and accesses do not change them. */
 type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt'>;
 
-/** Returns true if the existing memory equals the imported one. */
+/** Returns true if the existing and the imported memory are the same version. */
 function isSame(existing: Identity, imported: Identity): boolean {
   return (
     existing.content === imported.content &&

@@ -135,7 +135,8 @@ async function insertImported(
 }
 
 /**
- * Indexes the memories that are in a tier, and adds them to the consolidation queues that they were in at the export.
+ * Indexes the imported memories that are in a tier, and adds each memory to the consolidation queues that contained the
+ * memory at the export.
  */
 async function indexImported(
   transaction: Transaction,

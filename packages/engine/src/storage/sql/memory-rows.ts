@@ -13,11 +13,11 @@ interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
   supersedes: string | null;
-  /** The index entry with the placeholder ordinal 0, if the entry was built in advance. */
+  /** Prebuilt index entry with the placeholder ordinal 0. If absent, the entry is built during the write. */
   entry?: Uint8Array;
 }
 
-/** All columns of a memory row except the links that are set later. */
+/** The fields of a memory row. The columns `superseded_by` and `merged_into` are set later. */
 interface FullRow extends Omit<NewRow, 'entry'> {
   ordinal: number;
   tier: Tier;

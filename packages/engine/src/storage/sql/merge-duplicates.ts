@@ -66,7 +66,7 @@ function readDuplicates(transaction: Transaction, namespace: string, ordinal: nu
     ORDER BY m.created_at, m.ordinal LIMIT ${DUPLICATES_AT_ONCE}`);
 }
 
-/** Returns a join of a queued memory, as `c`. */
+/** Returns a join of the queued memory with the given ordinal, under the alias `c`. */
 function joinQueued({ joinMemory }: Dialect, namespace: string, ordinal: Sql): Sql {
   return joinMemory('c', { namespace: sql`${namespace}`, ordinal });
 }
@@ -113,7 +113,7 @@ async function updateSurvivor(
   await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
 }
 
-/** Moves the memories merged into a duplicate to its survivor. */
+/** Changes the target of earlier merges from a duplicate to the survivor. */
 async function moveDuplicates(
   transaction: Transaction,
   run: RunRef,
@@ -139,8 +139,8 @@ async function moveDuplicates(
   );
 }
 
-// A memory can be a source of only one semantic memory. If the survivor is a source of another semantic memory, the
-// duplicate stays a source.
+// Replaces duplicates with the survivor as sources of semantic memories. A memory can be a source of only one semantic
+// memory, so a duplicate stays a source if the survivor is a source of another semantic memory.
 async function replaceSources(
   transaction: Transaction,
   namespace: string,
@@ -214,7 +214,7 @@ function withRoomForTags(group: readonly Duplicate[]): Duplicate[] {
   });
 }
 
-/** The fields of the survivor after a merge, and their values before. */
+/** The fields of the survivor after a merge, and the values of these fields before the merge. */
 interface Gain {
   importance: number;
   tags: string[];

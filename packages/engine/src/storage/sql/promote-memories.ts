@@ -7,7 +7,7 @@ import { raw, type Sql, sql } from './sql.ts';
 
 /**
  * Moves the oldest working memories that meet a condition on `memory m` to the episodic tier. Skips memories that
- * another transaction is promoting. Returns their ordinals, oldest first.
+ * another transaction is promoting. Returns the ordinals of the promoted memories, oldest first.
  */
 async function promoteOldest(
   transaction: Transaction,

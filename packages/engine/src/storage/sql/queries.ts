@@ -50,10 +50,11 @@ export interface RecallWriter {
   /**
    * Indexes newly stored memories: terms immediately, vectors once they are embedded.
    *
-   * @param vectors whether a client waits for the vectors, in which case its own process computes them
+   * @param vectors `waited for` if a client waits for the vectors. In a shared database, the vectors are then computed
+   * by the process that stored the memories
    */
   enterNew(memories: readonly RecallEntry[], vectors: 'waited for' | 'not waited for'): Promise<void>;
-  /** Indexes the current text of a memory that is back in a tier. */
+  /** Indexes the current text of a stored memory, such as after an update or an undo. */
   enter(namespace: string, ordinal: number): Promise<void>;
   /** Updates the labels in the index entry of a memory, if the memory has an index entry. */
   relabel(namespace: string, ordinal: number): Promise<void>;
@@ -82,7 +83,7 @@ export interface Dialect {
     columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
     values: readonly object[],
   ): Sql;
-  /** Returns a table with the columns `ordinal` and `place`, which starts at 1. */
+  /** Returns a table of `values` with the columns `ordinal` and `place`. Places start at 1. */
   ordinals(name: string, values: readonly number[]): Sql;
   /**
    * Returns a join of `memory` under an alias, looked up by key for each preceding row. The join order is forced,
@@ -106,14 +107,15 @@ export interface Dialect {
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**
-   * Returns a condition: the memory is numbered by the same sequence as those of the namespace. Always true in SQLite.
+   * Returns a condition: the memory has its ordinal from the same sequence as the memories of the namespace. Always
+   * true in SQLite, which has one sequence.
    */
   countsWith(namespace: string): Sql;
   /** Query suffix that skips rows locked by other transactions. */
   readonly skipLocked: Sql;
   /** Query suffix that locks the rows against changes until the transaction ends. */
   readonly forShare: Sql;
-  /** Returns the ordered values of an expression as JSON array text; `[]` if there are none. */
+  /** Returns the ordered values of an expression as JSON array text; `[]` if there are no rows. */
   jsonArray(value: Sql, order: Sql): Sql;
   /** Returns key and value expressions as JSON object text; `{}` if there are no rows. */
   jsonObject(key: Sql, value: Sql): Sql;

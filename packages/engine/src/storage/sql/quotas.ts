@@ -108,7 +108,7 @@ export async function setQuota(
     ON CONFLICT (namespace, user_id) DO UPDATE SET memories = excluded.memories, bytes = excluded.bytes`);
 }
 
-/** A quota and its usage. */
+/** The quota of a namespace or user, and the usage so far. */
 interface Room {
   holder: Holder;
   quota: Quota;
@@ -121,7 +121,7 @@ function toQuota({ userId }: Holder, own: NamespaceQuota | undefined, { namespac
   return { memories: own?.memories ?? defaults.memories, bytes: own?.bytes ?? defaults.bytes };
 }
 
-/** Returns the limit that additional usage would exceed, or undefined if it fits. */
+/** Returns the limit that additional usage would exceed, or undefined if the usage stays within the quota. */
 function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | undefined {
   for (const of of ['memories', 'bytes'] as const) {
     const most = quota[of];
@@ -141,7 +141,7 @@ export class Rooms {
     this.#rooms = rooms;
   }
 
-  /** The namespaces with a limit of their own or of one of their users. */
+  /** The namespaces in which the namespace or one of its users has a limit. */
   get limited(): string[] {
     return [...new Set(Array.from(this.#rooms.values(), ({ holder }) => holder.namespace))];
   }

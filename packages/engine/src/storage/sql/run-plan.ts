@@ -129,8 +129,8 @@ async function getDuplicates(
 }
 
 /**
- * Reads up to `RANKED_AT_ONCE` live memories of a tier in creation order, and returns those with the lowest
- * retention. `next` is the position to continue after, absent at the end of the tier.
+ * Reads up to `RANKED_AT_ONCE` live memories of a tier in creation order, and returns the `count` memories with the
+ * lowest retention. `next` is the position to continue after, absent at the end of the tier.
  */
 export async function leastRetainedAfter(
   queries: Queries,

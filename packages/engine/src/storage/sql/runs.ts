@@ -75,8 +75,8 @@ export async function endRun(
 }
 
 /**
- * Throws UNAVAILABLE unless the run has the state `running` and its process has the lease. Neither changes until the
- * transaction ends. Every write of a run must call `assertRunning` first.
+ * Throws UNAVAILABLE unless the run has the state `running` and its process has the lease. Neither the state nor the
+ * lease can change until the transaction ends. Every write of a run must call `assertRunning` first.
  */
 export function assertRunning(queries: Queries, run: RunRef): Promise<void> {
   return assertState(queries, run, 'running');
@@ -92,7 +92,7 @@ export async function assertState(queries: Queries, run: RunRef, state: Consolid
     throw new MemoryError('UNAVAILABLE', `the run must be ${state}, but is ${present?.state ?? 'missing'}`);
 }
 
-/** Records changes in order, in the transaction that makes them. The caller must have called `assertRunning`. */
+/** Records changes in order. Must run in the transaction of the changes, after `assertRunning`. */
 export async function recordChanges<Kind extends ChangeKind>(
   queries: Queries,
   { namespace, no }: RunRef,
@@ -246,7 +246,7 @@ export interface Recorded<Kind extends ChangeKind> {
   detail: ChangeDetails[Kind];
 }
 
-/** A selected change. `id` is that of the memory, `detail` is JSON. */
+/** A selected change. `id` is the id of the memory; `detail` is JSON. */
 export interface ChangeRow {
   seq: number;
   kind: ChangeKind;

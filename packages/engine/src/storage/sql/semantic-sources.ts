@@ -38,7 +38,10 @@ export async function getSources(queries: Queries, namespace: string, semantic: 
     ORDER BY m.created_at, m.ordinal`);
 }
 
-/** Returns the ordinal of the semantic memory that was distilled from this source, if any. */
+/**
+ * Returns the ordinal of the semantic memory that was distilled from this source, or undefined if the memory is no
+ * source.
+ */
 export async function getSemanticOrdinal(
   queries: Queries,
   namespace: string,
@@ -51,8 +54,8 @@ export async function getSemanticOrdinal(
 }
 
 /**
- * Replaces the sources of a semantic memory. Stores the previous ones as former sources, because earlier texts of the
- * semantic memory were distilled from them.
+ * Replaces the sources of a semantic memory. Stores the previous sources as former sources, because earlier texts of
+ * the semantic memory were distilled from these sources.
  */
 export async function setSources(
   transaction: Transaction,
@@ -96,8 +99,8 @@ interface SourceRemoval {
 }
 
 /**
- * Removes memories as sources of semantic memories. These are distilled again from their remaining sources, so that
- * they contain no words of the removed memories.
+ * Removes memories as sources of semantic memories. Distills the semantic memories again from their remaining sources,
+ * so that no words of the removed memories remain.
  *
  * @param keepOwnText true to keep a semantic memory without sources if a client wrote its text
  */
@@ -198,7 +201,7 @@ export async function updateSharedFields(
   await transaction.recall.relabel(target.namespace, target.ordinal);
 }
 
-/** A source of a semantic memory. */
+/** A source of a semantic memory. `tags` is JSON. */
 interface Source extends Owner {
   ordinal: number;
   id: string;
@@ -251,8 +254,7 @@ export function toSemanticMemory(namespace: string, { id, content, at }: Distill
 }
 
 /**
- * Maximum characters that are read from the text of a source, after leading white space. Distillers use at most as
- * many.
+ * Maximum characters that are read from the text of a source, after leading white space. Distillers ignore the rest.
  */
 const MAX_SOURCE_CHARS = 65_536;
 

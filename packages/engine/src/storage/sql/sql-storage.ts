@@ -18,13 +18,13 @@ export interface SqlRunner {
   /** Runs a read in one snapshot of the database. */
   read(verb: keyof ReadVerbs, args: readonly unknown[]): Promise<unknown>;
   /**
-   * Runs a write in a transaction and resolves once it is on disk. `load` is the size of the write, for writes that can
-   * be large.
+   * Runs a write in a transaction, and resolves once the transaction is on disk. `load` is the size of the write;
+   * omitted if the write is always small.
    */
   write(held: Held, verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<unknown>;
   /**
-   * Purges the bytes of the deleted texts of a whole namespace or of some memories. Resolves with true if the bytes are
-   * purged, and with false if the purge continues in the background.
+   * Purges the bytes of deleted texts, of a whole namespace or of individual memories. Resolves with true if the bytes
+   * are purged, and with false if the purge continues in the background.
    *
    * @param removed number of deleted memories
    */
@@ -36,8 +36,8 @@ export interface SqlRunner {
 }
 
 /**
- * Creates the parts of a storage that all databases share, with its lease and its key store. An adapter adds search,
- * vectors, storing, and operations on the whole database.
+ * Creates the part of a storage that is the same for all databases, and the lease and key store. An adapter adds
+ * search, vectors, storing, and operations on the whole database.
  */
 export function sqlStorage(runner: SqlRunner) {
   const { purge, sizeBytes, quota } = runner;

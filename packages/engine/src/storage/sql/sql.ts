@@ -1,4 +1,4 @@
-/** A statement, or a fragment of one, with its parameter values. */
+/** A SQL statement, or a fragment of a statement, with its parameter values. */
 export class Sql {
   readonly parts: readonly string[];
   readonly values: readonly unknown[];

@@ -64,7 +64,7 @@ class KeyUses {
     if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, id: memory.id });
   }
 
-  /** Reassigns the claims of rejected memories to the next memory with the same key, or releases them. */
+  /** Reassigns the claim of each rejected memory to the next memory with the same key, or releases the claim. */
   async releaseClaims(transaction: Transaction): Promise<void> {
     for (const [key, memory] of this.#claims) {
       const use = this.#uses.get(key);

@@ -227,7 +227,7 @@ async function undistil(
   await erase(transaction, namespace, [target]);
 }
 
-/** Restores the former sources of a semantic memory, except forgotten ones, and the former text. */
+/** Restores the former text and sources of a semantic memory, except forgotten sources. */
 async function unrefresh(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'refreshed'>,
@@ -245,8 +245,8 @@ async function unrefresh(
   if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
 }
 
-// A merged memory can be restored as a source. A merge by the same run is undone next, and after a later merge the
-// survivor still has the text.
+// A merged memory can be restored as a source. If this run merged the memory, the merge is undone next. If a later run
+// merged the memory, the survivor has the same text.
 async function canBeSource(
   transaction: Transaction,
   namespace: string,
@@ -258,7 +258,7 @@ async function canBeSource(
   return [undefined, semantic].includes(await getSemanticOrdinal(transaction, namespace, source));
 }
 
-// The earlier texts were deleted if a source was forgotten since the run; then the memory is distilled again.
+// If a source was forgotten since the run, the earlier texts were deleted, so the memory is distilled again instead.
 async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<void> {
   const { namespace, ordinal } = target;
   const earlier = await transaction.row<{ content: string }>(sql`

@@ -70,7 +70,8 @@ function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-// Returns true if a semantic memory has a new text that waits for embedding, as `withdraw` and `changeGroup` do.
+// Removes the memory as a source, and queues the memory for consolidation. Returns true if a semantic memory has a new
+// text that waits for embedding. `withdraw` and `changeGroup` return the same.
 async function changeExpiry(transaction: Transaction, namespace: string, ordinal: number): Promise<boolean> {
   const embedding = await withdraw(transaction, namespace, [ordinal]);
   await queueForMerging(transaction, namespace, [ordinal]);
@@ -86,8 +87,8 @@ async function withdraw(transaction: Transaction, namespace: string, ordinals: r
   return embedding;
 }
 
-// Merged duplicates stay merged, so a semantic memory must not expose their earlier text to recall. Merged duplicates
-// expire together with the survivor.
+// Removes the merged duplicates of a changed survivor as sources. Otherwise, a semantic memory would expose the earlier
+// text of the duplicates to recall. The duplicates stay merged, and get the expiry of the survivor.
 async function changeGroup(
   transaction: Transaction,
   change: MemoryChange,

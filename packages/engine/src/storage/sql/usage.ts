@@ -44,7 +44,7 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
 
 type Facts = Omit<Counted, keyof TierCounts>;
 
-/** Returns the statistics other than tier counts, of one namespace or of all. */
+/** Returns the statistics other than tier counts, of one namespace or of all namespaces. */
 async function facts(queries: Queries, namespace?: string): Promise<Facts> {
   const these = within(namespace);
   // The latest run is selected by number instead of time, because the clock may have been set back.
@@ -93,7 +93,7 @@ export async function countLive(queries: Queries, namespace: string, now: number
   return counts.working_count + counts.episodic_count + counts.semantic_count;
 }
 
-/** Returns the number of live memories by tier, of one namespace or of all. */
+/** Returns the number of live memories by tier, of one namespace or of all namespaces. */
 async function tierCounts(queries: Queries, now: number, namespace?: string): Promise<TierCounts> {
   const counts = noCounts();
   for (const { tier, count } of await countTiers(queries, now, namespace)) counts[`${tier}_count`] += count;
@@ -115,7 +115,7 @@ export function noCounts(): TierCounts {
   return { working_count: 0, episodic_count: 0, semantic_count: 0 };
 }
 
-/** Selects summands of the number of live memories by tier, of one namespace or of all. Summands may be negative. */
+/** Returns rows whose counts add up to the number of live memories by namespace and tier. A count may be negative. */
 function countTiers(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
   // The stored counts include expired memories, which are subtracted here.
@@ -129,7 +129,7 @@ function countTiers(queries: Queries, now: number, namespace?: string) {
     GROUP BY m.namespace, m.tier`);
 }
 
-/** Returns a condition: the namespace, or any if undefined. */
+/** Returns a condition: in the namespace, or always true if the namespace is undefined. */
 function within(namespace: string | undefined): Sql {
   return namespace === undefined ? raw('true') : sql`namespace = ${namespace}`;
 }

@@ -29,7 +29,10 @@ export async function users(
   };
 }
 
-/** Returns the table `each` with the user ids after `after`, followed by null. Each row takes one index seek. */
+/**
+ * Returns a table `each` with the user ids after `after`, in order. The last row is null. Each row takes one index
+ * seek.
+ */
 function usersFrom(namespace: string, after: string): Sql {
   const first = (than: Sql) => sql`(
     SELECT m.user_id FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > ${than} AND m.user_id <> '' ORDER BY m.user_id LIMIT 1)`;

@@ -62,5 +62,5 @@ export const writeVerbs = {
 export type ReadVerbs = typeof readVerbs;
 export type WriteVerbs = typeof writeVerbs;
 
-/** The parameters of a verb after its `Queries` or `Transaction`. */
+/** The parameters of a read or write function after `Queries` or `Transaction`. */
 export type VerbArguments<Verb> = Verb extends (queries: never, ...args: infer Rest) => unknown ? Rest : never;

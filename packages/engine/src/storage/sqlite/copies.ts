@@ -11,7 +11,7 @@ import { getPieces, getRecords, type OpenFile } from '../record-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './file-failure.ts';
 
-/** Maximum copies that are made or read concurrently. */
+/** Maximum copies that are queued, being created or being read at the same time. */
 const MAX_COPIES = 4;
 
 /** Interval of progress reports. */
@@ -22,7 +22,7 @@ const resolve = createRequire(import.meta.url).resolve;
 /** Called with the number of bytes copied so far and the approximate total. */
 export type OnCopied = (bytes: number, totalBytes: number) => void;
 
-/** The part of a database to copy: all of it, or the records of one namespace. */
+/** The part of a database to copy: the whole file, or the records of one namespace. */
 type CopyScope = Pick<CopyTask, 'kept'>;
 
 /** An open copy. Closing the copy, or the end of the process, frees its disk space. */
@@ -154,8 +154,8 @@ function abortedError(): MemoryError {
 }
 
 /**
- * Returns the size of the source. Throws UNAVAILABLE if the disk has no room for a copy of that size, because stores
- * fail on a full disk.
+ * Returns the size of the source file in bytes. Throws UNAVAILABLE if the disk has no room for a copy of that size,
+ * because stores fail on a full disk.
  */
 async function assertRoom({ from, to }: CopyTask): Promise<number> {
   const { size } = await stat(from).catch((cause: unknown) => {

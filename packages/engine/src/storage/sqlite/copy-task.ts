@@ -10,8 +10,8 @@ import { snapshot } from './file-queries.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
 /**
- * Copies a database file into an existing empty file: the whole database, or the records of a namespace as one JSON
- * record per line.
+ * Task to copy a database file into an existing empty file: the whole database, or the records of a namespace as one
+ * JSON record per line.
  */
 export interface CopyTask {
   from: string;

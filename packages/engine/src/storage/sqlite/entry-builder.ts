@@ -2,7 +2,10 @@ import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { Thread } from './storage-thread.ts';
 
-/** Approximate size of a slice. A slice occupies the thread for one to two milliseconds, during which reads wait. */
+/**
+ * Approximate maximum size of a slice, which is the work of one call. A slice occupies the read thread for one to two
+ * milliseconds, during which reads wait.
+ */
 const MAX_SLICE_MEMORIES = 32;
 const MAX_SLICE_CHARS = 8 * 1024;
 

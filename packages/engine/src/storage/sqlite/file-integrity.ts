@@ -38,7 +38,7 @@ export function pageProblems(connection: Connection): string[] {
   return runChecks([findPageProblems], connection);
 }
 
-/** Returns the problems of the contents. */
+/** Returns the problems of the file's contents, without checks of the pages. */
 export function contentProblems(connection: Connection): string[] {
   return runChecks(CONTENT_CHECKS, connection);
 }

@@ -43,7 +43,8 @@ function encodeModel(number: number): Buffer {
 }
 
 /**
- * Writes vectors, except those of memories whose text has changed or that are not pending. See `Storage.putVectors`.
+ * Writes the vectors of memories that are still pending and whose text has not changed. Returns the ordinals of these
+ * memories. See `Storage.putVectors`.
  */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
   const model = modelInUse(connection);

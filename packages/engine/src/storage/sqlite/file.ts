@@ -35,7 +35,7 @@ export function prepareFile(path: string): void {
   }
 }
 
-// Throws UNAVAILABLE, because SQLite would delete the log of an empty file as a leftover.
+// Throws UNAVAILABLE if a log exists but the file is missing or empty. SQLite would delete such a log as a leftover.
 function assertNoOrphanedLog(path: string): void {
   if (getSize(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
@@ -134,7 +134,10 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Minimum free bytes of the disk. A write of SQLite needs some, and the log of a consolidation run needs more. */
+/**
+ * Minimum free bytes of the disk. Every write of SQLite needs free space, and the log of a consolidation run needs
+ * most.
+ */
 const MIN_FREE_BYTES = 1024 * 1024;
 
 /** Returns the size and the free space of the disk with the database, in bytes. */

@@ -12,8 +12,9 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a verb, and resolves with its result once the commit is on disk. Throws UNAVAILABLE if the queue is full.
-   * Arguments that are functions are called right before the commit, and replaced by their return values.
+   * Runs a function of `WriteVerbs`, and resolves with its result once the commit is on disk. Throws UNAVAILABLE if the
+   * queue is full. Arguments that are functions are called right before the commit, and replaced by their return
+   * values.
    */
   async run<Result>(verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<Result> {
     return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Result>);

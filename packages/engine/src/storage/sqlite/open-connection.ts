@@ -49,7 +49,7 @@ function prepareForWriting(connection: Connection): void {
   hardenReading(connection);
   if (isEmpty(connection)) {
     // With 8 KiB pages, reading all entries takes half as long as with 4 KiB pages, and writing takes the same time.
-    // Must precede `journal_mode`.
+    // The page size must be set before `journal_mode`.
     connection.pragma(`page_size = ${PAGE_BYTES}`);
     connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
   }
@@ -130,7 +130,10 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   };
 }
 
-/** Maximum attempts to compare the sizes, because another process may resize the file between two reads. */
+/**
+ * Maximum attempts to compare the page count with the file size. Another process may resize the file between the two
+ * reads.
+ */
 const MAX_ATTEMPTS = 3;
 
 /**

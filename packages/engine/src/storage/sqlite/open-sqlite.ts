@@ -68,13 +68,13 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
 const CANDIDATES_AT_ONCE = 2;
 
 /**
- * Retries of a purge before the deletion of a namespace returns, because the caller may close the file right
- * afterwards.
+ * Maximum retries of a blocked purge before the deletion of a namespace returns. The caller may close the file right
+ * afterwards, so the purge should be complete by then.
  */
 const MAX_PURGE_RETRIES = 10;
 const PURGE_RETRY_DELAY_MS = 300;
 
-/** The threads of a file. Each has its own connection. */
+/** The threads of a file. Each thread has its own connection. */
 export interface Threads {
   writer: Thread;
   reader: Thread;
@@ -181,8 +181,8 @@ async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   return purged;
 }
 
-// Sends the read to two threads and uses the first response, because every request waits for it. A scan may block one
-// thread, and an index build the other.
+// Reads the API keys, which every request waits for. Sends the read to two threads and uses the first response, because
+// a scan may block one thread, and an index build the other thread.
 async function readKeys(
   { reader, searcher }: Omit<Threads, 'writer'>,
   seen?: number,

@@ -87,8 +87,8 @@ function* reads(ranges: readonly PageRange[], pages: number): Generator<{ from: 
 }
 
 /**
- * Returns a predicate for pointer map pages, which files with auto-vacuum have. They must be skipped, because their
- * first byte can equal that of a b-tree page.
+ * Returns a predicate for pointer map pages, which files with auto-vacuum have. Pointer map pages must be skipped,
+ * because their first byte can be the same as in a b-tree page.
  */
 function createPointerMapCheck(file: number, pageBytes: number): (page: number) => boolean {
   const header = Buffer.alloc(FILE_HEADER_BYTES);
@@ -96,7 +96,7 @@ function createPointerMapCheck(file: number, pageBytes: number): (page: number) 
   if (header.readUInt32BE(MAX_ROOT_OFFSET) === 0) return () => false;
   // Page 2 is the first pointer map page. Each pointer map page has one entry for each of the pages that follow it.
   const every = Math.floor((pageBytes - header.readUInt8(RESERVED_OFFSET)) / POINTER_BYTES) + 1;
-  // The page with the lock bytes is unused. If a pointer map page is due at that position, it is the next page.
+  // The page with the lock bytes is unused. A pointer map page that would be at that position is the next page instead.
   const lockPage = Math.floor(LOCK_OFFSET / pageBytes) + 1;
   return (page) => (page - 2) % every === 0 || (page === lockPage + 1 && (lockPage - 2) % every === 0);
 }
@@ -116,7 +116,7 @@ function getGap(page: Buffer, header: number): Gap | undefined {
   const headerBytes = HEADER_BYTES.get(page[header] as number);
   if (headerBytes === undefined) return undefined;
   const cells = page.readUInt16BE(header + 3);
-  // 0 means 65,536: a page of that size without cells.
+  // SQLite stores the offset 65,536 as 0. Only a page of 65,536 bytes without cells has this offset.
   const end = page.readUInt16BE(header + 5) || 65_536;
   const start = header + headerBytes + cells * 2;
   return start < end && end <= page.length ? { start, end } : undefined;
@@ -138,7 +138,7 @@ export function requestPurge(connection: Connection): void {
   writeProperty(connection, REQUEST_PROPERTY, randomBytes(16).toString('hex'));
 }
 
-/** Returns the id of the newest purge request, or undefined if none is open. */
+/** Returns the id of the newest purge request, or undefined if no request is open. */
 export function getPurgeRequest(connection: Connection): string | undefined {
   return readProperty(connection, REQUEST_PROPERTY);
 }

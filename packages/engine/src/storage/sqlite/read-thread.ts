@@ -17,13 +17,14 @@ const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 
 const readVerbs = { ...shared, pendingEmbeddings };
 
-/** A call of a read verb: its name, and its arguments after the connection. */
+/** A call of a function of `readVerbs`: the function's name, and its arguments after `FileQueries`. */
 export interface ReadCall {
   verb: keyof typeof readVerbs;
   args: unknown[];
 }
 
-// A connection runs one transaction at a time, but the pool may start a call before the previous one has ended.
+// Runs calls one after the other. A connection runs one transaction at a time, but the pool may start a call before the
+// previous call has ended.
 const inTurn = pLimit(1);
 
 /** Runs a read in one snapshot of the database. */
@@ -34,8 +35,8 @@ export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
 
 /** Returns the problems of the file. */
 export async function checkFile(): Promise<Attempt<string[]>> {
-  // Loaded on demand, because the text analysis takes longer to load than the rest of this thread. The thread may close
-  // while the module is loaded.
+  // Loaded on demand, because the text analysis takes longer to load than the rest of this thread. If the thread closes
+  // while the module is loaded, `open` throws.
   const { integrity } = await import('./file-integrity.ts');
   return inTurn(() => attempt(() => integrity(reading.open())));
 }

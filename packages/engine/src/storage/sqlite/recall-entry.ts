@@ -124,7 +124,10 @@ export function writeStates(
   );
 }
 
-/** Returns the index entry of a memory, or undefined. Throws CorruptDatabaseError if the entry is corrupted. */
+/**
+ * Returns the index entry of a memory, or undefined if the memory has no entry. Throws CorruptDatabaseError if the
+ * entry is corrupted.
+ */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = readStoredEntry(connection, ordinal);
   return entry === undefined ? undefined : verifyEntry(ordinal, entry);
@@ -218,7 +221,7 @@ function queueForEmbedding(
 }
 
 /**
- * Builds the index entry of a stored memory from its row, without vectors.
+ * Builds the index entry of a stored memory from the memory's row, without vectors.
  *
  * @param revision number of the logged change that the entry results from; 0 for none
  */

@@ -40,8 +40,8 @@ function makeParentFolder(path: string): void {
 }
 
 /**
- * Throws UNAVAILABLE if the copy has a log. A server was using the copied file then, and the log contains newer
- * commits.
+ * Throws UNAVAILABLE if the copy has a log. Such a file was copied while a server used the database, and the newest
+ * commits may be only in the log.
  */
 async function assertComplete(from: string): Promise<void> {
   const log = await stat(`${from}-wal`).catch(() => ({ size: 0 }));

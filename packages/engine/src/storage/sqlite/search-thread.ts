@@ -41,14 +41,14 @@ export function answer(request: RankedSearchRequest): Attempt<Answer> {
 }
 
 /**
- * Maximum changes applied to the index per call. They take a few milliseconds, so that waiting searches are not
- * delayed.
+ * Maximum changes applied to the index per call. So many changes take a few milliseconds, which does not noticeably
+ * delay a waiting search.
  */
 const MAX_CHANGES_PER_CALL = 512;
 
 /**
- * Applies some changes of the file to the index, so that the next search has fewer to apply. Returns true if the index
- * is up to date.
+ * Applies at most MAX_CHANGES_PER_CALL changes of the file to the index, so that the next search has fewer changes to
+ * apply. Returns true if the index is up to date.
  */
 export function follow(): Attempt<boolean> {
   return attempt(() => {

@@ -19,7 +19,8 @@ import { WrittenPages } from './written-pages.ts';
  * so that many writers share one disk sync.
  */
 const { path } = workerData as ThreadData;
-// A connection runs one transaction at a time, but the pool may start a call before the previous one has ended.
+// Runs calls one after the other. A connection runs one transaction at a time, but the pool may start a call before the
+// previous call has ended.
 const inTurn = pLimit(1);
 let opened: Connection | undefined;
 let openedFile = '';
@@ -42,7 +43,7 @@ function assertInPlace(): void {
   throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; restart the service');
 }
 
-/** A call of a write verb: its name, and its arguments after the connection. */
+/** A call of a function of `WriteVerbs`: the function's name, and its arguments after the transaction. */
 export interface WriteCall {
   verb: keyof WriteVerbs;
   args: readonly unknown[];
@@ -187,9 +188,9 @@ function zeroPages(connection: Connection, ranges: readonly PageRange[]): number
 }
 
 /**
- * Free pages are reserved for later stores. Shrinking starts when free pages exceed a quarter of the file and about 1
- * MiB, and ends when they are a sixteenth. These thresholds limit the number of moved pages in proportion to the freed
- * pages.
+ * Free pages are reserved for later stores. Shrinking starts when free pages exceed both a quarter of the file and
+ * about 1 MiB, and ends when free pages are at most a sixteenth of the file. These thresholds limit the number of moved
+ * pages in proportion to the freed pages.
  */
 const START_FREE_SHARE = 1 / 4;
 const MIN_START_FREE_PAGES = 128;

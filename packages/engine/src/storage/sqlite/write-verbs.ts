@@ -33,8 +33,8 @@ function withEntries(memories: readonly NewMemory[], entries?: Uint8Array): read
 }
 
 /**
- * The verbs of the write thread, by name. Each verb runs in a transaction shared with other calls. If a verb throws,
- * none of its changes is committed.
+ * The functions that the write thread runs, by name. Each call runs in a transaction shared with other calls. If a call
+ * throws, none of its changes is committed.
  */
 export const writeVerbs = {
   ...shared,
@@ -45,7 +45,7 @@ export const writeVerbs = {
 };
 export type WriteVerbs = typeof writeVerbs;
 
-/** Converts a function with a connection parameter to a verb. */
+/** Converts a function of a `Connection` to a function of `FileQueries`. */
 function onConnection<Args extends unknown[], Result>(verb: (connection: Connection, ...args: Args) => Result) {
   return async ({ connection }: FileQueries, ...args: Args): Promise<Result> => verb(connection, ...args);
 }

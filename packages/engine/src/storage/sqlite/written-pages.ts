@@ -24,7 +24,8 @@ const PAGE_NUMBER_BYTES = 4;
  * Tracks the pages that a connection has written since the last purge, so that the next purge reads only these pages
  * instead of the whole file. The page numbers are read from the log before SQLite restarts the log.
  *
- * The pages are unknown before the first purge, after a commit of another connection, and if there are too many.
+ * The pages are unknown before the first purge, after a commit of another connection, and after more pages than
+ * `maxTracked` were written.
  */
 export class WrittenPages {
   readonly #connection: Connection;
@@ -79,7 +80,8 @@ export class WrittenPages {
     this.#attempt(() => {
       this.#followLog();
       this.#isBehind = true;
-      // Querying SQLite for the number of frames takes ten times as long.
+      // Checks the salt of the frame that triggers a checkpoint. Querying SQLite for the number of frames takes ten
+      // times as long.
       if (this.#readSalt(this.#frameAt(CHECKPOINT_FRAMES - 1) + FRAME_SALT_OFFSET) !== this.#salt) return;
       this.#readFrames();
       this.#connection.pragma('wal_checkpoint(PASSIVE)');
@@ -145,8 +147,8 @@ export class WrittenPages {
   }
 
   /**
-   * Returns the ranges of written pages in file order, or undefined if they are unknown. Must be called in a
-   * transaction.
+   * Returns the ranges of written pages in file order, or undefined if the written pages are unknown. Must be called in
+   * a transaction.
    */
   getRanges(): PageRange[] | undefined {
     if (!this.#pages || !this.#isCleared || this.#getVersion() !== this.#version) return undefined;

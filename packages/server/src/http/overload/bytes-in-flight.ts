@@ -4,8 +4,8 @@ import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**
- * Maximum total bytes of request bodies in progress and of unread responses; each is four times the largest possible
- * size.
+ * Maximum total bytes of request bodies in progress and of unread responses; each limit is four times the largest
+ * possible body or response.
  */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
@@ -24,7 +24,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The budget for responses that are generated in parts; each part counts from its creation. */
+    /** The budget for responses that are generated in parts; each part is counted from its creation. */
     responseBudget: ResponseBudget;
   }
 }
@@ -38,8 +38,8 @@ interface ResponseBudget {
 
 /**
  * Refuses a request as UNAVAILABLE if its body would make the bodies of pending requests exceed the limit in total, or
- * half of the limit in its namespace. Bodies of heavy requests have a separate budget, so that a few slow ones do not
- * block other requests.
+ * half of the limit in its namespace. Bodies of heavy requests have a separate budget, so that a few slow heavy
+ * requests do not block other requests.
  */
 export function limitBodies(app: FastifyInstance, limitBytes = MAX_BODY_BYTES): void {
   const budgets = { heavy: new ByteBudget(limitBytes), other: new ByteBudget(limitBytes) };

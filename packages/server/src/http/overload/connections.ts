@@ -25,14 +25,17 @@ interface Connection {
   address: string;
   /** Number of requests on the connection without a complete response. */
   pendingRequests: number;
-  /** Whether the connection was opened while all others were in use. */
+  /**
+   * Whether the connection was opened at a limit while no connection was idle. Such a connection serves only
+   * `ALWAYS_SERVED`.
+   */
   isReserved: boolean;
 }
 
 /**
- * Limits connections in total and per address. At a limit, a new connection closes the one that has been idle for longest;
- * if none is idle, the new connection serves only `ALWAYS_SERVED`. A connection is idle while it has no pending request,
- * including before its first request.
+ * Limits connections in total and per address. At a limit, a new connection closes the connection that has been idle
+ * for longest; if no connection is idle, the new connection serves only `ALWAYS_SERVED`. A connection is idle while it
+ * has no pending request, including before its first request.
  */
 class Connections {
   readonly #limits: ConnectionLimits;

@@ -16,15 +16,15 @@ interface Limit {
 }
 
 /**
- * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. A single thread does the
- * work of each kind, so more concurrency would use more memory without finishing sooner.
+ * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. A single thread does
+ * the work of each kind, so more concurrency would use more memory without finishing sooner.
  */
 const HEAVY = {
   /** Bodies of up to 64 MiB, read completely before the slot is acquired: a slow sender must not occupy a slot. */
   batch: { maxRunning: 4, maxQueued: 64, isBeforeBody: false },
   /** Responses with up to 64 MiB of content. */
   list: { maxRunning: 8, maxQueued: 256, isBeforeBody: true },
-  /** Like `list`, but mostly small; the queue is as long as the default limit of connections. */
+  /** Responses that are mostly small. The queue is as long as the default limit of connections. */
   recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: true },
   /** A separate process creates one copy at a time; the client decides how long reading it takes. */
   copy: { maxRunning: 4, maxQueued: 16, maxPerNamespace: 2, isBeforeBody: true },
@@ -60,8 +60,8 @@ const MAX_QUEUE_SHARE = 1 / 3;
 
 /**
  * Queues requests to routes with `config.heavy`. Throws UNAVAILABLE if the queue is full, a request waited too long, or
- * its namespace has reached its limit. A slot is released when the work ends, before the client reads the response. Must be
- * called after the hook that sets the caller.
+ * the namespace of the request has reached its limit. A slot is released when the work ends, before the client reads
+ * the response. Must be called after the hook that sets the caller.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const queues = createQueues(slowClientMs * MAX_QUEUE_SHARE);
@@ -103,8 +103,8 @@ const REFUSALS = {
 };
 
 /**
- * Returns the namespace whose limit applies to a request; `undefined` for routes with the scope `operate`, so that readers
- * in the operator's own namespace cannot block, for example, a backup of all namespaces.
+ * Returns the namespace whose limit applies to a request; `undefined` for routes with the scope `operate`, so that
+ * readers in the operator's own namespace cannot block, for example, a backup of all namespaces.
  */
 function getQueueKey({ caller, routeOptions }: FastifyRequest): string | undefined {
   return routeOptions.config.access === 'operate' ? undefined : caller.namespace;

@@ -5,13 +5,18 @@ import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 import { ALWAYS_SERVED } from './connections.ts';
 
-/** Default limit of the event loop delay. A request takes many loop iterations, so callers then wait for seconds. */
+/**
+ * Default limit of the event loop delay. Above this limit, callers wait for seconds, because a request needs many loop
+ * iterations.
+ */
 const DEFAULT_LATE_LOOP_MS = 1000;
 
 /** Time after the start in which loop delay is ignored: the start itself is one long iteration. */
 const STARTUP_GRACE_MS = 3000;
 
-/** Maximum share of V8's heap limit. Close to the limit, V8 spends most time on garbage collection, and then crashes. */
+/**
+ * Maximum share of V8's heap limit. Close to the limit, V8 spends most time on garbage collection, and then crashes.
+ */
 const MAX_HEAP_SHARE = 0.85;
 
 /** Maximum resident share of the memory if no limit is set. Above this share, the system may kill the process. */
@@ -63,7 +68,7 @@ export function maxResidentBytes(memoryLimitMb: number): number {
   return memoryLimitMb > 0 ? memoryLimitMb * 1e6 : MAX_RESIDENT_SHARE * getAvailableBytes();
 }
 
-/** Returns the memory of the machine, or of the container if that is less. */
+/** Returns the memory of the machine, or the memory limit of the container if lower, in bytes. */
 function getAvailableBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

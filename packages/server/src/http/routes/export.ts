@@ -35,7 +35,7 @@ export const exportMemories: Route = (app, { getApi, gate }) => {
     const lines = getApi(request)
       .exportMemories(request.query, createDisconnectSignal(reply.raw))
       [Symbol.asyncIterator]();
-    // The first line is read before the response begins, so that an error here gets a normal error response.
+    // The first line is read before the response begins, so that an error of this read gets a normal error response.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${createFileName('ndjson')}"` });
     return sendDownload(gate, request, reply, toChunks(first, lines));

@@ -21,7 +21,7 @@ export const importMemories: Route = (app, { getApi, gate, settings }) => {
     body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
     response: createResponseSchemas(ImportResponse, 'PAYLOAD_TOO_LARGE'),
   };
-  // A separate scope, because its bodies are streamed, regardless of their content type.
+  // A separate Fastify scope, because its bodies are streamed, regardless of their content type.
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
@@ -35,7 +35,7 @@ export const importMemories: Route = (app, { getApi, gate, settings }) => {
   });
 };
 
-/** Yields the chunks. Throws the signal's reason if the signal is aborted before the last chunk. */
+/** Yields the chunks. Throws the signal's reason if the signal is aborted before the end of the chunks. */
 async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   for await (const chunk of chunks) {
     signal.throwIfAborted();

@@ -16,8 +16,8 @@ const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 const MAX_BATCH_MESSAGES = 100;
 
 /**
- * The Model Context Protocol over Streamable HTTP. Each POST is independent and authorized by its own key, so there is no
- * stream to GET and no session to DELETE; for both, the specification requires status 405. The route needs the scope
+ * The Model Context Protocol over Streamable HTTP. Each POST is independent and authorized by its own key, so there is
+ * no stream to GET and no session to DELETE; for both, the specification requires status 405. The route needs the scope
  * `read`, and lists the tools that the key allows.
  */
 export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry }) => {
@@ -39,7 +39,7 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
     const { handlePost } = await import('../../mcp/http.ts');
     const options: McpOptions = {
       ...mcpOptions(settings, telemetry, { request_id: request.id }),
-      // Per call, because one POST may contain several calls.
+      // Each call needs its own slot, because one POST may contain several calls.
       acquireSlot: (kind, signal) => acquireSlotWithBudget(app, kind, namespace, signal),
     };
     const response = await handlePost(toMcpCaller(request.caller, getApi(request), request.query), options, {
@@ -68,7 +68,8 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
 /**
  * Returns the caller, limited to the user and agent in the URL of its connection.
  *
- * @throws MemoryError FORBIDDEN if the key is bound to another user or agent, INVALID_REQUEST for `shared` without either
+ * @throws MemoryError FORBIDDEN if the key is bound to another user or agent, INVALID_REQUEST for `shared` without a
+ *   user or agent
  */
 function toMcpCaller(caller: Caller, api: MemoryApi, { user_id, agent_id, shared }: ScopeRequest): McpCaller {
   const requested = getBinding({

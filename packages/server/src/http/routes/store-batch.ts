@@ -34,7 +34,7 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     },
     response: createResponseSchemas(StoreBatchResponse),
   };
-  // A separate scope, because its bodies have their own parser.
+  // A separate Fastify scope, because its bodies have their own parser.
   app.register(async (scope: App) => {
     readBatchBodies(scope);
     scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, async (request) => {
@@ -61,8 +61,8 @@ function findTooLargeItems(body: unknown, maxBytes: number): Map<number, StoreBa
 }
 
 /**
- * Replaces the items at some indexes by `undefined`, which validation refuses. The other items stay at their indexes, which
- * are part of their idempotency keys.
+ * Replaces the items at some indexes by `undefined`, which validation refuses. The other items stay at their indexes,
+ * which are part of their idempotency keys.
  */
 function clearItems(items: StoreBatchRequest, indexes: ReadonlyMap<number, unknown>): StoreBatchRequest {
   if (indexes.size === 0) return items;

@@ -21,8 +21,8 @@ import { ownerLabels } from './words.ts';
 const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)';
 
 /**
- * Index size from which one candidate takes some milliseconds. At this size, each call processes only one candidate, so
- * that recall is not delayed.
+ * Number of indexed memories from which the search for a candidate's neighbors takes several milliseconds. From this
+ * size, each call processes only one candidate, so that recall is not delayed.
  */
 const LARGE_INDEX = 250_000;
 
@@ -76,7 +76,10 @@ function readQueueAfter(
   ).all(namespace, after, PASSED_AT_ONCE) as (Owner & { ordinal: number })[];
 }
 
-/** Returns undefined if the memory must stay queued until it is promoted or embedded. */
+/**
+ * Returns a queued memory with its neighbors, or undefined if the memory must stay queued until it is promoted or
+ * embedded.
+ */
 function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | undefined {
   const member = readMember(search, ordinal);
   if (!member || member.isYoung) return undefined;

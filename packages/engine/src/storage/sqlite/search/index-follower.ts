@@ -79,8 +79,8 @@ export class IndexFollower {
   }
 
   /**
-   * Applies changes. Returns true if the index is up to date, false if changes remain, or undefined if it must be
-   * rebuilt.
+   * Applies at most `maxChanges` changes. Returns true if the index is up to date, false if changes remain, or
+   * undefined if the index must be rebuilt.
    */
   #tryCatchUp(
     connection: Connection,

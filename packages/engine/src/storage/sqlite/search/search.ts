@@ -14,14 +14,15 @@ import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
 
 /**
- * Number of best rows by vector and by words whose exact cosines are computed. 32 rows by vector contain the ten
- * nearest, and 8 rows by words contain the best word results.
+ * Number of best rows by vector, and by words, whose exact cosines are computed. The best 32 rows by approximate cosine
+ * contain the ten nearest rows, and the best 8 rows by words contain the best word results.
  */
 const MEASURED = { byMeaning: 32, byWords: 8 };
 
 /**
- * The same for users with few memories, whose vectors are rarely in the page cache and must be read from the file. With
- * 169 to 680 memories, recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
+ * Values of `MEASURED` for users with at most FEW_MEMORIES memories. Their vectors are rarely in the page cache and
+ * must be read from the file. With 169 to 680 memories, recall was as good as with `MEASURED`
+ * (docs/decisions/0028-users.md).
  */
 const FEW_MEMORIES = 400;
 const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
@@ -62,7 +63,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   };
 }
 
-/** Rows by vector, and the exact cosines that were computed, by row. */
+/** Rows by vector, nearest first, and the exact cosines that were computed, by row. */
 interface Nearest {
   vector: Int8Vector | undefined;
   rows: number[];
@@ -89,7 +90,7 @@ function nearest(
   return { vector: quantised, rows: rows.map(({ row }) => row), measured };
 }
 
-// Returns true if the vector was computed by the model of the index, which belongs to the same snapshot.
+// Returns true if the model of the index computed the vector.
 function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
 }

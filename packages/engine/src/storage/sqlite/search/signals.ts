@@ -182,7 +182,7 @@ export function exactCosines(
 
 /**
  * Returns a number for each of the first `count` rows, equal for equal texts. The index has a hash of each text, so
- * only the digests of texts with a repeated hash are read from the file. Few of these differ.
+ * only the digests of texts with a repeated hash are read from the file.
  */
 function texts(connection: Connection, { ordinals, texts }: Description, count: number): Int32Array {
   const repeated = findRepeated(texts.slice(0, count));

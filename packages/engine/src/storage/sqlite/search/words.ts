@@ -35,8 +35,8 @@ export interface FoundByWords {
 }
 
 /**
- * Searches the words of the query. The index supports one question at a time: its results must be complete before the
- * next search.
+ * Searches the words of the query. The index supports one question at a time, so the caller must read the results of a
+ * question before the next search.
  */
 export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
