@@ -51,20 +51,20 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
     expect(conforms({ services: { memoryd: { imagee: 'memoryd' } } })).toBe(false);
   });
 
-  it('mounts only existing files and its own volumes', () => {
+  it('mounts only existing files and declared volumes', () => {
     const sources = services.flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(':')[0] ?? ''));
     const isKnown = (source: string) =>
       source.startsWith('.') ? existsSync(join(folder, source)) : Object.keys(compose.volumes).includes(source);
     expect(sources.filter((source) => !isKnown(source))).toEqual([]);
   });
 
-  it('pins a version of each image', () => {
+  it('pins the version of each image', () => {
     const foreign = services.filter(({ build }) => build === undefined).map(({ image }) => image);
     expect(foreign.filter((image) => !/:\w*\d/.test(image))).toEqual([]);
     expect(existsSync(join(folder, compose.services.memoryd?.build ?? '', 'Dockerfile'))).toBe(true);
   });
 
-  it('contains no secret, and requires each secret to start', () => {
+  it('contains no secrets, and requires each secret to be set', () => {
     const secrets = services
       .flatMap(({ environment = {} }) => Object.entries(environment))
       .filter(([name]) => /KEY|PASSWORD/.test(name));
@@ -72,13 +72,13 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
     for (const [name, value] of secrets) expect(value, name).toMatch(/^\$\{[A-Z_]+:\?.+\}$/);
   });
 
-  it('publishes ports only on this machine', () => {
+  it('publishes ports only on the loopback address', () => {
     const ports = services.flatMap(({ ports: published = [] }) => published);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  it('gives memoryd existing settings, a read-only root and no capabilities', () => {
+  it('runs memoryd with valid settings, a read-only root file system and no capabilities', () => {
     const { environment = {}, ...memoryd } = compose.services.memoryd ?? {};
     const known = SETTING_NAMES.map(({ env }) => env);
     const settings = Object.keys(environment).filter((name) => name.startsWith('SERVICE_'));
@@ -92,15 +92,15 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
   });
 });
 
-describe.runIf(isInstalled('caddy'))('the proxy', () => {
+describe.runIf(isInstalled('caddy'))('the Caddy proxy', () => {
   const config = join(folder, 'caddy/Caddyfile');
 
-  it('has a configuration that Caddy accepts', () => {
+  it('has a valid and formatted Caddyfile', () => {
     execFileSync('caddy', ['validate', '--adapter', 'caddyfile', '--config', config], { stdio: 'pipe' });
     expect(execFileSync('caddy', ['fmt', config], { encoding: 'utf8' })).toBe(readFileSync(config, 'utf8'));
   });
 
-  it('responds while one of two servers is up, and requires a key from callers on the same machine', async () => {
+  it('responds while one of two servers is down, and requires a key from callers on the same machine', async () => {
     const home = temporaryFolder();
     const first = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
     const second = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
@@ -128,11 +128,11 @@ describe.runIf(isInstalled('caddy'))('the proxy', () => {
   });
 });
 
-describe('the files of the larger composition', () => {
+describe('the configuration files for compose.postgres.yml', () => {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   const { services, secrets } = parse(read('compose.postgres.yml')) as Compose;
 
-  it('address each other by the service names of the composition', () => {
+  it('use the service names in compose.postgres.yml as host names', () => {
     const [scrape] = (
       parse(read('prometheus/prometheus.yml')) as {
         scrape_configs: { authorization: { credentials_file: string }; dns_sd_configs: { names: string[] }[] }[];
@@ -156,7 +156,7 @@ describe('the files of the larger composition', () => {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(called));
   });
 
-  it('mount the dashboard where Grafana loads it, with the provisioned data source', () => {
+  it('mount the dashboard in the folder that Grafana loads, and use the provisioned data source', () => {
     const { providers } = parse(read('grafana/provisioning/dashboards/memoryd.yml')) as {
       providers: { options: { path: string } }[];
     };

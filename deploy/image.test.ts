@@ -46,15 +46,15 @@ function readStages(): Stage[] {
   return found;
 }
 
-describe('the image', () => {
-  it('has a last stage without compilers that copies only build results of other stages', () => {
+describe('the Docker image', () => {
+  it('contains only build results of earlier stages, and no compilers', () => {
     expect(stages.map(({ name }) => name)).toEqual(['build', 'dependencies', '']);
     expect(last.from).toMatch(/-slim$/);
     const ours = getTexts('COPY').filter((text) => !text.startsWith('--from='));
     expect(ours).toEqual(['LICENSE ./']);
   });
 
-  it('runs in production mode, not as root, with its data in a volume', () => {
+  it('runs in production mode as a non-root user, with its data in a volume', () => {
     expect(environment.NODE_ENV).toBe('production');
     expect(getTexts('USER')).toEqual(['1000:1000']);
     expect(getTexts('VOLUME')).toEqual([environment.XDG_DATA_HOME]);
@@ -86,7 +86,7 @@ const isEnabled = process.env.MEMORYD_TEST_IMAGE !== undefined && process.getuid
 // biome-ignore lint/suspicious/noConsole: the test run must show skipped tests
 if (!isEnabled) console.log('skipped: the steps of the Dockerfile; run as root with MEMORYD_TEST_IMAGE set');
 
-describe.runIf(isEnabled)('the steps of the Dockerfile, run in an empty folder for each stage', () => {
+describe.runIf(isEnabled)('the Dockerfile steps, run in a separate folder for each stage,', () => {
   let work: string;
   const getRoot = ({ name }: Pick<Stage, 'name'>) => join(work, name || 'image');
   /** Converts a path of the image to a path of this machine. */
@@ -197,7 +197,7 @@ describe.runIf(isEnabled)('the steps of the Dockerfile, run in an empty folder f
     expect(await running.end()).toBe(0);
   });
 
-  it('install no development dependency', () => {
+  it('install no development dependencies', () => {
     for (const name of ['typescript', 'vitest', '@biomejs/biome', 'assemblyscript']) {
       expect(existsSync(toLocalPath(`app/node_modules/${name}`)), name).toBe(false);
     }

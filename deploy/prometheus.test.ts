@@ -26,8 +26,8 @@ const { groups } = parse(readFileSync(`${folder}rules.yml`, 'utf8')) as { groups
 const rules = groups.flatMap((group) => group.rules);
 const getRule = (alert: string) => rules.find((rule) => rule.alert === alert);
 
-describe('the rules for alerts', () => {
-  it('are the two of the interface, a warning for each of its targets, and outages', () => {
+describe('the alert rules', () => {
+  it('define five critical alerts and twelve warnings', () => {
     expect(getRule('HighQueryLatency')).toMatchObject({
       expr: 'service_query_latency_ms{quantile="0.99"} > 500',
       for: '5m',
@@ -58,7 +58,7 @@ describe('the rules for alerts', () => {
     ]);
   });
 
-  it.runIf(hasPromtool)('fire and clear as in the rule tests', () => {
+  it.runIf(hasPromtool)('pass the promtool rule tests', () => {
     expect(promtool('check', 'rules', `${folder}rules.yml`)).toContain(`${rules.length} rules found`);
     expect(promtool('test', 'rules', `${folder}rules.test.yml`)).toContain('SUCCESS');
   });
@@ -159,7 +159,7 @@ describe.runIf(hasPrometheus && hasPromtool)('Prometheus with a production serve
     expect(activeTargets).toMatchObject([{ health: 'up', lastError: '' }]);
   });
 
-  it('is refused without a key', async () => {
+  it('needs a key to scrape the server', async () => {
     expect((await send(server.port, { path: '/metrics' })).status).toBe(401);
   });
 
@@ -172,7 +172,7 @@ describe.runIf(hasPrometheus && hasPromtool)('Prometheus with a production serve
     expect(evaluated.map(({ name, health }) => `${name} ${health}`)).toEqual(rules.map(({ alert }) => `${alert} ok`));
   });
 
-  it('has every metric of the rules, the dashboard and the reference', async () => {
+  it('stores every metric used in the rules, the dashboard and the metrics reference', async () => {
     const scraped = await fetchData<string[]>('label/__name__/values');
     const page = readFileSync(new URL('../docs/reference/metrics.md', import.meta.url), 'utf8');
     const described = [...page.matchAll(/^\| `(service_\w+)` +\| (\w+)/gm)];

@@ -30,19 +30,19 @@ describe('the systemd unit', () => {
     expect(analyze('verify', path)).toBe('');
   });
 
-  it.runIf(hasSystemd)('has a low exposure level', () => {
+  it.runIf(hasSystemd)('stays below the maximum exposure level of systemd-analyze security', () => {
     const args = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE}`, '--no-pager'];
     expect(analyze(...args, path)).toContain('Overall exposure level');
   });
 
-  it('runs in production mode, with the key in a file and the data in the state directory', () => {
+  it('runs in production mode, with the API key in an environment file and the data in the state directory', () => {
     expect(getValues('Environment')).toEqual(['NODE_ENV=production', 'XDG_DATA_HOME=/var/lib']);
     expect(getValues('EnvironmentFile')).toEqual(['/etc/memoryd/environment']);
     expect(getValues('StateDirectory')).toEqual(['memoryd']);
     expect(SETTING_NAMES.find(({ key }) => key === 'apiKey')?.env).toBe('SERVICE_API_KEY');
   });
 
-  it('waits for the network, and restarts the service without a limit', () => {
+  it('waits for the network, and does not limit the number of restarts', () => {
     expect(getValues('Wants')).toEqual(['network-online.target']);
     expect(getValues('After')).toEqual(['network-online.target']);
     expect(getValues('StartLimitIntervalSec')).toEqual(['0']);

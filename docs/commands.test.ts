@@ -37,8 +37,8 @@ function getBlocks(path: string): Block[] {
 
 const pages = documents.map((path) => ({ path, blocks: getBlocks(path) }));
 
-describe('commands in documents', () => {
-  it('use only fences of the kind that is run', () => {
+describe('commands in the documentation', () => {
+  it('are in code blocks with the language sh', () => {
     for (const { path, blocks } of pages) {
       const text = readFileSync(join(root, path), 'utf8');
       expect(
@@ -49,12 +49,12 @@ describe('commands in documents', () => {
     }
   });
 
-  it('are run by these tests in more than half of the code blocks', () => {
+  it('are tested in more than half of the code blocks', () => {
     const all = pages.flatMap(({ blocks }) => blocks);
     expect(all.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(all.length / 2);
   });
 
-  it('in sentences are existing commands of memoryd', () => {
+  it('in running text are existing memoryd commands', () => {
     const known = getCommands();
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/`(?:npx )?memoryd ([a-z]+)/g);
@@ -67,7 +67,7 @@ describe('commands in documents', () => {
 
   const run = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === undefined));
   it.each(run)(
-    'of $path return the shown responses',
+    'in $path return the documented responses',
     async ({ blocks }) => {
       const folder = createSandbox();
       const server = await startProcess({ dbPath: join(folder, 'memory.db') });

@@ -17,7 +17,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const documents = files.filter((path) => path.endsWith('.md'));
 
 describe('documents', () => {
-  it.each(documents)('%s links only to existing files', (path) => {
+  it.each(documents)('link only to existing files in %s', (path) => {
     const targets = [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
     const broken = targets.filter(
       (target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)),
@@ -33,7 +33,7 @@ describe('documents', () => {
     expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
   });
 
-  it('list every decision record by its title', () => {
+  it('list every decision record with its title in docs/decisions/README.md', () => {
     const records = documents.filter((path) => /^docs\/decisions\/\d/.test(path)).sort();
     const expected = records.map((path) => {
       const [, number, title] = /^# (\d+)\. (.+)$/m.exec(read(path)) ?? [];
@@ -42,7 +42,7 @@ describe('documents', () => {
     expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(expected);
   });
 
-  it('say that the packages are not on npm yet in every document that installs them', () => {
+  it('with an install command state that the packages are not on npm yet', () => {
     const isReleased = read('CHANGELOG.md')
       .match(/^## .+$/gm)
       ?.some((title) => !title.endsWith('(unreleased)'));
@@ -51,7 +51,7 @@ describe('documents', () => {
     expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
 
-  it('name every source folder in ARCHITECTURE.md, and only existing ones', () => {
+  it('list every source folder in ARCHITECTURE.md, and only existing folders', () => {
     const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
     expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
     const folders = new Set(
@@ -62,7 +62,7 @@ describe('documents', () => {
     expect([...folders].filter((folder) => !isCovered(folder))).toEqual([]);
   });
 
-  it('name only existing commands of package.json', () => {
+  it('name only existing scripts of package.json', () => {
     const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
     for (const path of documents) {
       const named = [...read(path).matchAll(/npm run ([\w:-]+)(?![\w:-]| --workspace)/g)].map(
@@ -75,7 +75,7 @@ describe('documents', () => {
     }
   });
 
-  it('list exactly the error codes of the contract', () => {
+  it('list exactly the error codes of the contract in docs/reference/errors.md', () => {
     const listed = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.+) \|$/gm)];
     expect(
       Object.fromEntries(listed.map(([, code, status, meaning]) => [code, { status: Number(status), meaning }])),
@@ -97,25 +97,25 @@ function getLocked(folder: string): [path: string, LockedPackage][] {
 }
 
 describe.each(['', 'bench/peers/'])('the lock file %spackage-lock.json', (folder) => {
-  it('has the hash of every package and no registry host', () => {
+  it('contains the hash of every package, and no registry URLs', () => {
     expect(getLocked(folder).filter(([, { link, integrity }]) => !link && !integrity)).toEqual([]);
     expect(read(`${folder}package-lock.json`)).not.toMatch(/"resolved": "http/);
   });
 });
 
-describe('installing', () => {
-  it('runs no install script; the only two packages with one do not need it', () => {
+describe('npm install', () => {
+  it('runs no install scripts, and only core-js and onnxruntime-node have one', () => {
     expect(read('.npmrc')).toMatch(/^ignore-scripts=true$/m);
     const scripted = getLocked('').filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => path)).toEqual(['node_modules/core-js', 'node_modules/onnxruntime-node']);
   });
 
-  it('depends on no package with an install script', () => {
+  it('installs only onnxruntime-common as a dependency of @memoryd/onnxruntime', () => {
     const { dependencies } = JSON.parse(read('packages/onnxruntime/package.json')) as Record<string, object>;
     expect(Object.keys(dependencies ?? {})).toEqual(['onnxruntime-common']);
   });
 
-  it('requires a supported Node in every package, and uses its own Node 24', () => {
+  it('requires a supported Node version for every package, and installs Node 24 for the tests', () => {
     const manifests = files.filter((path) => /^packages\/[^/]+\/package\.json$/.test(path));
     const engines = manifests.map((path) => (JSON.parse(read(path)) as LockedPackage).engines?.node);
     expect(new Set(engines)).toEqual(new Set(['^22.12.0 || ^24.0.0 || >=26.0.0']));
@@ -126,15 +126,15 @@ describe('installing', () => {
     if (hasBundledNode) expect(process.versions.node).toMatch(/^24\./);
   });
 
-  it('has the command of the package before the build', () => {
+  it('can link the memoryd command before the build', () => {
     const { bin } = JSON.parse(read('packages/server/package.json')) as { bin: Record<string, string> };
     expect(files).toContain(join('packages/server', bin.memoryd as string));
   });
 });
 
-describe('the pictures', () => {
+describe('pictures in the documentation', () => {
   const pictures = files.filter((path) => /^docs\/pictures\/.*\.svg$/.test(path));
-  it.each(pictures)('%s has a title, a description and a dark mode, and loads nothing', (path) => {
+  it.each(pictures)('have a title, a description, a dark mode and no external resources: %s', (path) => {
     const picture = read(path);
     expect(picture).toMatch(/<title id="title">[^<]+<\/title>\s+<desc id="desc">[^<]+<\/desc>/);
     expect(picture).toContain('prefers-color-scheme: dark');
@@ -142,7 +142,7 @@ describe('the pictures', () => {
     expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|@import|<script/);
   });
 
-  it('show the weights of scores', () => {
+  it('show the current weights of the score', () => {
     const weights = read('docs/pictures/score.svg').matchAll(/>([a-z]+)<\/text>\s+<text[^>]*>(−?[\d.]+)<\/text>/g);
     expect(
       Object.fromEntries([...weights].map(([, name, weight]) => [name, Number(weight?.replace('−', '-'))])),
@@ -150,8 +150,8 @@ describe('the pictures', () => {
   });
 });
 
-describe('the comparison', () => {
-  it('shows only our figures that are in bench/README.md', () => {
+describe('docs/comparison.md', () => {
+  it('contains only measured figures from bench/README.md', () => {
     const [, section = ''] = /## Figures that we measured\n([\s\S]*?)\n## /.exec(read('docs/comparison.md')) ?? [];
     const figures = section.replaceAll(/\d+\.\d+\.\d+/g, '').match(/\.\d{2,}|\d[\d.,]* m?s\b/g) ?? [];
     expect(figures.length).toBeGreaterThan(10);
@@ -161,7 +161,7 @@ describe('the comparison', () => {
     expect(figures.filter((figure) => !isMeasured(figure))).toEqual([]);
   });
 
-  it('cites every listed source, and lists every cited one', () => {
+  it('cites every listed source, and lists every cited source', () => {
     const [body = '', sources = ''] = read('docs/comparison.md').split('## Sources');
     const listed = [...sources.matchAll(/^(\d+)\. /gm)].map(([, number]) => number);
     const named = new Set([...body.matchAll(/\[(\d+)\]/g)].map(([, number]) => number));

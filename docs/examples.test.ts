@@ -22,7 +22,7 @@ function getLines(path: string): string[] {
   return lines.filter((line) => !/^\s*(\/\/.*)?$/.test(line));
 }
 
-describe('the chat agent', () => {
+describe('the chat agent example', () => {
   const folder = temporaryFolder();
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(root, 'examples/chat/agent.mjs');
@@ -53,7 +53,7 @@ describe('the chat agent', () => {
     );
   });
 
-  it('sends notes and turns to an OpenAI-compatible endpoint, and stores its responses', async () => {
+  it('sends memories and the conversation to an OpenAI-compatible endpoint, and stores the responses', async () => {
     const requests: { headers: IncomingMessage['headers']; url: string | undefined; body: unknown }[] = [];
     const model = createServer(async (request, response) => {
       requests.push({ url: request.url, headers: request.headers, body: await json(request) });
@@ -100,10 +100,10 @@ function usePage(): () => string {
   return () => origin;
 }
 
-describe('the page', () => {
+describe('the web page example', () => {
   const origin = usePage();
 
-  it('is served with every module that it imports and nothing else', async () => {
+  it('is served with every module that it imports and no other files', async () => {
     const page = await (await fetch(origin())).text();
     const pending = [/"@memoryd\/client": "([^"]+)"/.exec(page)?.[1] as string];
     const seen = new Set<string>();
@@ -135,7 +135,7 @@ const hasBrowser = existsSync(CHROMIUM);
 // biome-ignore lint/suspicious/noConsole: the test run must show skipped tests
 if (!hasBrowser) console.log(`skipped: there is no ${CHROMIUM}; set CHROMIUM to the path of a browser`);
 
-describe.runIf(hasBrowser)('the page in a browser', () => {
+describe.runIf(hasBrowser)('the web page example in a browser', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   const origin = usePage();
   let browser: Browser;
@@ -155,7 +155,7 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     await page.getByRole('button', { name: button }).click();
   }
 
-  it('stores, recalls and shows events', async () => {
+  it('stores and recalls memories, and shows events', async () => {
     const markup = 'The <b>merlin</b> hunts larks';
     const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
     await client.store({ content: 'The merlin of another user', user_id: 'ben' });
@@ -177,7 +177,7 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     expect(problems).toEqual([]);
   });
 
-  it('shows the error of a refused request', async () => {
+  it('shows the error of a rejected request', async () => {
     await submit('Ask', ' ', 'Recall');
     await expect.poll(() => page.locator('#problem').textContent()).toMatch(/^INVALID_REQUEST: query must/);
   });

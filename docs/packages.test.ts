@@ -68,10 +68,10 @@ beforeAll(async () => {
 const getPacked = (folder: string) => packed.get(folder) as Packed;
 const getTarball = (folder: string) => new Uint8Array(readFileSync(getPacked(folder).filename));
 
-describe.each(PACKAGES)('%s as it is published', (folder) => {
+describe.each(PACKAGES)('%s as published', (folder) => {
   const manifest = getManifest(folder);
 
-  it('has the common version, and requires exactly this version of its siblings', () => {
+  it('has the version of the repository, and depends on exactly this version of sibling packages', () => {
     const versions = PACKAGES.map((other) => getManifest(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
     const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
@@ -80,7 +80,7 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
     for (const [name, range] of siblings) expect(range, name).toBe(manifest.version);
   });
 
-  it('contains its licence and README, but no tests and sources', () => {
+  it('contains its licence and README, but no tests or sources', () => {
     const paths = getPacked(folder).files.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
     // Microsoft holds the copyright of the code and binaries of onnxruntime-node, under the same licence.
@@ -102,7 +102,7 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
   });
 });
 
-describe('packages/server as it is published', () => {
+describe('packages/server as published', () => {
   it('contains all files of the dashboard', () => {
     const paths = getPacked('packages/server').files.map(({ path }) => path);
     const page = read('packages/server/dist/ui/index.html');
@@ -121,9 +121,9 @@ describe('packages/server as it is published', () => {
   });
 });
 
-describe.each(LIBRARIES)('%s as it is imported', (folder) => {
+describe.each(LIBRARIES)('%s as imported', (folder) => {
   const untyped = Object.entries(getManifest(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
-  it('has types that resolve in every ES module resolution', async () => {
+  it('has types that resolve in every resolution mode for ES modules', async () => {
     const entries = { excludeEntrypoints: untyped.map(([path]) => path) };
     const analysis = await checkPackage(createPackageFromTarballData(getTarball(folder)), entries);
     const { problems } = analysis.types ? analysis : { problems: ['no types'] };
@@ -216,17 +216,20 @@ describe('in an empty project', () => {
     expect(existsSync(join(project, 'node_modules/@memoryd/client/dist/contract.d.ts'))).toBe(true);
   });
 
-  it.each(RESOLUTIONS)('the examples of the client compile without Node and the contract (%s)', async (resolution) => {
-    const contract = join(project, 'node_modules/@memoryd/contract');
-    renameSync(contract, `${contract}-away`);
-    try {
-      expect(await compile(project, getExamples('packages/client/README.md'), resolution)).toBe('');
-    } finally {
-      renameSync(`${contract}-away`, contract);
-    }
-  });
+  it.each(RESOLUTIONS)(
+    'the client examples compile without Node types and the contract package (%s)',
+    async (resolution) => {
+      const contract = join(project, 'node_modules/@memoryd/contract');
+      renameSync(contract, `${contract}-away`);
+      try {
+        expect(await compile(project, getExamples('packages/client/README.md'), resolution)).toBe('');
+      } finally {
+        renameSync(`${contract}-away`, contract);
+      }
+    },
+  );
 
-  it.each(RESOLUTIONS)('the types of the client are those of the contract (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('the client types equal the contract types (%s)', async (resolution) => {
     const types = readFileSync(join(project, 'node_modules/@memoryd/client/dist/contract.d.ts'), 'utf8');
     const names = [...types.matchAll(/^export (?:type|interface) (\w+)\b(?!<)/gm)].map((match) => match[1] as string);
     expect(names).toContain('MemoryApi');
@@ -242,14 +245,14 @@ describe('in an empty project', () => {
     expect(await compile(project, [source], resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('the examples of the client run', async () => {
+  it('the client examples run', async () => {
     const written = await runExamples(project, getExamples('packages/client/README.md'));
     expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
   });
 
-  it.each(['client', 'langchain'])('the examples of %s keep two people apart', (name) =>
+  it.each(['client', 'langchain'])('the %s examples separate the memories of two users', (name) =>
     expectApart(project, getExamples(`packages/${name}/README.md`)),
   );
 
@@ -261,12 +264,12 @@ describe('in an empty project', () => {
     }
   });
 
-  it.each(RESOLUTIONS)('the examples of the contract and LangChain compile (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('the contract and LangChain examples compile (%s)', async (resolution) => {
     const examples = ['packages/contract/README.md', 'packages/langchain/README.md'].flatMap(getExamples);
     expect(await compile(project, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('code without a user does not compile', async () => {
+  it('TypeScript code that omits the user does not compile', async () => {
     const source = `
       import { MemoryClient } from '@memoryd/client';
       import { recallForPrompt, session } from '@memoryd/client/session';
@@ -286,7 +289,7 @@ describe('in an empty project', () => {
     expect(await compile(project, [source], RESOLUTIONS[0] as string, '--skipLibCheck')).toBe('');
   });
 
-  it('the examples of LangChain run', async () => {
+  it('the LangChain examples run', async () => {
     expect(await runExamples(project, getExamples('packages/langchain/README.md'))).toEqual([
       'Ada is allergic to peanuts\n',
       'human: Let us cook tonight\nai: Without peanuts, then.\n',
@@ -294,7 +297,7 @@ describe('in an empty project', () => {
     ]);
   });
 
-  it('the examples of users and agents return only the memories of each user', async () => {
+  it('the examples in docs/guide/users.md return only memories of the requested user', async () => {
     const examples = getExamples('docs/guide/users.md');
     expect(await compile(project, examples, 'preserve/bundler', '--skipLibCheck')).toBe('');
     expect(await runExamples(project, examples)).toEqual([
@@ -305,13 +308,13 @@ describe('in an empty project', () => {
     ]);
   });
 
-  it('the engine serves many namespaces', async () => {
+  it('the engine serves several namespaces', async () => {
     const example = getExamples('packages/engine/README.md').find((text) => text.includes('openEngine')) ?? '';
     rmSync(join(project, 'memory.db'), { force: true });
     expect(await runModule(project, 'namespaces.mjs', example)).toBe('Ada uses the shop\nAda uses the clinic\n');
   });
 
-  it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
+  it.each(['README.md', 'packages/engine/README.md'])('the engine example in %s runs', async (document) => {
     const example = getExamples(document).find((text) => text.includes('openMemory'));
     rmSync(join(project, 'memory.db'), { force: true });
     // The engine waits 3 s for the model. A busy machine may need longer to open it.
@@ -320,7 +323,7 @@ describe('in an empty project', () => {
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
   });
 
-  it('the service starts from its command and serves its pages', async () => {
+  it('the service starts with the memoryd command and serves its documentation pages', async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: project };
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(project, 'service.db')];
@@ -340,7 +343,7 @@ describe('in an empty project', () => {
     expect(await once(service, 'exit')).toEqual([0, null]);
   });
 
-  it('the service keeps MCP agents of two people apart over standard input and output', async () => {
+  it('memoryd mcp separates the agents of two users over standard input and output', async () => {
     const command = join(project, 'node_modules/.bin/memoryd');
     const allergies = { ada: 'peanuts', ben: 'shellfish' };
     const agentFor = (user: string) =>
@@ -358,7 +361,7 @@ describe('in an empty project', () => {
     }
   });
 
-  it('the engine names the missing package if it is given a PostgreSQL URL', async () => {
+  it('the engine names the missing package if the database is a PostgreSQL URL', async () => {
     const postgres = join(project, 'node_modules/@memoryd/postgres');
     renameSync(postgres, `${postgres}-away`);
     try {
@@ -377,14 +380,14 @@ describe('in an empty project', () => {
     expect(getManifest('packages/engine').dependencies).not.toHaveProperty('pg');
   });
 
-  it('has no package with an install script', () => {
+  it('no installed package has an install script', () => {
     const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { hasInstallScript?: true }>;
     };
     expect(Object.keys(packages).filter((path) => packages[path]?.hasInstallScript)).toEqual([]);
   });
 
-  it('the engine recalls by words if there is no native library for the machine, and reports why', async () => {
+  it('the engine reports a missing native library, and recalls by words only', async () => {
     const binaries = join(project, 'node_modules/@memoryd/onnxruntime/bin');
     renameSync(binaries, `${binaries}-away`);
     try {
@@ -430,13 +433,13 @@ describe.each([
     expect(installed.version.split('.')[0]).toBe(String(major));
   });
 
-  it.each(RESOLUTIONS)('compiles its examples (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('has examples that compile (%s)', async (resolution) => {
     const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
     writeFileSync(join(folder, 'model.d.mts'), `export declare const model: ${type};`);
     expect(await compile(folder, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('does not compile without a user', async () => {
+  it('rejects code that omits the user at compile time', async () => {
     const source = `
       import { memoryMiddleware, memoryTools } from '@memoryd/ai-sdk';
       import { MemoryClient } from '@memoryd/client';
@@ -449,7 +452,7 @@ describe.each([
     expect(await compile(folder, [source], RESOLUTIONS[0] as string, '--skipLibCheck')).toBe('');
   });
 
-  it('gives recalled memories and the memory tools to a model', async () => {
+  it('passes recalled memories and the memory tools to a model', async () => {
     writeFileSync(
       join(folder, 'model.mjs'),
       `import { ${MockLanguageModel} } from 'ai/test';
@@ -475,7 +478,7 @@ describe.each([
     ]);
   });
 
-  it('keeps two people apart whose sessions have the same name', async () => {
+  it('separates two users whose sessions have the same id', async () => {
     writeFileSync(
       join(folder, 'model.mjs'),
       `import { ${MockLanguageModel} } from 'ai/test';

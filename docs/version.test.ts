@@ -43,7 +43,7 @@ beforeAll(() => {
   run('npm', 'version', '98.7.6', '--ignore-scripts=false');
 });
 
-it('npm version updates every package and its dependencies on siblings', () => {
+it('npm version updates the version of every package and its dependencies on sibling packages', () => {
   expect(before).not.toBe('98.7.6');
   const manifests = [getManifest('package.json'), ...workspaces.map((folder) => getManifest(`${folder}/package.json`))];
   expect(new Set(manifests.map(({ version }) => version))).toEqual(new Set(['98.7.6']));
@@ -55,7 +55,7 @@ it('npm version updates every package and its dependencies on siblings', () => {
   for (const [name, range] of siblings) expect(range, name).toBe('98.7.6');
 });
 
-it('npm version updates VERSION of the client', () => {
+it('npm version updates the VERSION constant of the client', () => {
   expect(read(clientVersion)).toContain("VERSION = '98.7.6'");
 });
 
@@ -73,12 +73,12 @@ it('npm version changes only versions in the lock file', () => {
   expect(changed.filter((line) => !line.includes(`"${line.startsWith('+') ? '98.7.6' : before}"`))).toEqual([]);
 });
 
-it('npm version commits all changes under one tag', () => {
+it('npm version commits all changes and tags the commit with the new version', () => {
   expect(run('git', 'status', '--porcelain')).toBe('');
   expect(run('git', 'tag', '--points-at', 'HEAD').trim()).toBe('v98.7.6');
 });
 
-it('the changelog starts with the current version', () => {
+it('CHANGELOG.md starts with the current version', () => {
   const [, first] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? [];
   expect(first).toBe(before);
 });

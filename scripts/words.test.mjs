@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findRefusedWords } from './words.mjs';
 
-describe('the check of words', () => {
+describe('the word check', () => {
   it.each([
     ['function idOf() {}', 'the name idOf must begin with a verb, such as getX for xOf'],
     ['class Row { #sizeOf = 1; }', 'the name sizeOf must begin with a verb, such as getX for xOf'],
@@ -18,7 +18,7 @@ describe('the check of words', () => {
       '// Rows go:\n// That which is old goes.',
       'a comment must not begin a sentence with "That which": That which is old goes.',
     ],
-  ])('refuses %j', (code, message) => {
+  ])('rejects %j', (code, message) => {
     expect(findRefusedWords('a.ts', `let x;\n${code}`)).toEqual([`a.ts:2 ${message}`]);
   });
 

@@ -14,7 +14,7 @@ describe('splitIntoBatches', () => {
     expect(splitIntoBatches(requests(1201, 10)).map(({ length }) => length)).toEqual([500, 500, 201]);
   });
 
-  it('limits a batch by its characters, and puts a text longer than the limit into its own batch', () => {
+  it('limits the number of characters in a batch, and puts a longer text into its own batch', () => {
     expect(splitIntoBatches(requests(3, 300_000)).map(({ length }) => length)).toEqual([1, 1, 1]);
     expect(splitIntoBatches(requests(3, 200_000)).map(({ length }) => length)).toEqual([2, 1]);
     expect(splitIntoBatches(requests(2, 600_000)).map(({ length }) => length)).toEqual([1, 1]);

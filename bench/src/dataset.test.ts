@@ -14,7 +14,7 @@ function writeStore(folder: string, corpus: string, queries: string): void {
 }
 
 describe('readDatasets', () => {
-  it('reads a store, a set or a folder of sets with the same names', () =>
+  it('reads one store, one set of stores, or all sets in a folder', () =>
     withTemporaryFolder(async (folder) => {
       for (const path of ['one/a', 'one/b', 'two/c']) writeStore(join(folder, path), turnLine, `${questionLine}\n`);
       const names = (path: string): string[] =>
@@ -24,34 +24,34 @@ describe('readDatasets', () => {
       expect(names('.')).toEqual(['one/a', 'one/b', 'two/c']);
     }));
 
-  it('reads only the first stores of each set if a limit is given', () =>
+  it('limits the number of stores per set', () =>
     withTemporaryFolder(async (folder) => {
       for (const path of ['one/b', 'one/a', 'two/c']) writeStore(join(folder, path), turnLine, questionLine);
       const stores = readDatasets(folder, 1).flatMap((set) => set.stores.map(({ name }) => name));
       expect(stores).toEqual(['a', 'c']);
     }));
 
-  it('reads a missing session, timestamp or speaker as null', () =>
+  it('returns null for a missing session, timestamp or speaker', () =>
     withTemporaryFolder(async (folder) => {
       writeStore(join(folder, 'set/store'), '{"id":"t1","text":"Hello.","speaker":null}', questionLine);
       const turn = readDatasets(folder)[0]?.stores[0]?.turns[0];
       expect(turn).toEqual({ id: 't1', text: 'Hello.', session: null, timestamp: null, speaker: null });
     }));
 
-  it('names the file, the line and the field of an invalid value', () =>
+  it('throws an error with the file, line and field of an invalid value', () =>
     withTemporaryFolder(async (folder) => {
       writeStore(join(folder, 'set/store'), turnLine, `${questionLine}\n{"id":"q2","text":"Who?","category":"who"}`);
       expect(() => readDatasets(folder)).toThrow('queries.jsonl:2: relevant must be an array of strings');
     }));
 
-  it('rejects a folder without a store', () =>
+  it('throws if the folder contains no store', () =>
     withTemporaryFolder(async (folder) => {
       expect(() => readDatasets(folder)).toThrow('contains no folder');
     }));
 });
 
 describe('getContent', () => {
-  it('prefixes the text with the speaker if there is one', () => {
+  it('prefixes the text with the name of the speaker if it is known', () => {
     const turn = { id: 't', text: 'Hello.', session: null, timestamp: null };
     expect(getContent({ ...turn, speaker: 'Ann' })).toBe('Ann: Hello.');
     expect(getContent({ ...turn, speaker: null })).toBe('Hello.');

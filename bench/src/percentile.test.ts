@@ -4,7 +4,7 @@ import { getPercentile } from './percentile.ts';
 describe('getPercentile', () => {
   const oneToHundred = Array.from({ length: 100 }, (_, index) => 100 - index);
 
-  it('returns the value of the nearest rank for values in any order', () => {
+  it('returns the value at the nearest rank, even if the values are not sorted', () => {
     expect(getPercentile(oneToHundred, 50)).toBe(50);
     expect(getPercentile(oneToHundred, 99)).toBe(99);
     expect(getPercentile(oneToHundred, 100)).toBe(100);
@@ -15,11 +15,11 @@ describe('getPercentile', () => {
     expect(getPercentile([1, 2, 3], 99)).toBe(3);
   });
 
-  it('sorts values as numbers', () => {
+  it('sorts values numerically', () => {
     expect(getPercentile([9, 10, 100], 100)).toBe(100);
   });
 
-  it('returns NaN without values', () => {
+  it('returns NaN for an empty list', () => {
     expect(getPercentile([], 50)).toBeNaN();
   });
 });

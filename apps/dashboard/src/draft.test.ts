@@ -6,8 +6,8 @@ import { formatTags, getChange, parseTags, rebaseDraft, toDraft } from './draft.
 const getMemory = (fields: Partial<Memory>): Memory =>
   ({ content: 'Dinner is at seven', tags: ['home'], importance: 0.5, ...fields }) as Memory;
 
-describe('tags in a form', () => {
-  it('parse to the tags that were formatted, with any characters', () => {
+describe('parseTags', () => {
+  it('parses the output of formatTags to the same tags', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1, unit: 'grapheme' })), (tags) => {
         expect(parseTags(formatTags(tags))).toEqual(tags);
@@ -23,7 +23,7 @@ describe('tags in a form', () => {
     }
   });
 
-  it('parse from text that a person types', () => {
+  it('parses typed text with extra spaces, empty tags and quotes', () => {
     expect(parseTags(' house,keys ,, "one, and two" , "open')).toEqual(['house', 'keys', 'one, and two', '"open']);
   });
 });
@@ -36,7 +36,7 @@ describe('a draft of a memory', () => {
     expect(getChange(base, { ...toDraft(base), tags: '', importance: '1' })).toEqual({ tags: [], importance: 1 });
   });
 
-  it('keeps the line ends of lines that were not edited, although a form has only line feeds', () => {
+  it('preserves CR and CRLF in unedited lines, although the form field returns only LF', () => {
     const changed = (content: string, write: (typed: string) => string) => {
       const base = getMemory({ content });
       const draft = toDraft(base);
@@ -58,7 +58,7 @@ describe('a draft of a memory', () => {
     );
   });
 
-  it('takes the changes of others to fields that it does not edit', () => {
+  it('adopts concurrent changes to fields that are not edited in the draft', () => {
     const base = getMemory({});
     const theirs = getMemory({ content: 'Dinner is at eight', tags: ['theirs'], importance: 0.9 });
     const onText = rebaseDraft({ ...toDraft(base), content: 'Dinner is at nine' }, base, theirs);

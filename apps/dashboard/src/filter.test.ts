@@ -10,8 +10,8 @@ import {
 
 const params = (text: string) => new URLSearchParams(text);
 
-describe('the filters of an address', () => {
-  it('are the filter parameters; other parameters are ignored', () => {
+describe('the filters in the address', () => {
+  it('are parsed from the filter parameters; other parameters are ignored', () => {
     expect(parseFilter(params('tag=a&tag=b&tier=working&source=&query=x&top_k=5&metadata.room=kitchen'))).toEqual({
       tag: ['a', 'b'],
       tier: 'working',
@@ -23,7 +23,7 @@ describe('the filters of an address', () => {
     expect(Object.entries(parseFilter(params('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
   });
 
-  it('hold several tags and one value of each other field', () => {
+  it('contain each added tag once, and only the last value of any other field', () => {
     const filtered = ['tag=a', 'tag=b', 'tag=a', 'tier=working', 'tier=semantic'].reduce((address, condition) => {
       const [name = '', value = ''] = condition.split('=');
       return withCondition(address, { name, value });
@@ -35,7 +35,7 @@ describe('the filters of an address', () => {
     ]);
   });
 
-  it('are removed one at a time; the query stays', () => {
+  it('can be removed one at a time without changing the query', () => {
     const filtered = withoutCondition(params('query=x&tag=a&tag=b'), { name: 'tag', value: 'a' });
     expect(filtered.toString()).toBe('query=x&tag=b');
   });
@@ -46,11 +46,11 @@ describe('the filters of an address', () => {
     ['metadata', 'room', undefined],
     ['source', '  ', undefined],
     ['since', '2026-02-01T10:30', { name: 'since', value: new Date(2026, 1, 1, 10, 30).toISOString() }],
-  ] as const)('parse from input: %s %j', (field, typed, expected) => {
+  ] as const)('are parsed from the form field %s with the input %j', (field, typed, expected) => {
     expect(parseCondition(field, typed)).toEqual(expected);
   });
 
-  it('report an error with an example for metadata without a value, and only then', () => {
+  it('report an error with an example only for metadata without a value', () => {
     expect(getInputError('metadata', 'room')).toBe(
       'Metadata must be a field, an equals sign and a value, such as room=kitchen.',
     );

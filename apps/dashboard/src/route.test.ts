@@ -3,7 +3,7 @@ import { getAddressInScope, getScope, getScopeRequest, isOwn } from './route.ts'
 
 const params = (text: string) => new URLSearchParams(text);
 
-describe('the scope of an address', () => {
+describe('the scope in the address', () => {
   it.each([
     ['query=x&tag=a', undefined, {}],
     ['user_id=anna', { userId: 'anna' }, { user_id: 'anna' }],
@@ -20,7 +20,7 @@ describe('the scope of an address', () => {
     expect(getScopeRequest(params(text))).toEqual(request);
   });
 
-  it('is replaced; the other parameters stay', () => {
+  it('can be replaced without changing the other parameters', () => {
     const before = params('query=x&user_id=anna&agent_id=cook&shared=true&tag=a');
     expect(getAddressInScope({ userId: 'a&b é' }, 'recall', before)).toBe(
       '#/recall?query=x&tag=a&user_id=a%26b+%C3%A9',
@@ -29,7 +29,7 @@ describe('the scope of an address', () => {
     expect(getAddressInScope(undefined, 'explore', params('user_id=anna'))).toBe('#/explore');
   });
 
-  it('parses to the scope that was formatted', () => {
+  it('is the same after formatting and parsing', () => {
     const scope = { userId: ' ?&=#%', agentId: '読書', shared: true };
     const [, query] = getAddressInScope(scope, 'explore', params('')).split(/\?(.*)/s);
     expect(getScope(params(query ?? ''))).toEqual(scope);
@@ -42,7 +42,7 @@ describe('the scope of an address', () => {
     ['user_id=anna&shared=true', {}, false],
     ['user_id=anna&agent_id=cook&shared=true', { user_id: 'anna' }, false],
     ['agent_id=cook', { user_id: 'anna', agent_id: 'cook' }, true],
-  ])('"%s" owns a memory of %j: %s', (text, owner, expected) => {
+  ])('with the parameters "%s" owns a memory with the fields %j: %s', (text, owner, expected) => {
     expect(isOwn(owner, params(text))).toBe(expected);
   });
 });

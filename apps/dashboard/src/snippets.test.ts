@@ -4,8 +4,8 @@ import { getMcpConfig, getRecallCurl, getStoreCode, getStoreCurl } from './snipp
 const open = { url: 'http://10.0.0.7:8090/memory', hasKey: false };
 const locked = { ...open, hasKey: true };
 
-describe('snippets', () => {
-  it('store with curl, and quote the text for a shell', () => {
+describe('code snippets', () => {
+  it('store a memory with curl, with the text quoted for the shell', () => {
     expect(getStoreCurl(open, { content: "Ada's tea" })).toBe(
       `curl -s 'http://10.0.0.7:8090/memory/store' \\
   -H 'Content-Type: application/json' \\
@@ -15,7 +15,7 @@ describe('snippets', () => {
     );
   });
 
-  it('name the variable of the API key if the service needs one', () => {
+  it('read the API key from MEMORYD_API_KEY if the service requires a key', () => {
     const header = '-H "Authorization: Bearer $MEMORYD_API_KEY"';
     expect(getStoreCurl(locked, { content: 'x' })).toContain(`\\\n  ${header} \\\n  -d`);
     expect(getRecallCurl(locked, { query: 'x' })).toMatch(/\/recall\?query=x' \\\n {2}-H "[^"]+"$/);
@@ -24,7 +24,7 @@ describe('snippets', () => {
     expect(getStoreCode(open, { content: 'x' }, 'y')).not.toContain('apiKey');
   });
 
-  it('configure an agent for MCP at the address of the service', () => {
+  it('contain an MCP configuration with the URL of the service', () => {
     const memoryd = { type: 'http', url: 'http://10.0.0.7:8090/memory/mcp' };
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the agent replaces the variable
     const headers = { Authorization: 'Bearer ${MEMORYD_API_KEY}' };

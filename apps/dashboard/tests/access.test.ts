@@ -7,7 +7,7 @@ const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
   const stage = useStage({ apiKey: KEY, env: { SERVICE_API_KEY: KEY } });
 
-  it('asks for a key, refuses a wrong one, and stores a valid one only for the tab', async () => {
+  it('asks for an API key, rejects an invalid key, and stores a valid key only for the current tab', async () => {
     const { page, problems, close } = await stage.visit('/ui/');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.getByText('stays in this tab').count()).toBe(1);

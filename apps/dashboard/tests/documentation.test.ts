@@ -8,7 +8,7 @@ describe.runIf(hasBrowser())('documentation pages', () => {
 
   const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-  it('link to each other and to the dashboard, which links to them', async () => {
+  it('link to each other and to the dashboard, and the dashboard links to them', async () => {
     const { page, problems, close } = await stage.visit('/ui/');
     await page.getByRole('link', { name: 'API reference' }).click();
     await page.locator('#swagger-ui .info').waitFor();

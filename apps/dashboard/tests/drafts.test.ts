@@ -30,7 +30,7 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     return { id, key, page, close };
   };
 
-  it('survives a sign-in after the key was revoked', async () => {
+  it('survives the revocation of the API key and a new sign-in', async () => {
     const { id, key, page, close } = await startDraft('The ferry leaves at nine');
     await revoke(key);
     await asksForKey(page).waitFor();
@@ -61,7 +61,7 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await close();
   });
 
-  it('survives a late error of an earlier key', async () => {
+  it('survives a late error response to a request with a revoked API key', async () => {
     const { id, key, page, close } = await startDraft('The tram is late');
     const release = await hold(page, '**/update/*');
     await page.getByRole('button', { name: 'Save' }).click();

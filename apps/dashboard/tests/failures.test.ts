@@ -7,7 +7,7 @@ import { eventually, freePort, launch, untilHealthy } from '../../../packages/se
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
-describe.runIf(hasBrowser())('dashboard with failures', () => {
+describe.runIf(hasBrowser())('dashboard during failures', () => {
   const stage = useStage();
   let visit: Visit;
   let page: Page;
@@ -29,7 +29,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     expect(await page.getByText('forgotten, expired or archived').count()).toBe(0);
   });
 
-  it('reports that a memory failed to load after its change was saved', async () => {
+  it('reports that a memory failed to reload after a saved change', async () => {
     const { id } = await stage.memory.store({ content: 'The well is deep' });
     await goTo(`memory?id=${id}`);
     await button('Edit').click();
@@ -43,7 +43,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
-  it('reports below a list that the next page failed to load, and retries', async () => {
+  it('shows an error below the list if the next page fails to load, and retries', async () => {
     await page.route('**/memories?*cursor=*', (route) => route.abort());
     await goTo('explore');
     await page.locator('.row').first().waitFor();
@@ -79,7 +79,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     release();
   });
 
-  it('does not offer to cancel while a memory is being forgotten', async () => {
+  it('has no Cancel button while a memory is being forgotten', async () => {
     const { id } = await stage.memory.store({ content: 'The lodger moved out' });
     await goTo(`memory?id=${id}`);
     await button('Forget…').click();
@@ -91,7 +91,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     await page.getByText('Memory forgotten.').waitFor();
   });
 
-  it('shows since when the service is unreachable, and recovers', async () => {
+  it('shows when the service became unreachable, and recovers', async () => {
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
     const first = launch(args, WORDS_ONLY);
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     await second.end('SIGTERM');
   });
 
-  it('does not return to a consolidation run that ends after the user left the view', async () => {
+  it('stays in the current view when a consolidation run ends that was started in another view', async () => {
     await stage.memory.store({ content: 'The gutter is full of leaves' });
     await goTo('consolidation');
     await button('Preview consolidation').click();
@@ -135,7 +135,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     expect(page.url()).toContain('#/recall');
   });
 
-  it('follows events only while visible, and then receives missed events', async () => {
+  it('streams events only while its tab is visible, and loads the events missed while hidden', async () => {
     const setHidden = (one: Page, hidden: boolean) =>
       one.evaluate((value) => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
@@ -158,7 +158,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     await page.locator(`.activity a[title="${id}"]`).first().waitFor();
   });
 
-  it('works at a URL with credentials for a proxy, and does not show them', async () => {
+  it('works at a URL with proxy credentials, and does not show the credentials', async () => {
     await page.goto('about:blank');
     await page.goto(`${stage.url.replace('//', '//ada:pass@')}/ui/#/recall?query=piano`);
     await page.locator('.result').first().waitFor();
@@ -166,7 +166,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     expect((await page.locator('.sample').allInnerTexts()).join()).not.toContain('pass');
   });
 
-  it('works in a browser that blocks storage', async () => {
+  it('works in a browser that blocks web storage', async () => {
     await page.addInitScript(() => {
       for (const name of ['localStorage', 'sessionStorage']) {
         Object.defineProperty(window, name, {
@@ -182,7 +182,7 @@ describe.runIf(hasBrowser())('dashboard with failures', () => {
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark');
   });
 
-  it('shows the overview at an unknown address', async () => {
+  it('shows the overview for an unknown address', async () => {
     for (const address of ['nowhere', 'constructor', '__proto__']) {
       await goTo(address);
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();

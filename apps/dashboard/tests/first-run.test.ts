@@ -20,7 +20,7 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     return visit.page.evaluate(() => navigator.clipboard.readText());
   };
 
-  it('copies a curl command that stores a memory, and then shows the overview without a reload', async () => {
+  it('shows the overview without a reload after the copied curl command stored a memory', async () => {
     const command = await copy('curl');
     expect(command).toContain(`'${stage.url}/store'`);
     const body = /-d '(.*)'/s.exec(command)?.[1] ?? '';
@@ -31,14 +31,14 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     expect(visit.problems).toEqual([]);
   });
 
-  it('copies TypeScript and an MCP configuration with the address of the service', async () => {
+  it('offers TypeScript code and an MCP configuration to copy, both with the URL of the service', async () => {
     expect(await copy('TypeScript')).toContain(`const url = "${stage.url}";`);
     expect(JSON.parse(await copy('MCP (.mcp.json)'))).toEqual({
       mcpServers: { memoryd: { type: 'http', url: `${stage.url}/mcp` } },
     });
   });
 
-  it('stores a memory from the form, confirms it and links to it', async () => {
+  it('stores a memory from the form, and shows a confirmation with a link to the memory', async () => {
     const { page } = visit;
     await page.getByLabel('Content').fill('Ada is allergic to peanuts');
     await page.getByLabel('Session (optional)').fill('kitchen');
@@ -55,7 +55,7 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     expect(visit.problems).toEqual([]);
   });
 
-  it('shows why a memory was not stored, and keeps the form', async () => {
+  it('shows the error if a memory is not stored, and keeps the text in the form', async () => {
     const { page } = visit;
     await page.getByLabel('Content').fill('Ada is allergic to peanuts');
     await page.getByLabel(/Tags/).fill('x'.repeat(129));

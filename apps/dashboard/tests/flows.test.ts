@@ -31,7 +31,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
         .locator('.figure-value')
         .textContent();
 
-    it('shows counts, state and the time of the next consolidation', async () => {
+    it('shows the memory counts, the status "Ready" and the time of the next consolidation', async () => {
       await page.waitForSelector('.figure');
       const { working_count, episodic_count, semantic_count } = await stage.memory.stats();
       const shown = [await figure('Working'), await figure('Episodic'), await figure('Semantic')].map(Number);
@@ -40,7 +40,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.getByText(/Next (in|within)/).waitFor();
     });
 
-    it('shows activity and new counts without a reload', async () => {
+    it('shows new activity and updated counts without a reload', async () => {
       await page.waitForSelector('.figure');
       const before = Number(await figure('Working'));
       const { id } = await stage.memory.store({ content: 'Tomasz found the spare key under the third pot' });
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(lists).toHaveLength(1);
     });
 
-    it('draws latency and rate after recalls', { timeout: 60_000 }, async () => {
+    it('draws the latency and rate charts after recalls', { timeout: 60_000 }, async () => {
       await stage.memory.recall({ query: 'tomatoes' });
       await page
         .locator('.chart', { hasText: 'Latency' })
@@ -95,7 +95,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.getByRole('searchbox').waitFor();
     });
 
-    it('shows results while typing, with marked words, and explains their scores', async () => {
+    it('shows results while the user types, marks the matching words and explains the scores', async () => {
       await page.getByRole('searchbox').pressSequentially('allergic peanuts');
       const result = page.locator('.result', { hasText: 'She is allergic to peanuts' }).first();
       // Results of the unfinished query appear first.
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(await page.getByRole('status').allInnerTexts()).toContain('10 results');
     });
 
-    it('shows when, where and whose a result is, and opens it by its text', async () => {
+    it('shows the time, session, user and id of a result, and opens the memory when its text is clicked', async () => {
       const created_at = '2026-03-01T09:30:00.000Z';
       const { id } = await stage.memory.store({
         ...{ content: 'Noor collects zeppelin stamps', session_id: 'hobbies', user_id: 'noor', created_at },
@@ -130,7 +130,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await stage.memory.forget(id);
     });
 
-    it('shows a calculation that results in the score', async () => {
+    it('shows a calculation that results in the displayed score', async () => {
       await page.getByRole('searchbox').fill('night train to Lisbon');
       await page.locator('.why summary').first().click();
       const [slope = 0, even = 0] = (await text('.sum sup')).match(/[\d.]+/g)?.map(Number) ?? [];
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       release();
     });
 
-    it('filters results, keeps filters over a reload and removes them', async () => {
+    it('filters results, keeps the filters after a reload, and removes filters on request', async () => {
       await page.getByRole('searchbox').fill('what did we say');
       await page.getByLabel('Filter by').selectOption('tag');
       await page.getByLabel('Tag', { exact: true }).fill('travel');
@@ -171,7 +171,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(await page.locator('.chip').count()).toBe(0);
     });
 
-    it('shows the request as curl and TypeScript with the same results', async () => {
+    it('shows the request as a curl command and TypeScript code that return the same results', async () => {
       await stage.untilEmbedded();
       await page.getByRole('searchbox').fill('Ada’s "peanuts" & more');
       await page.locator('.result').first().waitFor();
@@ -196,7 +196,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.locator('.result').first().waitFor();
     });
 
-    it('says that there are no results', async () => {
+    it('shows a message if there are no results', async () => {
       await goTo('recall?query=anything&source=nobody');
       await page.getByText('No results', { exact: true }).waitFor();
     });
@@ -218,7 +218,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(await page.locator('.list > li').count()).toBeLessThan(40);
     });
 
-    it('restores the scroll position after Back, with new memories in the list, and after a reload', {
+    it('restores the scroll position after a reload, and after Back even if the list has new memories', {
       timeout: 180_000,
     }, async () => {
       await goTo('explore');
@@ -304,7 +304,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.locator('.history ins', { hasText: 'cellar' }).waitFor();
     });
 
-    it('shows a concurrent change, keeps the draft, and saves it on request', async () => {
+    it('shows a concurrent change, keeps the draft, and saves the draft on request', async () => {
       const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
@@ -323,7 +323,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       visit.problems = visit.problems.filter((problem) => !problem.includes('412'));
     });
 
-    it('shows concurrent changes of all fields, and saves only the edited field', async () => {
+    it('shows concurrent changes to all fields, and saves only the edited field', async () => {
       const { id } = await stage.memory.store({ content: 'Dinner is at seven', tags: ['a', 'x, y'] });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
@@ -344,7 +344,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       visit.problems = visit.problems.filter((problem) => !problem.includes('412'));
     });
 
-    it('keeps line ends, and does not send unchanged text', async () => {
+    it('keeps the line ends of a text, and does not send an unchanged text', async () => {
       const { id } = await stage.memory.store({ content: 'one\r\ntwo\r\nthree' });
       await goTo(`memory?id=${id}`);
       await button('Edit').click();
@@ -363,7 +363,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect((await stage.memory.memory(id)).content).toBe('one\r\nor two\r\nthree');
     });
 
-    it('shows neither the notice nor the form of one memory on the page of another', async () => {
+    it('closes the notice and the form of a memory when another memory is opened', async () => {
       const [one, other] = await Promise.all(
         ['The red boat leaks', 'The green boat is sound'].map((content) => stage.memory.store({ content })),
       );
@@ -378,7 +378,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(await page.getByText('Changes saved.').count()).toBe(0);
     });
 
-    it('does not forget a memory that changed since it was shown, and shows the change', async () => {
+    it('shows the change instead of forgetting a memory that changed after it was loaded', async () => {
       const { id } = await stage.memory.store({ content: 'The gate sticks' });
       await goTo(`memory?id=${id}`);
       await button('Forget…').click();
@@ -409,7 +409,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   });
 
   describe('consolidation', () => {
-    it('previews a run, starts it, lists its changes and undoes it', async () => {
+    it('previews, starts and undoes a consolidation run, and lists its changes', async () => {
       // Consolidates the fixture, so that only the duplicates are left.
       await stage.memory.consolidate();
       const duplicates = await stage.memory.storeBatch(
@@ -439,7 +439,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     });
   });
 
-  it('keeps the chosen theme over a reload', async () => {
+  it('keeps the chosen theme after a reload', async () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     await page.getByRole('radio', { name: 'Light' }).check();
     const light = await ground();
@@ -449,7 +449,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true);
   });
 
-  it('works with the keyboard alone', async () => {
+  it('can be used with the keyboard only', async () => {
     await page.waitForSelector('.figure');
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
@@ -483,7 +483,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     visit.problems = visit.problems.filter((problem) => !/400|ERR_FAILED/.test(problem));
   });
 
-  it('returns the focus when a form or dialog closes, and moves it to a memory opened by a link', async () => {
+  it('returns the focus when a form or dialog closes, and moves the focus to a memory opened by a link', async () => {
     const older = await stage.memory.store({ content: 'The lamp is in the hall' });
     const newer = await stage.memory.store({ content: 'The lamp is in the porch', supersedes: older.id });
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
@@ -514,7 +514,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
   });
 
-  it('reports a failed request and retries on request', async () => {
+  it('shows an error for a failed request, and retries on request', async () => {
     await page.route('**/memories?*', (route) => route.abort());
     await goTo('explore');
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
@@ -524,7 +524,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     visit.problems = visit.problems.filter((problem) => !problem.includes('ERR_FAILED'));
   });
 
-  it('shows an error in a view that throws; the other views work', async () => {
+  it('shows an error in a view that throws, while the other views keep working', async () => {
     await page.route('**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
     await goTo('explore');
     await page.getByRole('heading', { name: 'This view failed' }).waitFor();
@@ -535,7 +535,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   });
 
   it.each(['/docs/', '/redoc'])(
-    'stays beside %s, which loads nothing from other hosts and reports no error',
+    'does not affect %s, which loads without errors and without resources from other hosts',
     async (path) => {
       const other = await stage.visit(path);
       await other.page.getByText('/store/batch').first().waitFor({ state: 'attached', timeout: 30_000 });

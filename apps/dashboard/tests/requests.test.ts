@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hasBrowser, useStage } from './browser.ts';
 
-describe.runIf(hasBrowser())('requests of the dashboard', () => {
+describe.runIf(hasBrowser())('dashboard', () => {
   const stage = useStage();
   let page: Page;
 
@@ -12,7 +12,7 @@ describe.runIf(hasBrowser())('requests of the dashboard', () => {
     return () => visit.close();
   });
 
-  it('recalls once per typed query, without counting as a use of the results', async () => {
+  it('recalls once per typed query without increasing the access count of the results', async () => {
     const { id } = await stage.memory.store({ content: 'The quince jelly stands in the cellar' });
     await page.goto(`${stage.url}/ui/#/recall`);
     const requests: URL[] = [];
@@ -35,7 +35,7 @@ describe.runIf(hasBrowser())('requests of the dashboard', () => {
     expect((await stage.memory.memory(id)).access_count).toBe(0);
   });
 
-  it('explains how to write a metadata filter that has no value', async () => {
+  it('explains the format of a metadata filter if its value is missing', async () => {
     await page.goto(`${stage.url}/ui/#/explore`);
     await page.getByLabel('Filter by').selectOption('metadata');
     await page.getByLabel('Metadata', { exact: true }).fill('room');
@@ -43,7 +43,7 @@ describe.runIf(hasBrowser())('requests of the dashboard', () => {
     await page.getByRole('alert').getByText('such as room=kitchen').waitFor();
   });
 
-  it('shows “No recalls” only while there is no latency', async () => {
+  it('shows “No recalls” in the latency chart only until the first recall', async () => {
     await page.locator('.chart', { hasText: 'Latency' }).getByText('No recalls in the last 5 minutes').waitFor();
     await stage.memory.recall({ query: 'quince' });
     await page.locator('.chart', { hasText: 'Latency' }).getByText(/\d ms/).first().waitFor();

@@ -77,7 +77,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(visit.problems).toEqual([]);
   });
 
-  it('shows the activity of the chosen user only, and of all users when none is chosen', async () => {
+  it('shows the activity of the chosen user, or of all users if no user is chosen', async () => {
     const everybody = await stage.visit('/ui/');
     const openPage = async (of: Page, query: string) => {
       const isOpen = of.waitForResponse((response) => new URL(response.url()).pathname === '/events');
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await stage.memory.forget(bens.id);
   });
 
-  it('keeps the chosen user in the address, after a reload and Back', async () => {
+  it('keeps the chosen user in the address after a reload and after Back', async () => {
     await goTo('recall?query=where+is+the+quince+jelly');
     await choose('anna');
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
@@ -126,7 +126,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await other.close();
   });
 
-  it('shows the memories of all users with their user when none is chosen', async () => {
+  it('shows the memories of all users, each with its user, when no user is chosen', async () => {
     await goTo('recall?query=quince+jelly&tag=jelly');
     expect(await userInput().getAttribute('placeholder')).toBe('All users');
     expect(await userInput().inputValue()).toBe('');
@@ -143,7 +143,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
   });
 
-  it('lists a session id of two users as two sessions', async () => {
+  it('lists sessions of two users with the same id separately', async () => {
     await goTo('explore?by=session&tag=jelly');
     await sessionRow('anna').waitFor();
     expect(await rows().count()).toBe(2);
@@ -154,7 +154,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await expectNoneFrom('anna');
   });
 
-  it('reports that a memory of another user does not exist', async () => {
+  it('reports a memory of another user as missing', async () => {
     await goTo(`memory?id=${ids.ben[1]}&user_id=anna`);
     await page.getByRole('alert').waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
@@ -180,7 +180,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(writes).toEqual(['PUT ?user_id=anna', 'DELETE ?user_id=anna']);
   });
 
-  it('shows shared memories together with those of a user on request, read-only', async () => {
+  it('shows shared memories, read-only, together with the memories of the chosen user on request', async () => {
     const { id } = await stage.memory.store({ content: 'The office shelf is closed on Fridays', tags: ['jelly'] });
     await goTo('explore?tag=jelly');
     await userInput().fill('anna');
@@ -196,7 +196,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await stage.memory.forget(id);
   });
 
-  it('shows the memories of one agent', async () => {
+  it('shows only the memories of the chosen agent', async () => {
     await goTo('explore?tag=jelly');
     await page.getByLabel('Agent', { exact: true }).fill('cook');
     await button('Show').click();
@@ -204,7 +204,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(await page.locator('.row').getByRole('link', { name: 'user anna' }).count()).toBe(1);
   });
 
-  it('suggests users, accepts any other, and says that it has no memories', async () => {
+  it('suggests existing users, accepts any other user, and reports that an unknown user has no memories', async () => {
     const suggested = () =>
       page.locator('#users option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
     await expect.poll(suggested).toEqual(['anna', 'ben']);
@@ -216,7 +216,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(await userInput().inputValue()).toBe('');
   });
 
-  it('reports an invalid user in the address, and offers to show all', async () => {
+  it('reports an invalid user in the address, and offers to show all users', async () => {
     await goTo(`explore?user_id=${'x'.repeat(257)}`);
     await page.getByRole('alert').getByText('1 to 256 characters').waitFor();
     await button('Show all').click();
@@ -224,13 +224,13 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(visit.problems).toEqual([]);
   });
 
-  it('moves the focus to the content for the chosen user', async () => {
+  it('moves the focus to the content when a user is chosen', async () => {
     await choose('anna');
     await page.locator('.figure').first().waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
   });
 
-  it('previews distilled texts when all users are shown, but not in the scope of one user', async () => {
+  it('previews distilled texts when all users are shown, but not when one user is chosen', async () => {
     const { plan } = await stage.memory.consolidate({ dry_run: true });
     const distilled = plan?.distil.memories[0]?.content ?? 'nothing is distilled';
     const openPlan = async (query: string) => {
@@ -245,7 +245,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     expect(await page.getByText(distilled, { exact: true }).count()).toBe(0);
   });
 
-  it('says that runs cover all users, and shows no text of other users', async () => {
+  it('states that consolidation runs cover all users, and hides the texts of other users', async () => {
     await stage.memory.consolidate();
     for (const [user_id, content] of Object.entries(TEXTS)) await stage.memory.store({ user_id, content });
     await goTo('consolidation?user_id=anna');

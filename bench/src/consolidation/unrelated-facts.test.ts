@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createUnrelatedFacts } from './unrelated-facts.ts';
 
-it('creates 300 different facts, each with its own question', () => {
+it('createUnrelatedFacts creates 300 different facts, each with its own question', () => {
   const { turns, questions } = createUnrelatedFacts();
   expect(new Set(turns.map(({ text }) => text)).size).toBe(300);
   expect(new Set(questions.map(({ text }) => text)).size).toBe(300);

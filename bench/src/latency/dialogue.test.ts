@@ -15,25 +15,25 @@ function getWords(dialogue: Dialogue, index: number): string[] {
 describe('createGeneratedDialogue', () => {
   const dialogue = createGeneratedDialogue(1);
 
-  it('has turns of 12 to 40 words', () => {
+  it('creates turns of 12 to 40 words', () => {
     const lengths = indexes.map((index) => getWords(dialogue, index).length);
     expect(Math.min(...lengths)).toBe(12);
     expect(Math.max(...lengths)).toBe(40);
   });
 
-  it('returns the same turn for the same seed, and another for a different seed', () => {
+  it('creates the same turn for the same seed, and a different turn for another seed', () => {
     expect(createGeneratedDialogue(1).turn(1234)).toEqual(dialogue.turn(1234));
     expect(createGeneratedDialogue(2).turn(1234)).not.toEqual(dialogue.turn(1234));
   });
 
-  it('has sessions of 20 turns between two speakers', () => {
+  it('creates sessions of 20 turns between two speakers', () => {
     const session = indexes.slice(20, 40).map((index) => dialogue.turn(index));
     expect(new Set(session.map(({ sessionId }) => sessionId))).toEqual(new Set(['session-1']));
     expect(new Set(session.map(({ content }) => content.split(':')[0])).size).toBe(2);
     expect(dialogue.turn(40).sessionId).toBe('session-2');
   });
 
-  it('repeats no turn, and uses common words far more often than rare ones', () => {
+  it('creates no turn twice, and uses common words much more often than rare words', () => {
     expect(new Set(indexes.map((index) => dialogue.turn(index).content)).size).toBe(indexes.length);
     const counts = new Map<string, number>();
     for (const word of indexes.flatMap((index) => getWords(dialogue, index))) {
@@ -91,7 +91,7 @@ describe('createQuestionSource', () => {
     expect(new Set(questions).size).toBe(questions.length);
   });
 
-  it('throws if the texts are too few for another question', () => {
+  it('throws if there are not enough texts for another question', () => {
     const ask = createQuestionSource({ turn: () => ({ content: 'Ann: yes', sessionId: 's' }) }, 1, 1);
     expect(() => indexes.forEach(ask)).toThrow('too few');
   });

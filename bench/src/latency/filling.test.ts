@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { splitTurns } from './filling.ts';
 
 describe('splitTurns', () => {
-  it.each([1, 3, 4, 2000, 10_000, 1_000_000])('covers each of %i turns once, in order', (count) => {
+  it.each([1, 3, 4, 2000, 10_000, 1_000_000])('assigns each of %i turns to exactly one range, in order', (count) => {
     const { awaited, filler, queued, rest } = splitTurns(count);
     let next = 0;
     for (const range of [awaited, filler, queued, rest]) {
@@ -12,7 +12,7 @@ describe('splitTurns', () => {
     expect(next).toBe(count);
   });
 
-  it('leaves nearly all turns of a large database to batches', () => {
+  it('assigns more than 97% of a million turns to batches', () => {
     expect(splitTurns(1_000_000).rest.count).toBeGreaterThan(970_000);
   });
 });

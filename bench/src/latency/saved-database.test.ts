@@ -5,7 +5,7 @@ import { createDatabaseFolder, getFilledFolder, markFilled } from './saved-datab
 describe('a saved database', () => {
   const filling = { count: 1000, seed: 1, data: ['locomo'] };
 
-  it('is found by its filling', () =>
+  it('is returned for the count, seed and data sets with which it was filled', () =>
     withTemporaryFolder(async (folder) => {
       const path = createDatabaseFolder(folder, filling);
       markFilled(path, filling);
@@ -18,7 +18,7 @@ describe('a saved database', () => {
       expect(() => createDatabaseFolder(folder, filling)).toThrow('--reuse');
     }));
 
-  it('is rejected if its filling was not completed', () =>
+  it('is rejected if it was filled only partly', () =>
     withTemporaryFolder(async (folder) => {
       createDatabaseFolder(folder, filling);
       expect(() => getFilledFolder(folder, filling)).toThrow('contains no filled database');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fuseRanks, sortByScore } from './rank-fusion.ts';
 
 describe('fuseRanks', () => {
-  it('puts ids that several rankings contain first', () => {
+  it('ranks ids that are in several rankings first', () => {
     expect(
       fuseRanks([
         [1, 2, 3],
@@ -19,13 +19,13 @@ describe('fuseRanks', () => {
     expect(fuseRanks([[1], ranking(61, 2), ranking(62, 2)]).indexOf(2)).toBe(0);
   });
 
-  it('returns nothing for empty rankings', () => {
+  it('returns an empty list for empty rankings', () => {
     expect(fuseRanks([[], []])).toEqual([]);
   });
 });
 
 describe('sortByScore', () => {
-  it('keeps the order of equal scores', () => {
+  it('keeps the order of items with equal scores', () => {
     expect(
       sortByScore(
         new Map([

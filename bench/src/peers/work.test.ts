@@ -32,7 +32,7 @@ const within = (limitS: number) => ({
 });
 
 describe('fillPeer', () => {
-  it('stores all memories in order, in batches of the size of the peer', async () => {
+  it('stores all memories in order, in batches as large as the peer allows', async () => {
     const batches: string[][] = [];
     const peer = newestFirst((batch) => batches.push(batch.map(({ content }) => content)));
     const { stored } = await fillPeer(peer, kind, memories, within(60));
@@ -44,13 +44,13 @@ describe('fillPeer', () => {
     ]);
   });
 
-  it('returns the number of stored memories at the time limit', async () => {
+  it('stops at the time limit and returns the number of stored memories', async () => {
     expect(await fillPeer(newestFirst(), kind, memories, within(0))).toMatchObject({ stored: 0 });
   });
 });
 
 describe('askPeer', () => {
-  it('asks in order and returns results and durations', async () => {
+  it('sends the queries in order and returns results and durations', async () => {
     const peer = newestFirst();
     await fillPeer(peer, kind, memories, within(60));
     const { answers, durationsMs } = await askPeer(peer, ['a', 'b'], 2, within(60));
@@ -61,11 +61,11 @@ describe('askPeer', () => {
     expect(durationsMs).toHaveLength(2);
   });
 
-  it('stops asking at the time limit', async () => {
+  it('stops sending queries at the time limit', async () => {
     expect(await askPeer(newestFirst(), ['a'], 2, within(0))).toEqual({ answers: [], durationsMs: [] });
   });
 
-  it('rejects if the run is interrupted', async () => {
+  it('rejects if the run is aborted', async () => {
     const bounds = { ...within(60), signal: AbortSignal.abort(new Error('interrupted')) };
     await expect(askPeer(newestFirst(), ['a'], 2, bounds)).rejects.toThrow('interrupted');
   });

@@ -6,8 +6,8 @@ const results = (...scores: [id: string, score: number][]) =>
   scores.map(([id, score]) => ({ id, score }) as RecallResult);
 const isRight = (id: string) => id === 'right';
 
-describe('the scores of a question', () => {
-  it('come from the first result, with and without relevant memories', () => {
+describe('getAnswerScores', () => {
+  it('returns the scores of the first result and of the first irrelevant result', () => {
     const asked = getAnswerScores(
       results(['right', 0.8], ['other', 0.3]),
       { only_relevant: results(['right', 0.8]), 'min_score=.2': [] },
@@ -25,7 +25,7 @@ describe('the scores of a question', () => {
     });
   });
 
-  it('are 0 without results', () => {
+  it('returns scores of 0 without results', () => {
     expect(getAnswerScores([], {}, isRight)).toMatchObject({
       first: 0,
       isFirstRight: false,
@@ -34,22 +34,22 @@ describe('the scores of a question', () => {
     });
   });
 
-  it('count a relevant memory as found only among the first five results', () => {
+  it('reports a relevant memory as found only among the first five results', () => {
     const five = results(['a', 0.9], ['b', 0.8], ['c', 0.7], ['d', 0.6], ['e', 0.5], ['right', 0.4]);
     expect(getAnswerScores(five, {}, isRight).isFound).toBe(false);
     expect(getAnswerScores(five.slice(1), {}, isRight).isFound).toBe(true);
   });
 });
 
-describe('the area under the ROC curve', () => {
-  it('is 1 if all scores are higher, 0.5 if all are equal, and otherwise the fraction of pairs', () => {
+describe('getAreaUnderCurve', () => {
+  it('returns the fraction of pairs in which the positive score is higher, and counts a tie as half', () => {
     expect(getAreaUnderCurve([0.5, 0.6], [0.1, 0.4])).toBe(1);
     expect(getAreaUnderCurve([0.5], [0.5])).toBe(0.5);
     expect(getAreaUnderCurve([0.2, 0.6], [0.4, 0.1])).toBe(0.75);
   });
 });
 
-describe('the report of scores', () => {
+describe('the score report', () => {
   const filtered = (isAnswered: boolean, isRight: boolean) => ({
     'min_score=.2': { isAnswered: true, isRight },
     only_relevant: { isAnswered, isRight },
@@ -64,12 +64,12 @@ describe('the report of scores', () => {
     ],
   });
 
-  it('counts first scores by tenths, with the fraction of relevant first results', () => {
+  it('groups first scores into tenths, with the fraction of relevant first results', () => {
     expect(report.calibration.at(-1)).toEqual({ questions: 2, right: 0.5 });
     expect(report.calibration[0]?.questions).toBe(0);
   });
 
-  it('computes precision over all answered questions, and recall over own questions', () => {
+  it('computes the precision over all answered questions, and the recall over questions to their own store', () => {
     expect(report.filters).toEqual({
       'min_score=.2': { precision: 1 / 3, recall: 0.5 },
       only_relevant: { precision: 0.5, recall: 0.5 },
@@ -77,7 +77,7 @@ describe('the report of scores', () => {
     expect([report.withoutRight, report.ofAnother]).toEqual([1, 1]);
   });
 
-  it('is printed with a dash for empty ranges', () => {
+  it('is printed with a dash for an empty score range', () => {
     const text = formatScores('notes', report);
     expect(text).toMatch(/0\.900 to 1\.000\s+2\s+0\.500/);
     expect(text).toMatch(/0\.000 to 0\.100\s+0\s+–/);

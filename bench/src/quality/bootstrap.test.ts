@@ -4,11 +4,11 @@ import { pairedBootstrap } from './bootstrap.ts';
 describe('pairedBootstrap', () => {
   const differences = Array.from({ length: 200 }, (_, index) => Math.sin(index) + 0.5);
 
-  it('returns the same interval each time', () => {
+  it('returns the same interval for the same differences', () => {
     expect(pairedBootstrap(differences)).toEqual(pairedBootstrap(differences));
   });
 
-  it('returns an interval as wide as the normal approximation for many values', () => {
+  it('returns an interval about as wide as the normal approximation for 200 differences', () => {
     const { mean, low, high } = pairedBootstrap(differences);
     const variance = differences.reduce((sum, value) => sum + (value - mean) ** 2, 0) / differences.length;
     const halfWidth = 1.96 * Math.sqrt(variance / differences.length);

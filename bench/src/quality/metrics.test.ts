@@ -19,7 +19,7 @@ describe('scoreRanking', () => {
     expect(scores).toEqual({ 'r@1': 0.5, 'r@5': 1, 'r@10': 1, 'any@5': 1, 'all@5': 1, 'nDCG@10': 1, MRR: 1 });
   });
 
-  it('returns 0 without a relevant result', () => {
+  it('returns 0 if no result is relevant', () => {
     const scores = scoreRanking([], new Set(['a']));
     expect(scores).toEqual({ 'r@1': 0, 'r@5': 0, 'r@10': 0, 'any@5': 0, 'all@5': 0, 'nDCG@10': 0, MRR: 0 });
   });
@@ -36,24 +36,24 @@ describe('scoreRanking', () => {
     expect(scoreRanking(ranked, new Set(['a'])).MRR).toBe(0);
   });
 
-  it('counts a memory with the content of a relevant one as relevant', () => {
+  it('counts a memory as relevant if its content equals that of a relevant memory', () => {
     expect(scoreRanking(['Ann: yes'], new Set(['Ann: yes']))['r@1']).toBe(1);
   });
 
-  it('counts equal content once, at its best rank', () => {
+  it('counts memories with equal content once, at the best rank', () => {
     const scores = scoreRanking(['a', 'a', 'b'], new Set(['a', 'b']));
     expect(scores['r@5']).toBe(1);
     // 1 + 1/log2(4) = 1.5 over 1 + 1/log2(3) = 1.630930
     expect(scores['nDCG@10']).toBeCloseTo(0.919721, 6);
   });
 
-  it('throws for a question without a relevant memory', () => {
+  it('throws for a question without relevant memories', () => {
     expect(() => scoreRanking(['a'], new Set())).toThrow('no score');
   });
 });
 
 describe('meanScores', () => {
-  it('returns the mean over questions', () => {
+  it('returns the mean of each metric over all questions', () => {
     const one = scoreRanking(['a'], new Set(['a']));
     const none = scoreRanking(['x'], new Set(['a']));
     const half = { 'r@1': 0.5, 'r@5': 0.5, 'r@10': 0.5, 'any@5': 0.5, 'all@5': 0.5, 'nDCG@10': 0.5, MRR: 0.5 };

@@ -7,7 +7,7 @@ function newResult(content: string, evidence: Partial<Explanation['evidence']>):
   return { content, explanation: { evidence, weights } as Explanation } as RecallResult;
 }
 
-it('orders results by each piece of evidence alone, in the direction of its weight, and by sums', () => {
+it('getOrders sorts results by each kind of evidence, in the direction of its weight, and by sums of evidence', () => {
   const results = [
     newResult('a', { words: 0.5, meaning: 0.4, brevity: 1 }),
     newResult('b', { words: 0.2, meaning: 0.6, brevity: 0 }),
@@ -26,6 +26,6 @@ it('orders results by each piece of evidence alone, in the direction of its weig
   });
 });
 
-it('returns no orders without results', () => {
+it('getOrders returns an empty object without results', () => {
   expect(getOrders([])).toEqual({});
 });

@@ -19,7 +19,7 @@ const run = {
 };
 
 describe('reportLines', () => {
-  it('reports each category, the nameable ones, and all', () => {
+  it('returns one line per category, one for the nameable categories, and one for all questions', () => {
     const lines = reportLines(run);
     expect(lines.map(({ category, questions, skipped }) => [category, questions, skipped])).toEqual([
       ['knowledge_update', 1, 0],
@@ -33,12 +33,12 @@ describe('reportLines', () => {
     expect(lines[4]?.scores['nDCG@10']).toBeCloseTo(0.5, 12);
   });
 
-  it('has no nameable line if every category is nameable', () => {
+  it('omits the line for nameable categories if every category is nameable', () => {
     const lines = reportLines({ scored: [scoredAt(1, 'q1', 'claim')], skipped: [], getOrders: [] });
     expect(lines.map(({ category }) => category)).toEqual(['claim', 'all']);
   });
 
-  it('has a line for each simple order, and scores questions without results as 0', () => {
+  it('returns one line per order, and scores questions without results as 0', () => {
     const scores = (rank: number): Scores =>
       scoreRanking([...Array(rank - 1).fill('x'), 'wanted'], new Set(['wanted']));
     const lines = reportLines({ ...run, getOrders: [{ words: scores(1), meaning: scores(3) }, {}] });
@@ -48,7 +48,7 @@ describe('reportLines', () => {
     ]);
   });
 
-  it('compares the questions that both runs scored, in any order', () => {
+  it('compares only questions that both runs scored, regardless of their order', () => {
     const saved = [scoredAt(1, 'q2', 'temporal_reasoning'), scoredAt(3, 'q1', 'knowledge_update')];
     const all = reportLines(run, saved).at(-1);
     // q1 went from .5 to 1 and q2 from 1 to .5; q3 is not in the saved run.
@@ -56,14 +56,14 @@ describe('reportLines', () => {
     expect(all?.against?.difference).toEqual({ mean: 0, low: -0.5, high: 0.5 });
   });
 
-  it('does not compare questions of different sets', () => {
+  it('does not compare questions with the same id from different data sets', () => {
     const saved = [{ ...scoredAt(1, 'q1', 'knowledge_update'), set: 'locomo' }];
     expect(reportLines(run, saved).at(-1)?.against).toBeUndefined();
   });
 });
 
 describe('formatTable and toJson', () => {
-  it('show no score for a category without a scored question', () => {
+  it('show no score for a category without scored questions', () => {
     const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], getOrders: [] });
     expect(formatTable('scifact', lines).split('\n')[1]).toMatch(/^claim +0 +1 +– /);
     expect(toJson(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });

@@ -8,7 +8,7 @@ import { readSavedRun, saveRun } from './saved-run.ts';
 describe('a saved run', () => {
   const question = { set: 'set', store: 'a', id: 'q1', category: 'who', ...scoreRanking(['x', 'a'], new Set(['a'])) };
 
-  it('is read back as written', () =>
+  it('is the same when it is read back', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       saveRun(path, [question, { ...question, id: 'q2' }]);

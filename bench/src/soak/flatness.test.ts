@@ -15,7 +15,7 @@ describe('resident memory', () => {
     expect(leaking).toMatchObject({ rise_mb: 40, flat: false });
   });
 
-  it('may rise by the size of new memories and no more', () => {
+  it('is flat if it rises by 1,000 bytes per new memory, but not if it rises by 5,000 bytes', () => {
     const growing = (bytes: number) =>
       samples(
         (atS) => 400 + (atS * 500 * bytes) / 1e6,

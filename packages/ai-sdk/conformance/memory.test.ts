@@ -165,7 +165,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
       });
 
-      it('adds the role of a memory that was a message', async () => {
+      it('adds the role to memories that were chat messages', async () => {
         const message = 'I have never seen a corncrake';
         await getMemory().store({ content: message, tags: ['zoology', 'role:assistant'] });
         const model = createModelWithAnswers(createResult([text('Nor have I')]));
@@ -174,7 +174,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
       });
 
-      it('formats a memory as one list item for all kinds of line breaks', async () => {
+      it('formats a memory with any kind of line break as one list item', async () => {
         const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
           '- (2020-01-01) user: a shrike',
         );
@@ -192,7 +192,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(getTexts(getPrompt(model))).toEqual([['Be brief.'], ['Hello']]);
       });
 
-      it('stores nothing if the answer failed', async () => {
+      it('stores nothing if the answer ends with an error', async () => {
         const sessionId = newSessionId();
         const model = createModelWithAnswers(createResult([text('half an ans')], 'error'));
         await ask(withMemory(model, { sessionId }), [{ role: 'user', content: 'Hello' }]);
@@ -200,7 +200,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       });
     });
 
-    it.each([0, 30, 60, 120, 500])('middleware stays within %i tokens counted by a tokenizer', async (tokens) => {
+    it.each([0, 30, 60, 120, 500])('middleware adds at most %i tokens, as counted by a tokenizer', async (tokens) => {
       const memory = getMemory();
       const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
       await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
@@ -215,7 +215,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       await memory.forgetMany({ tag: 'wryneck' });
     });
 
-    it.each(ways)('middleware stores user messages but no answers in JSON ($way)', async ({ run }) => {
+    it.each(ways)('middleware stores user messages, but no JSON answers ($way)', async ({ run }) => {
       const sessionId = newSessionId();
       const model = () =>
         withMemory(createModelWithAnswers(createResult([text('{"birds":["wigeon"]}')])), { sessionId });
@@ -231,7 +231,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it.each(ways)(
-      'a model uses all tools, and each message of a turn with several steps is stored once ($way)',
+      'a model can use all tools, and each message of a multi-step turn is stored once ($way)',
       async ({ run, getCalls }) => {
         const memory = getMemory();
         const { id } = await memory.store({ content: 'The dunnock lives in room four' });
@@ -269,38 +269,41 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       },
     );
 
-    it.each(ways)('tool errors tell the model the problem and the next step ($way)', async ({ run, getCalls }) => {
-      const model = createModelWithAnswers(
-        createResult(
-          [createToolCall('forget', { memory_id: 'nobody' }), createToolCall('store', { text: 'no such field' })],
-          'tool-calls',
-        ),
-        createResult([text('Sorry.')]),
-      );
-      const { steps } = await run({
-        model,
-        prompt: 'Forget it',
-        tools: memoryTools(getMemory(), { userId: null }),
-        stopWhen: stepCountIs(2),
-      });
-      const content = steps[0]?.content ?? [];
-      // A stream runs both tools concurrently, so either can end first.
-      const errors = new Map(
-        content.flatMap((part) => (part.type === 'tool-error' ? [[part.toolName, part.error]] : [])),
-      );
-      expect(errors.get('forget')).toMatchObject({
-        message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
-        cause: { name: 'MemoryError', code: 'NOT_FOUND' },
-      });
-      expect(errors.get('store')).toMatchObject({
-        message: expect.stringMatching(
-          /^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/,
-        ),
-      });
-      expect(JSON.stringify(getCalls(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
-    });
+    it.each(ways)(
+      'tool errors describe the problem and the next step to the model ($way)',
+      async ({ run, getCalls }) => {
+        const model = createModelWithAnswers(
+          createResult(
+            [createToolCall('forget', { memory_id: 'nobody' }), createToolCall('store', { text: 'no such field' })],
+            'tool-calls',
+          ),
+          createResult([text('Sorry.')]),
+        );
+        const { steps } = await run({
+          model,
+          prompt: 'Forget it',
+          tools: memoryTools(getMemory(), { userId: null }),
+          stopWhen: stepCountIs(2),
+        });
+        const content = steps[0]?.content ?? [];
+        // A stream runs both tools concurrently, so either can end first.
+        const errors = new Map(
+          content.flatMap((part) => (part.type === 'tool-error' ? [[part.toolName, part.error]] : [])),
+        );
+        expect(errors.get('forget')).toMatchObject({
+          message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
+          cause: { name: 'MemoryError', code: 'NOT_FOUND' },
+        });
+        expect(errors.get('store')).toMatchObject({
+          message: expect.stringMatching(
+            /^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/,
+          ),
+        });
+        expect(JSON.stringify(getCalls(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
+      },
+    );
 
-    it('separates the users of sessions with the same id', async () => {
+    it('middleware and tools separate users whose sessions have the same id', async () => {
       const [{ run, getCalls }] = ways as [(typeof ways)[0]];
       const sessionId = newSessionId();
       const { id } = await getMemory().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
@@ -335,32 +338,40 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       ]);
     });
 
-    it.each(ways)('separates the same turn of two users and of two agents ($way)', async ({ run }) => {
-      const sessionId = newSessionId();
-      const owners = [
-        { userId: 'ada' },
-        { userId: 'ben' },
-        { userId: 'ben', agentId: 'cook' },
-        { userId: 'ben', agentId: 'guide' },
-      ];
-      for (const owner of owners) {
-        const model = withMemory(createModelWithAnswers(createResult([text('It is raining.')])), {
-          ...owner,
-          sessionId,
-        });
-        await run({ model, prompt: 'How is the weather?' });
-      }
-      const { memories } = await getMemory().memories({ session_id: sessionId });
-      const kept = memories.map(({ user_id, agent_id, tags, supersedes }) => [user_id, agent_id, tags[0], supersedes]);
-      expect(kept.reverse()).toEqual(
-        owners.flatMap(({ userId, agentId }) =>
-          ['role:user', 'role:assistant'].map((role) => [userId, agentId, role, null]),
-        ),
-      );
-    });
+    it.each(ways)(
+      'middleware stores the same turn of two users and of two agents separately ($way)',
+      async ({ run }) => {
+        const sessionId = newSessionId();
+        const owners = [
+          { userId: 'ada' },
+          { userId: 'ben' },
+          { userId: 'ben', agentId: 'cook' },
+          { userId: 'ben', agentId: 'guide' },
+        ];
+        for (const owner of owners) {
+          const model = withMemory(createModelWithAnswers(createResult([text('It is raining.')])), {
+            ...owner,
+            sessionId,
+          });
+          await run({ model, prompt: 'How is the weather?' });
+        }
+        const { memories } = await getMemory().memories({ session_id: sessionId });
+        const kept = memories.map(({ user_id, agent_id, tags, supersedes }) => [
+          user_id,
+          agent_id,
+          tags[0],
+          supersedes,
+        ]);
+        expect(kept.reverse()).toEqual(
+          owners.flatMap(({ userId, agentId }) =>
+            ['role:user', 'role:assistant'].map((role) => [userId, agentId, role, null]),
+          ),
+        );
+      },
+    );
 
     it.each(['user_id', 'agent_id', 'shared'])(
-      'rejects the tool argument %s, so that a model cannot choose the user',
+      'tools reject the argument %s, so that a model cannot choose the user',
       async (field) => {
         const { recall, store } = memoryTools(getMemory(), { userId: null });
         const options = { toolCallId: 'a', messages: [], context: {} };
@@ -374,12 +385,12 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       },
     );
 
-    it('throws TypeError without a userId', () => {
+    it('memoryMiddleware and memoryTools throw TypeError without a userId', () => {
       expect(() => memoryMiddleware(getMemory(), { sessionId: 'of whom' } as never)).toThrow(TypeError);
       expect(() => memoryTools(getMemory(), undefined as never)).toThrow(/^userId must be/);
     });
 
-    it.each(ways)('a tool with approval waits for the user ($way)', async ({ run }) => {
+    it.each(ways)('a tool that needs approval does not run before the user approves it ($way)', async ({ run }) => {
       const memory = getMemory();
       const { id } = await memory.store({ content: 'The dipper walks under water' });
       const model = createModelWithAnswers(createResult([createToolCall('forget', { memory_id: id })], 'tool-calls'));
@@ -412,7 +423,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
   });
 
-  describe('a memory that fails', () => {
+  describe('memoryMiddleware during failures', () => {
     const failures: unknown[] = [];
     const onError: MemoryMiddlewareOptions['onError'] = (error, operation) =>
       failures.push([operation, (error as { code?: string }).code ?? (error as Error).message]);
@@ -424,21 +435,24 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       });
     };
 
-    it.each(['generate', 'stream'])('does not fail the model call, and is reported to onError (%s)', async (way) => {
-      const closed = await open(`closed by ${way}.db`);
-      await closed.close();
-      const call = { model: getModel(closed), prompt: 'Is anybody there?' };
-      failures.length = 0;
-      expect(
-        await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text),
-      ).toBe('Yes');
-      expect(failures).toEqual([
-        ['recall', 'UNAVAILABLE'],
-        ['store', 'UNAVAILABLE'],
-      ]);
-    });
+    it.each(['generate', 'stream'])(
+      'does not fail the model call if the memory fails, and reports the error to onError (%s)',
+      async (way) => {
+        const closed = await open(`closed by ${way}.db`);
+        await closed.close();
+        const call = { model: getModel(closed), prompt: 'Is anybody there?' };
+        failures.length = 0;
+        expect(
+          await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text),
+        ).toBe('Yes');
+        expect(failures).toEqual([
+          ['recall', 'UNAVAILABLE'],
+          ['store', 'UNAVAILABLE'],
+        ]);
+      },
+    );
 
-    it('is reported after timeoutMs without a response', async () => {
+    it('reports an error after timeoutMs without a response', async () => {
       const never = new Promise<never>(() => undefined);
       const silent = { ...memory, recall: () => never, storeBatch: () => never };
       failures.length = 0;
@@ -450,7 +464,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     });
 
     it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
-      'has no timeout that fires immediately with timeoutMs %d',
+      'does not time out immediately with timeoutMs %d',
       async (timeoutMs) => {
         // Longer than a timer with a delay above the maximum, which would fire immediately.
         const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
@@ -462,7 +476,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       },
     );
 
-    it('is no longer awaited after the caller aborts the call', async () => {
+    it('stops waiting for the memory when the caller aborts the call', async () => {
       const controller = new AbortController();
       const reason = new Error('not needed any more');
       const queries: string[] = [];
@@ -489,7 +503,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(reason);
     });
 
-    it('does not change an error of the model, and stores nothing then', async () => {
+    it('rethrows an error of the model, and stores nothing', async () => {
       const sessionId = 'failed';
       const model = wrapLanguageModel({
         model: createModelWithAnswers(),
@@ -512,7 +526,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
     });
 
-    it('stores nothing of a stream with a missing chunk, even if it finishes normally', async () => {
+    it('stores nothing if a stream chunk is missing, even if the stream finishes normally', async () => {
       const sessionId = 'a piece missing';
       const incomplete = transformStreams(
         createModelWithAnswers(createResult([text('A long story')])),
@@ -529,7 +543,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
 
-    it('stores nothing of a stream that is cut off', async () => {
+    it('stores nothing if the stream is cut off', async () => {
       const sessionId = 'broken off';
       const cut = transformStreams(
         createModelWithAnswers(createResult([text('A long story begins')])),

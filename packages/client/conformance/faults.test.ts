@@ -39,20 +39,23 @@ async function getFailure(call: Promise<unknown>): Promise<MemoryError> {
 }
 
 describe('an error', () => {
-  it.each(Object.entries(ERRORS))('%s has code, status, details and request id', async (code, { status }) => {
-    const details = [{ path: '/content', message: 'content must be said' }];
-    const error = { code, message: 'no', details, request_id: 'request-1' };
-    const { port } = await startService([reply(status, { error }, { 'retry-after': '3600' })]);
-    expect(await getFailure(createClient(port).store(MEMORY))).toMatchObject({
-      name: 'MemoryError',
-      code,
-      message: 'no',
-      status,
-      details,
-      requestId: 'request-1',
-      retryAfterSeconds: 3600,
-    });
-  });
+  it.each(Object.entries(ERRORS))(
+    'has the code, status, details and request id of the response for %s',
+    async (code, { status }) => {
+      const details = [{ path: '/content', message: 'content must be said' }];
+      const error = { code, message: 'no', details, request_id: 'request-1' };
+      const { port } = await startService([reply(status, { error }, { 'retry-after': '3600' })]);
+      expect(await getFailure(createClient(port).store(MEMORY))).toMatchObject({
+        name: 'MemoryError',
+        code,
+        message: 'no',
+        status,
+        details,
+        requestId: 'request-1',
+        retryAfterSeconds: 3600,
+      });
+    },
+  );
 
   it.each<[string, ErrorCode, Reply]>([
     ['a page of a proxy', 'UNAVAILABLE', reply(502, '<html>Bad Gateway</html>')],
@@ -69,7 +72,7 @@ describe('an error', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('has no status if no response arrives', async () => {
+  it('has no status if there is no response', async () => {
     const port = await freePort();
     const error = await getFailure(createClient(port, { retries: 1 }).stats());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
@@ -83,7 +86,7 @@ describe('an error', () => {
   });
 });
 
-describe('a call', () => {
+describe('a client call', () => {
   it.each<[string, Reply]>([
     ['429', refusal(429, 'RATE_LIMITED')],
     ['503 with Retry-After', refusal(503, 'UNAVAILABLE', { 'retry-after': '0' })],
@@ -113,7 +116,7 @@ describe('a call', () => {
     ['forgetMany', (memory) => memory.forgetMany({ tag: 'x' })],
     ['update with a condition', (memory) => memory.update('memory-1', MEMORY, { ifVersions: [1] })],
     ['forget with a condition', (memory) => memory.forget('memory-1', { ifVersions: [1] })],
-  ])('%s is retried only if it was rejected before execution', async (_method, call) => {
+  ])('of %s is retried only if it was rejected before execution', async (_method, call) => {
     for (const lost of [hangUp, reply(502, ''), refusal(503, 'UNAVAILABLE')]) {
       const { port, requests } = await startService([lost, reply(200, {})]);
       expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'UNAVAILABLE' });
@@ -125,7 +128,7 @@ describe('a call', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not retried after %i', async (status) => {
+  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not retried after status %i', async (status) => {
     const { port, requests } = await startService([reply(status, '')]);
     await getFailure(createClient(port).stats());
     expect(requests).toHaveLength(1);
@@ -137,7 +140,7 @@ describe('a call', () => {
     expect(requests).toHaveLength(retries + 1);
   });
 
-  it('is not retried if Retry-After is beyond its timeout', async () => {
+  it('is not retried if Retry-After exceeds its timeout', async () => {
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const error = await getFailure(createClient(port).stats({ timeoutMs: 99_000 }));
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 100 });
@@ -150,7 +153,7 @@ describe('a call', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is retried when a response stalls', async () => {
+  it('is retried when a response stops before its end', async () => {
     const stalling: Reply = (response) => {
       response.writeHead(200, { 'content-length': '40' });
       response.write('{"id":');
@@ -160,13 +163,13 @@ describe('a call', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('ends a slow operation when the timeout of the client expires', async () => {
+  it('of a slow operation ends when the timeout of the client expires', async () => {
     const { port } = await startService([silence]);
     const error = await getFailure(createClient(port, { timeoutMs: 100 }).consolidate());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
   });
 
-  it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its timeout expires: %s', async (whose) => {
+  it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when %s expires', async (whose) => {
     const { port } = await startService([silence]);
     const options = { timeoutMs: 100 };
     const call = whose.endsWith('call') ? createClient(port).stats(options) : createClient(port, options).stats();
@@ -213,13 +216,13 @@ describe('a call', () => {
     expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blue' });
   });
 
-  it('appends paths to a URL that has a path', async () => {
+  it('appends its path to the path of the client URL', async () => {
     const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { url: `http://127.0.0.1:${port}/memory// ` }).stats();
     await expect.poll(() => requests.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
   });
 
-  it('is rejected before it is sent if the idempotency key is not valid in a header', async () => {
+  it('is rejected before sending if the idempotency key is not a valid header value', async () => {
     const { port, requests } = await startService([STORED]);
     const error = await getFailure(createClient(port).store(MEMORY, { idempotencyKey: 'ключ' }));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
@@ -242,14 +245,14 @@ describe('a header value', () => {
     expect(requests).toHaveLength(0);
   });
 
-  it('may have surrounding whitespace, such as the line terminator of a file', async () => {
+  it('may have leading and trailing whitespace, such as the line end of a key file', async () => {
     const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
     expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
   });
 });
 
-describe('a signal', () => {
+describe('an AbortSignal', () => {
   const reason = new Error('not needed any more');
 
   it('that is already aborted prevents the request', async () => {
@@ -258,7 +261,7 @@ describe('a signal', () => {
     expect(requests).toHaveLength(0);
   });
 
-  it('ends a call that is waiting for a response, and its connection', async () => {
+  it('ends a call that is waiting for a response, and closes its connection', async () => {
     const controller = new AbortController();
     let closed: Promise<unknown> | undefined;
     const { port } = await startService([
@@ -281,7 +284,7 @@ describe('a signal', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it('that is aborted while an error response arrives prevents the retry', async () => {
+  it('that is aborted while an error response is read prevents the retry', async () => {
     const controller = new AbortController();
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const leave: typeof fetch = async (...args) => {
@@ -295,7 +298,7 @@ describe('a signal', () => {
   });
 });
 
-describe('a page of a proxy', () => {
+describe('a proxy page with status 200', () => {
   const page = reply(200, '<html>We will be back soon</html>', { 'content-type': 'text/html; charset=utf-8' });
 
   it.each<[string, (client: MemoryClient) => Promise<unknown>]>([
@@ -348,14 +351,14 @@ describe('the version of the service', () => {
   const [major = 0, minor = 0] = VERSION.split('.').map(Number);
 
   it.each([VERSION, `${major}.${minor}.99`, `${major}.${minor}.0-rc.1`])(
-    'causes no warning if it is %s',
+    'causes no warning if the service has version %s',
     async (version) => {
       expect(await getWarnings(version)).toEqual([]);
     },
   );
 
   it.each([`${major}.${minor}0.0`, `${major}.${minor + 1}.0`, `${major + 1}.${minor}.0`])(
-    'causes one warning if it is %s',
+    'causes one warning if the service has version %s',
     async (version) => {
       const warnings = await getWarnings(version);
       expect(warnings).toHaveLength(1);
@@ -366,7 +369,7 @@ describe('the version of the service', () => {
   it.each<[string, () => void]>([
     ['throws', () => expect.fail('the listener is broken')],
     ['rejects', () => Promise.reject(new Error('the listener is broken'))],
-  ])('is logged to the console if onWarning %s, and the call resolves', async (_how, onWarning) => {
+  ])('causes a console warning if onWarning %s, and the call resolves', async (_how, onWarning) => {
     const onConsole = vi.spyOn(console, 'warn').mockReturnValue();
     onTestFinished(() => onConsole.mockRestore());
     const { port } = await startService([reply(200, {})], healthy('9.0.0'));
@@ -400,7 +403,7 @@ describe('the version of the service', () => {
   });
 });
 
-describe('health', () => {
+describe('health()', () => {
   it('resolves if the service is unhealthy', async () => {
     const { port } = await startService([], reply(503, { status: 'unhealthy', version: VERSION }));
     expect(await createClient(port).health()).toMatchObject({ status: 'unhealthy' });
@@ -410,7 +413,7 @@ describe('health', () => {
     ['an error', refusal(503, 'UNAVAILABLE')],
     ['a page of a proxy', reply(503, '<html>Service Unavailable</html>')],
     ['JSON of a proxy', reply(503, { status: 'error' })],
-  ])('is retried if status 503 comes with %s, and never resolves with it', async (_description, answer) => {
+  ])('is retried after status 503 with %s, and never returns that response', async (_description, answer) => {
     const { port } = await startService([], answer);
     expect(await getFailure(createClient(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
     const replies = [answer, healthy(VERSION)];
@@ -419,7 +422,7 @@ describe('health', () => {
   });
 });
 
-describe('a stream of events', () => {
+describe('an event stream of the client', () => {
   const frame = (id: string, type = 'stored') => `id: ${id}\nevent: ${type}\ndata: {"id":"${id}","type":"${type}"}\n\n`;
   const stream =
     (text: string): Reply =>
@@ -449,7 +452,7 @@ describe('a stream of events', () => {
     expect(new Set(requests.map(({ url }) => url))).toEqual(new Set(['/events?type=stored']));
   });
 
-  it('yields a gap if it broke before the first event', async () => {
+  it('yields a gap event if it broke before the first event', async () => {
     const { port } = await startService([stream(':\n\n'), stream(frame('a'))]);
     expect(await take(createClient(port).events(), 2)).toEqual(['gap', 'a']);
   });
@@ -465,14 +468,14 @@ describe('a stream of events', () => {
     expect(await take(createClient(port).events(), 2)).toEqual(['a', 'b']);
   });
 
-  it('throws if the service rejects it, at first or when resuming', async () => {
+  it('throws if the service rejects the first request or a reconnect', async () => {
     for (const replies of [[refusal(401, 'UNAUTHORIZED')], [stream(frame('a')), refusal(401, 'UNAUTHORIZED')]]) {
       const { port } = await startService(replies);
       expect(await getFailure(take(createClient(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
     }
   });
 
-  it('throws if only a page of a proxy arrives until the reconnect timeout', async () => {
+  it('throws if every reconnect returns a proxy page until the reconnect timeout', async () => {
     const page = reply(200, '<html>', { 'content-type': 'text/html' });
     const { port } = await startService([stream(frame('a')), page]);
     const events = createClient(port, { reconnectTimeoutMs: 100 }).events();
@@ -498,7 +501,7 @@ describe('a stream of events', () => {
     await closed;
   });
 
-  it('closes its connection when the reader stops after a gap from the client', async () => {
+  it('closes its connection when the reader stops after a gap event that the client created', async () => {
     const streams: ServerResponse[] = [];
     const { port } = await startService([
       stream(':\n\n'),
@@ -516,7 +519,7 @@ describe('a stream of events', () => {
 describe('over a faulty connection', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('a store with a lost response stores once', async () => {
+  it('a store whose response is lost stores one memory', async () => {
     const proxy = await startProxy(memoryd.server.port);
     const client = createClient(proxy.port);
     await client.stats();
@@ -525,7 +528,7 @@ describe('over a faulty connection', () => {
     expect(await client.session({ session_id: 'lost answers' })).toMatchObject({ total: 1, memories: [{ id }] });
   });
 
-  it('a batch with a lost response stores once', async () => {
+  it('a batch whose response is lost stores each memory once', async () => {
     const proxy = await startProxy(memoryd.server.port);
     const client = createClient(proxy.port);
     await client.stats();
@@ -537,7 +540,7 @@ describe('over a faulty connection', () => {
     expect((await client.session({ session_id: 'lost batch' })).total).toBe(2);
   });
 
-  it('a forget with a lost response rejects with NOT_FOUND after the memory was forgotten', async () => {
+  it('a forget whose response is lost forgets the memory and rejects with NOT_FOUND', async () => {
     const proxy = await startProxy(memoryd.server.port);
     const client = createClient(proxy.port);
     const { id } = await client.store(MEMORY);
@@ -547,7 +550,7 @@ describe('over a faulty connection', () => {
     expect(await getFailure(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('an event stream loses no events while connections break', async () => {
+  it('an event stream loses no events when connections break', async () => {
     const proxy = await startProxy(memoryd.server.port);
     const received: string[] = [];
     const controller = new AbortController();

@@ -181,7 +181,7 @@ describe('client and OpenAPI document', () => {
   });
 
   it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
-    '%s sends all parameters in the described places',
+    'agree on the location of each parameter of %s',
     async (name) => {
       const operation = (await getDescribedOperations()).find(
         (described) => described.name === name,
@@ -213,7 +213,7 @@ describe('client and OpenAPI document', () => {
   );
 
   it.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])(
-    '%s has the described request and response schemas',
+    'agree on the request and response schemas of %s',
     async (name) => {
       const operation = (await getDescribedOperations()).find(
         (described) => described.name === name,

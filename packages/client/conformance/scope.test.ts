@@ -35,16 +35,13 @@ const CALLS: Record<string, (memory: ScopedClient, call: CallOptions) => Promise
   stats: (memory, call) => memory.stats(call),
 };
 
-it.each(Object.entries(CALLS))(
-  '%s within a scope rejects with the reason of an aborted signal',
-  async (_name, call) => {
-    const reason = new Error('not needed any more');
-    const memory = createUnscopedClient().scope({ userId: 'leaving' });
-    await expect(call(memory, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-  },
-);
+it.each(Object.entries(CALLS))('%s within a scope rejects with the abort reason of its signal', async (_name, call) => {
+  const reason = new Error('not needed any more');
+  const memory = createUnscopedClient().scope({ userId: 'leaving' });
+  await expect(call(memory, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
 
-it('events within a scope contain only events of the user, and end when the signal is aborted', async () => {
+it('events within a scope are only those of the user, and end when the signal is aborted', async () => {
   const controller = new AbortController();
   const [ada, ben] = ['listening', 'talking'].map((userId) => createUnscopedClient().scope({ userId })) as [
     ScopedClient,
@@ -66,7 +63,7 @@ it('events within a scope contain only events of the user, and end when the sign
   for (const event of events) expect(event).toMatchObject({ type: 'stored', user_id: 'listening' });
 });
 
-it('paging within a scope returns only memories and sessions of the user', async () => {
+it('lists within a scope contain only memories and sessions of the user', async () => {
   const client = createUnscopedClient();
   for (const userId of ['paging-a', 'paging-b']) {
     const memory = client.scope({ userId });
@@ -99,7 +96,7 @@ it('an import within a scope stores lines for its user, and rejects lines of ano
   await expect(ada.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-it('returns memories without a user if the scope or the request sets shared', async () => {
+it('reads within a scope include memories without a user if the scope or the request sets shared', async () => {
   const client = createUnscopedClient();
   const { id } = await client.store({ content: 'for everyone' });
   const { id: bens } = await client.store({ content: 'for ben', user_id: 'ben' });
@@ -128,7 +125,7 @@ it.each<[string, () => unknown]>([
   expect(scope).toThrow(/ must /);
 });
 
-it('rejects another user with FORBIDDEN before the request is sent', async () => {
+it('requests for another user reject with FORBIDDEN before they are sent', async () => {
   const memory = new MemoryClient({ url: 'http://127.0.0.1:1', retries: 0 }).scope({ userId: 'ada' });
   const error = await memory.recall({ query: 'anything', user_id: 'ben' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(MemoryError);

@@ -40,7 +40,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(items.slice(0, 3).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('stores the other fields of a message', async () => {
+  it('stores all fields of a message', async () => {
     const talk = newSession();
     const [id] = await talk.add([{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 1 }]);
     expect(await getMemory().memory(id as string)).toMatchObject({
@@ -65,7 +65,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(context.items[0]).toMatchObject({ role: 'user', score: expect.any(Number) });
   });
 
-  it('recalls an early turn of the same conversation that exceeds the budget for turns', async () => {
+  it('recalls an early turn of the same conversation that is not among the recent turns', async () => {
     const talk = newSession({ recentTurns: 2 });
     await talk.add([said('user', 'The osprey nests in the old mill')]);
     await talk.add(Array.from({ length: 20 }, (_, n) => said('assistant', `Some words about nothing, ${n}`)));
@@ -87,7 +87,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     ]);
   });
 
-  it('stores roles so that recall recognizes a reply of another speaker', async () => {
+  it('stores roles so that recall recognizes replies of other speakers', async () => {
     for (const role of ['assistant', 'user']) {
       const talk = newSession();
       const [, answer] = await talk.add([said('user', 'Who ringed the gannet?'), said(role, 'The gannet has no ring')]);
@@ -106,7 +106,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context)).toEqual(['recalled: The dotterel lives in room five']);
   });
 
-  it('applies the filter in the option recall', async () => {
+  it('applies the filter of the recall option', async () => {
     const memory = getMemory();
     await memory.store({ content: 'A private whimbrel', tags: ['private'] });
     await memory.store({ content: 'A public whimbrel', tags: ['public'] });
@@ -114,7 +114,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(await talk.context('whimbrel', { tokens: 1000 }))).toEqual(['recalled: A public whimbrel']);
   });
 
-  it.each([0, 12, 40, 100, 400])('stays within %i tokens counted by a tokenizer', async (tokens) => {
+  it.each([0, 12, 40, 100, 400])('returns at most %i tokens, as counted by a tokenizer', async (tokens) => {
     const talk = newSession({ countTokens });
     const words = ['Der Wendehals', '鳥がいます', 'the wryneck 🎉', 'const a = 1;'];
     await talk.add(Array.from({ length: 40 }, (_, n) => said('user', `${words[n % 4]} ${'and on '.repeat(n % 7)}`)));
@@ -139,14 +139,14 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     }
   });
 
-  it('truncates a query above the maximum length', async () => {
+  it('truncates a query that exceeds the maximum length', async () => {
     const memory = getMemory();
     await memory.store({ content: 'The pratincole eats on the wing' });
     const context = await newSession().context(`pratincole ${'🦩'.repeat(9000)}`, { tokens: 1000 });
     expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
   });
 
-  it('reports the first message that was not stored, with its error', async () => {
+  it('rejects with the error of the first message that was not stored', async () => {
     const talk = newSession();
     const adding = talk.add([said('user', 'good'), said('user', ''), said('user', ' ')]);
     await expect(adding).rejects.toMatchObject({
@@ -157,7 +157,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     });
   });
 
-  it('reports the ids of stored messages if other messages were not stored', async () => {
+  it('reports the ids of the stored messages if other messages were not stored', async () => {
     const talk = newSession();
     const messages = [said('user', 'one'), said('user', 'two'), said('user', '')];
     const { results } = await talk.add(messages).then(
@@ -173,7 +173,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(memories.map(({ id }) => id)).toEqual([results[0].id, results[1].id]);
   });
 
-  it('separates sessions of different users with the same id', async () => {
+  it('separates sessions of different users that have the same id', async () => {
     const [ada, ben] = ['ada', 'ben'].map((userId) => session(getMemory(), 'one name', { userId })) as [
       Session,
       Session,
@@ -185,7 +185,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(await ask(ben)).toEqual(['turn: My linnet is called Yorick']);
   });
 
-  it('recalls memories of the user, and shared memories with shared: true', async () => {
+  it('recalls memories of the user, and also shared memories with shared: true', async () => {
     const query = 'Where does the redpoll winter?';
     await getMemory().storeBatch([
       { content: 'The redpoll winters in Oslo', user_id: 'ada' },
@@ -234,7 +234,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   });
 }
 
-describe('session with an in-process memory', () => {
+describe('session() with in-process memory', () => {
   let memory: Awaited<ReturnType<typeof openMemory>>;
   const folder = temporaryFolder();
   beforeAll(async () => {
@@ -247,7 +247,7 @@ describe('session with an in-process memory', () => {
   sessionTests(() => memory);
 });
 
-describe('session with a server', () => {
+describe('session() with a server', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   sessionTests(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
 });

@@ -24,7 +24,7 @@ async function collectLines(body: ReadableStream<Uint8Array>): Promise<string[]>
 }
 
 describe('readLines', () => {
-  it('returns the same lines for any chunk sizes', async () => {
+  it('returns the same lines for chunks of any size', async () => {
     const line = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, ''));
     const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 });
     await fc.assert(
@@ -75,12 +75,12 @@ describe('readChunks', () => {
     expect(open.endCalls).toBe(1);
   });
 
-  it('rejects when no chunk arrives within the timeout', async () => {
+  it('rejects if no chunk arrives within the timeout', async () => {
     const chunks = readChunks(createOpenResponse(undefined), 10);
     await expect(chunks.next()).rejects.toThrow('rejected');
   });
 
-  it('does not count the time of a slow reader as silence', async () => {
+  it('excludes the time of a slow reader from the timeout', async () => {
     const open = createOpenResponse('once');
     const chunks = readChunks(open, 20);
     await chunks.next();

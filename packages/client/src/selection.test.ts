@@ -56,7 +56,7 @@ function expectForAllCases(check: (selection: Selection<Candidate, Candidate>, i
 }
 
 describe('select', () => {
-  it('stays within the token budget and returns the number of tokens', () => {
+  it('stays within the token budget, and returns the number of selected tokens', () => {
     expectForAllCases(({ turns, recalled, tokens }, input) => {
       const sum = [...turns, ...recalled].reduce((total, item) => total + getCost(item), 0);
       expect(tokens).toBe(sum);
@@ -64,7 +64,7 @@ describe('select', () => {
     });
   });
 
-  it('returns no memory twice and no recalled memory with the text of another item', () => {
+  it('returns no memory twice, and no recalled memory with the same text as another item', () => {
     expectForAllCases(({ turns, recalled }) => {
       const ids = [...turns, ...recalled].map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
@@ -80,7 +80,7 @@ describe('select', () => {
     });
   });
 
-  it('returns recalled memories in their original order', () => {
+  it('returns recalled memories in the order of recall', () => {
     expectForAllCases(({ recalled }, input) => {
       const indexes = recalled.map((memory) => input.recalled.indexOf(memory));
       expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
@@ -88,7 +88,7 @@ describe('select', () => {
     });
   });
 
-  it('selects the recent turns before any recalled memory', () => {
+  it('selects recent turns before recalled memories', () => {
     expectForAllCases(({ turns }, { turns: all, tokens, recentTurns }) => {
       let remaining = tokens;
       let fitting = 0;
@@ -101,7 +101,7 @@ describe('select', () => {
     });
   });
 
-  it('leaves out a distilled memory only if every line is quoted from selected items', () => {
+  it('omits a distilled memory only if all its lines are quoted from selected items', () => {
     const turns = [{ id: 'turn', content: 'We moved. To Leeds, in May.' }];
     const distilled = (content: string) => ({ id: content, content, session_id: null });
     const recalled = [
@@ -114,7 +114,7 @@ describe('select', () => {
     expect(selection.recalled.map(({ id }) => id)).toEqual(['source', 'note', 'Ada has a cat.\nAda has a dog.']);
   });
 
-  it('ends the turns only when the next turn exceeds the budget', () => {
+  it('stops adding turns only when the next turn exceeds the budget', () => {
     expectForAllCases(({ turns, recalled, tokens }, input) => {
       const remaining = input.tokens - tokens;
       const next = input.turns.at(-turns.length - 1);

@@ -22,14 +22,11 @@ const PROSE = {
 };
 
 describe('estimateTokens', () => {
-  it.each(Object.entries(PROSE))(
-    'returns between 0.9 and 2 times the token count of tokenizers for %s',
-    (_name, text) => {
-      const counted = Math.max(countO200k(text), countCl100k(text));
-      expect(estimateTokens(text)).toBeGreaterThan(0.9 * counted);
-      expect(estimateTokens(text)).toBeLessThan(2 * counted);
-    },
-  );
+  it.each(Object.entries(PROSE))('returns 0.9 to 2 times the token count of real tokenizers for %s', (_name, text) => {
+    const counted = Math.max(countO200k(text), countCl100k(text));
+    expect(estimateTokens(text)).toBeGreaterThan(0.9 * counted);
+    expect(estimateTokens(text)).toBeLessThan(2 * counted);
+  });
 
   it('returns 0 for an empty text', () => {
     expect(estimateTokens('')).toBe(0);

@@ -14,14 +14,14 @@ describe('the option url of MemoryClient', () => {
   });
 
   it.each(['http://localhost/?', 'http://localhost/?team=blue', 'http://localhost/memory#1'])(
-    'rejects a query or fragment: %s',
+    'rejects URLs with a query or fragment: %s',
     (url) => {
       expect(() => new MemoryClient({ url })).toThrow(/^url must not contain a query or fragment/);
     },
   );
 
   it.each(['http://ada:whispered@localhost', 'http://whispered@localhost/memory'])(
-    'rejects credentials without showing them in the message: %s',
+    'rejects URLs with credentials, and does not show the credentials in the message: %s',
     (url) => {
       expect(() => new MemoryClient({ url })).toThrow(/^url must not contain a user name(?!.*whispered)/);
     },

@@ -20,7 +20,7 @@ async function read(text: string, sizes = [7], maxBytes = 1_000_000): Promise<st
 }
 
 describe('getLines', () => {
-  it('returns complete lines for any chunk sizes and scripts', async () => {
+  it('returns complete lines, whatever the chunk sizes and scripts', async () => {
     const line = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\n', '').toWellFormed());
     await fc.assert(
       fc.asyncProperty(

@@ -8,6 +8,6 @@ it.each([
   [0.25, 'possible'],
   [0.249, 'weak'],
   [0, 'weak'],
-] as const)('calls a score of %d %s', (score, word) => {
+] as const)('a recall score of %d is labeled %s', (score, word) => {
   expect(getScoreWord(score)).toBe(word);
 });

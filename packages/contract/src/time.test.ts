@@ -52,7 +52,7 @@ describe('restorePlus', () => {
     ['2026-01-31 09:30:00.5 0530', '2026-01-31 09:30:00.5+0530'],
     ['2026-01-31T09:30Z', '2026-01-31T09:30Z'],
     ['2026-01-31 05:30', '2026-01-31 05:30'],
-  ])('restores %j as %j', (text, restored) => {
+  ])('returns for %j the time %j', (text, restored) => {
     expect(restorePlus(text)).toBe(restored);
   });
 });

@@ -24,7 +24,7 @@ function nested(depth: number): unknown {
 }
 
 describe('createCheck', () => {
-  it('reports errors in a list of any length and with any number of unknown fields', () => {
+  it('reports errors in a list of any length, and in items with any number of unknown fields', () => {
     // More items than a function call can have arguments.
     const long = new Array(200_000).fill(1);
     expect(checkStore({ content: 'a', tags: long })).toEqual([
@@ -154,7 +154,7 @@ describe('createCheck', () => {
     ],
     ['a list instead of an object', [], '', 'body must be a JSON object'],
     ['null instead of an object', null, '', 'body must be a JSON object'],
-  ])('names the field and its rule for %s', (_name, request, path, message) => {
+  ])('returns the field and the violated rule for %s', (_name, request, path, message) => {
     expect(checkStore(request)).toContainEqual({ path, message });
   });
 
@@ -184,7 +184,7 @@ describe('createCheck', () => {
     expect(checkStore({ content: 'a', metadata })).toHaveLength(1);
   });
 
-  it('accepts a metadata filter that is larger than the metadata of a memory can be', () => {
+  it('accepts a metadata filter that is larger than the maximum metadata of a memory', () => {
     const metadata = { a: 'x'.repeat(LIMITS.metadataBytes), b: 'y' };
     expect(checkRecall({ query: 'a', metadata })).toEqual([]);
     expect(checkRecall({ query: 'a', metadata: { a: '\0' } })).toHaveLength(1);

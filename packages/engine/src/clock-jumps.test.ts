@@ -46,8 +46,8 @@ afterAll(async () => {
 const iso = (time: number) => new Date(time).toISOString();
 const getIds = async () => (await api.session({ session_id: 's' })).memories.map(({ id }) => id);
 
-describe('a clock that is set forward or back', () => {
-  it('does not change the order of arrival in a session', async () => {
+describe('the engine after its clock was set forward or back', () => {
+  it('keeps the order of arrival in a session', async () => {
     const ids: string[] = [];
     for (const jump of [0, 2 * HOUR_MS, -3 * HOUR_MS, HOUR_MS, -HOUR_MS, 5 * HOUR_MS]) {
       now += jump;
@@ -58,7 +58,7 @@ describe('a clock that is set forward or back', () => {
     expect(await getIds()).toEqual(ids);
   });
 
-  it('gives all memories of a batch the same time of creation, however long storing takes', async () => {
+  it('gives all memories of a batch the same creation time, even if the clock advances while they are stored', async () => {
     tickMs = 10;
     await api.storeBatch(Array.from({ length: 300 }, (_, i) => ({ content: `turn ${i}`, session_id: 's' })));
     const { memories } = await api.session({ session_id: 's', limit: 300 });
@@ -66,14 +66,14 @@ describe('a clock that is set forward or back', () => {
     expect(new Set(memories.map((memory) => memory.created_at)).size).toBe(1);
   });
 
-  it('does not change times of creation given by clients', async () => {
+  it('keeps creation times that clients have set', async () => {
     const later = await api.store({ content: 'later', session_id: 's', created_at: iso(now + HOUR_MS) });
     now -= HOUR_MS;
     const earlier = await api.store({ content: 'earlier', session_id: 's', created_at: iso(now - HOUR_MS) });
     expect(await getIds()).toEqual([earlier.id, later.id]);
   });
 
-  it('hides memories that expire while it is ahead, and shows them again once it is right', async () => {
+  it('hides memories that expire while the clock is ahead, and shows them again once the clock is right', async () => {
     const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
     now += YEAR_MS;
     await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -82,7 +82,7 @@ describe('a clock that is set forward or back', () => {
     expect((await api.recall({ query: 'month' })).total).toBe(1);
   });
 
-  it('loses no memory to a consolidation while it is ahead: an undo restores memories evicted as expired', async () => {
+  it('can undo the eviction of memories that expired only while the clock was ahead', async () => {
     const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
     await api.consolidate();
     now += YEAR_MS;
@@ -93,7 +93,7 @@ describe('a clock that is set forward or back', () => {
     expect((await api.memory(id)).tier).toBe('episodic');
   });
 
-  it('does not prevent consolidate from promoting all stored memories', async () => {
+  it('promotes all stored memories at the next consolidation', async () => {
     for (const jump of [YEAR_MS, -2 * YEAR_MS, YEAR_MS]) {
       now += jump;
       await api.store({ content: `stored after ${jump}` });
@@ -102,7 +102,7 @@ describe('a clock that is set forward or back', () => {
     expect(await api.stats()).toMatchObject({ working_count: 0, last_sleep_at: iso(now) });
   });
 
-  it('stores one memory per idempotency key after it was set back, and within a day ahead', async () => {
+  it('stores one memory per idempotency key if the clock was set back or is less than a day ahead', async () => {
     const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
     const { id } = await store();
     for (const jump of [-YEAR_MS, YEAR_MS + 23 * HOUR_MS]) {
@@ -112,7 +112,7 @@ describe('a clock that is set forward or back', () => {
     }
   });
 
-  it('does not delete idempotency keys that were old only while it was ahead', async () => {
+  it('does not delete idempotency keys that were expired only while the clock was ahead', async () => {
     await api.consolidate();
     const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
     const { id } = await store();
@@ -122,7 +122,7 @@ describe('a clock that is set forward or back', () => {
     expect((await store()).id).toBe(id);
   });
 
-  it('does not change the order of the texts of a memory', async () => {
+  it('keeps the order of the texts of a memory', async () => {
     const { id } = await api.store({ content: 'first' });
     now -= HOUR_MS;
     await api.update(id, { content: 'second' });
@@ -132,7 +132,7 @@ describe('a clock that is set forward or back', () => {
     expect(texts.map(({ content }) => content)).toEqual(['first', 'second', 'third']);
   });
 
-  it('never ends a text before it began, or updates a memory before it was stored', async () => {
+  it('never ends a text before its start, and never dates an update before the memory was stored', async () => {
     const { id } = await api.store({ content: 'first' });
     const stored = iso(now);
     now -= HOUR_MS;

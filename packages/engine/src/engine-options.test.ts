@@ -23,7 +23,7 @@ const OPTIONS = {
 };
 
 it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel: 'qwen3' }])(
-  'rejects the options %j',
+  'openEngine rejects the options %j',
   async (options) => {
     await expect(openEngine({ ...OPTIONS, ...options })).rejects.toThrow(TypeError);
   },
@@ -43,7 +43,7 @@ it.each([
   ['embeddingQueryPrefix', 7],
   ['embeddingPassagePrefix', 'p'.repeat(257)],
   ['embeddingPooling', 'max'],
-])('rejects %s = %s with the name of the setting', async (name, value) => {
+])('openEngine rejects %s = %s with an error that names the option', async (name, value) => {
   const opening = openEngine({ ...OPTIONS, [name]: value });
   await expect(opening).rejects.toThrow(TypeError);
   await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
@@ -53,18 +53,21 @@ it.each([
   ['embeddingQueryPrefix', 'query: ', 'minilm', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPassagePrefix', 'passage: ', 'none', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPooling', 'cls', 'openai:e5', 'transformers:MODEL'],
-])('rejects %s if the embedder ignores it, and names the required embedder', async (name, value, embedder, needs) => {
-  const opening = openEngine({ ...OPTIONS, embedder, [name]: value });
-  await expect(opening).rejects.toThrow(TypeError);
-  await expect(opening).rejects.toThrow(`${name} requires the embedder ${needs}, but embedder is ${embedder}`);
-});
+])(
+  'openEngine rejects %s if the embedder ignores it, and the error names the required embedder',
+  async (name, value, embedder, needs) => {
+    const opening = openEngine({ ...OPTIONS, embedder, [name]: value });
+    await expect(opening).rejects.toThrow(TypeError);
+    await expect(opening).rejects.toThrow(`${name} requires the embedder ${needs}, but embedder is ${embedder}`);
+  },
+);
 
-it('accepts empty prefixes for an embedder without prefixes', async () => {
+it('openEngine accepts empty prefixes for an embedder without prefixes', async () => {
   const none = { embeddingQueryPrefix: '', embeddingPassagePrefix: '' };
   await (await openEngine({ ...OPTIONS, ...none, dbPath: newDatabase() })).close();
 });
 
-it('opens a database with default settings, and serves any namespace', async () => {
+it('openEngine opens a database with default options, and the engine serves any namespace', async () => {
   const engine = await openEngine(newDatabase());
   const [one, other] = ['one', 'other'].map((name) => engine.namespace(name));
   await one?.store({ content: 'Ann rows every morning.' });
@@ -74,7 +77,7 @@ it('opens a database with default settings, and serves any namespace', async () 
   await engine.close();
 });
 
-it('rejects an unknown option by name', async () => {
+it('openEngine rejects an unknown option with an error that names the option', async () => {
   const opening = openEngine({ ...OPTIONS, ...{ redactt: 'on' } });
   await expect(opening).rejects.toThrow(TypeError);
   await expect(opening).rejects.toThrow('unknown option redactt');
@@ -115,7 +118,7 @@ it.each<[string, (dbPath: string) => void]>([
       file.close();
     },
   ],
-])('aborts opening the model if the file %s', async (_what, spoil) => {
+])('openEngine aborts opening the model if the file %s', async (_what, spoil) => {
   const dbPath = newDatabase();
   spoil(dbPath);
   const { embeddingUrl, waiting } = await silentModel();
@@ -125,7 +128,7 @@ it.each<[string, (dbPath: string) => void]>([
   await expect.poll(() => waiting.requests).toBe(0);
 });
 
-it('closes a database that it cannot open completely', async () => {
+it('openEngine closes a database that it cannot open completely', async () => {
   const dbPath = newDatabase();
   const file = new Sqlite(dbPath);
   file.exec("DELETE FROM property WHERE name = 'secret'");

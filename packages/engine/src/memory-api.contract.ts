@@ -88,7 +88,7 @@ export function memoryApiContract(
   }
 
   describeMethod('store', () => {
-    it('stores every given field', async () => {
+    it('stores every field of the request', async () => {
       const corrected = await getId(memory.store({ content: 'the key hangs by the door' }));
       const fields = {
         content: 'the key hangs in the kitchen',
@@ -140,7 +140,7 @@ export function memoryApiContract(
       expect(memories.find((each) => each.id === id)?.content).toBe(content);
     });
 
-    it('stores once per idempotency key', async () => {
+    it('stores one memory for repeated requests with the same idempotency key', async () => {
       const request = { content: 'told once', session_id: 'idempotent' };
       const first = await memory.store(request, { idempotencyKey: 'told once' });
       expect(await memory.store(request, { idempotencyKey: 'told once' })).toEqual(first);
@@ -186,13 +186,13 @@ export function memoryApiContract(
       ['/metadata', { content: 'x', metadata: [] }],
       ['/metadata', { content: 'x', metadata: { large: 'x'.repeat(17_000) } }],
       ['/colour', { content: 'x', colour: 'red' }],
-    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+    ])('rejects an invalid request with an error for the path %s (%#)', async (path, request) => {
       await expectError(memory.store(request as never), 'INVALID_REQUEST', path);
     });
   });
 
   describeMethod('storeBatch', () => {
-    it('stores each memory of a batch or returns its error, in order', async () => {
+    it('returns an id or an error for each memory of the batch, in order', async () => {
       const good = { content: 'in a batch', session_id: 'batch' };
       const response = await memory.storeBatch([good, { ...good, content: '' }, { ...good, content: 'the other' }]);
       expect(response).toMatchObject({ stored_count: 2, failed_count: 1 });
@@ -205,7 +205,7 @@ export function memoryApiContract(
       ]);
     });
 
-    it('stores once per idempotency key', async () => {
+    it('stores the batch once for repeated requests with the same idempotency key', async () => {
       const requests = [1, 2].map((n) => ({ content: `batched once ${n}`, session_id: 'batch once' }));
       const first = await memory.storeBatch(requests, { idempotencyKey: 'batched once' });
       expect(await memory.storeBatch(requests, { idempotencyKey: 'batched once' })).toEqual(first);
@@ -216,7 +216,7 @@ export function memoryApiContract(
       expect(await memory.storeBatch([])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
     });
 
-    it('refuses a request that is not a list, and more than the maximum number of memories', async () => {
+    it('rejects a request that is not a list or has too many memories', async () => {
       await expectError(memory.storeBatch({ content: 'x' } as never), 'INVALID_REQUEST');
       const many = Array.from({ length: LIMITS.batchItems + 1 }, () => ({ content: 'x' }));
       await expectError(memory.storeBatch(many), 'INVALID_REQUEST');
@@ -224,7 +224,7 @@ export function memoryApiContract(
   });
 
   describeMethod('recall', () => {
-    it('finds a memory by its words as soon as it is stored, best first', async () => {
+    it('finds a memory by its words as soon as it is stored, with the best result first', async () => {
       const [far, near] = await storeAll('recall', ['a zebrafinch flew by', 'zebrafinch, zebrafinch and okapi']);
       const { results, total } = await memory.recall({ query: 'zebrafinch and okapi' });
       expect(results.map(({ id }) => id)).toEqual([near, far]);
@@ -235,7 +235,7 @@ export function memoryApiContract(
       for (const score of scores) expect(score).toSatisfy((value: number) => value >= 0 && value <= 1);
     });
 
-    it('returns session and time of creation of each result', async () => {
+    it('returns the session and the creation time of each result', async () => {
       const at = '2021-06-01T00:00:00.000Z';
       const id = await getId(memory.store({ content: 'the dibbler hides', session_id: 'woods', created_at: at }));
       const { results } = await memory.recall({ query: 'dibbler' });
@@ -276,7 +276,7 @@ export function memoryApiContract(
       expect(await recallIds({ query, tier: 'semantic' })).toEqual([]);
     });
 
-    it('ranks a memory of the day that a query asks about above a memory of the day before', async () => {
+    it('ranks a memory of the queried day above a memory of the day before', async () => {
       const of = { session_id: 'days' };
       const at = async (content: string, created_at: string) => getId(memory.store({ ...of, content, created_at }));
       const tulips = await at('Planted tulips', '2026-11-23T11:00:00Z');
@@ -313,7 +313,7 @@ export function memoryApiContract(
       expect((await memory.memory(id)).access_count).toBe(1);
     });
 
-    it('finds a memory by the words of its present tags', async () => {
+    it('finds a memory by the words of its current tags', async () => {
       const id = await getId(memory.store({ content: 'It is due in May.', tags: ['bilby insurance', 'role:quokka'] }));
       expect(await recallIds({ query: 'bilby' })).toEqual([id]);
       expect(await recallIds({ query: 'quokka' })).toEqual([]);
@@ -322,7 +322,7 @@ export function memoryApiContract(
       expect(await recallIds({ query: 'wallaby' })).toEqual([id]);
     });
 
-    it('finds memories of the time that a query asks about, whatever their texts', async () => {
+    it('finds memories of the queried day, whatever their texts', async () => {
       const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
       const of = { session_id: 'dated' };
       const yesterday = await memory.store({ ...of, content: 'Painted the fence.', created_at: daysAgo(1) });
@@ -378,7 +378,7 @@ export function memoryApiContract(
       });
     });
 
-    it('adds the passage of a content that matches the query if highlight is true', async () => {
+    it('returns the part of each text that matches the query if highlight is true', async () => {
       const short = 'A numbat weighs a pound.';
       const long = `${'Nothing happened on that day. '.repeat(50)}\nThe numbat sleeps in a hollow log.`;
       const [shortId, longId] = await storeAll('highlights', [short, long]);
@@ -395,7 +395,7 @@ export function memoryApiContract(
       expect((await memory.recall({ ...request, highlight: false })).results).toEqual(plain);
     });
 
-    it('highlights a synonym of a query word that the content does not contain', async () => {
+    it('highlights a synonym if the text does not contain the query word', async () => {
       const content = `${'Nothing happened on that day. '.repeat(50)}The physician saw the kowari. ${'All went well. '.repeat(50)}`;
       await memory.store({ content, session_id: 'synonyms', tags: ['dasyurid'] });
       const { results } = await memory.recall({ query: 'doctor dasyurid', session_id: 'synonyms', highlight: true });
@@ -423,7 +423,7 @@ export function memoryApiContract(
       expect(results[1]).toMatchObject({ superseded_by: corrected });
     });
 
-    it('explains the score of a successor by the superseded memory if that matches better', async () => {
+    it('explains the score of a successor by the superseded memory if the superseded memory matches better', async () => {
       const old = await getId(memory.store({ content: 'the axolotl lives in the tank of room four' }));
       await memory.store({ content: 'now in five', supersedes: old });
       const { results } = await memory.recall({ query: 'axolotl tank of room four', explain: true });
@@ -460,7 +460,7 @@ export function memoryApiContract(
       ['/explain', { query: 'x', explain: 'maybe' }],
       ['/highlight', { query: 'x', highlight: 'maybe' }],
       ['/colour', { query: 'x', colour: 'red' }],
-    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+    ])('rejects an invalid request with an error for the path %s (%#)', async (path, request) => {
       await expectError(memory.recall(request as never), 'INVALID_REQUEST', path);
     });
   });
@@ -510,7 +510,7 @@ export function memoryApiContract(
       ['/limit', { session_id: 's', limit: 0 }],
       ['/limit', { session_id: 's', limit: 10_001 }],
       ['/cursor', { session_id: 's', cursor: 'no such place' }],
-    ])('refuses an invalid request with the path %s (%#)', async (path, request) => {
+    ])('rejects an invalid request with an error for the path %s (%#)', async (path, request) => {
       await expectError(memory.session(request), 'INVALID_REQUEST', path);
     });
   });
@@ -555,7 +555,7 @@ export function memoryApiContract(
   });
 
   describeMethod('history', () => {
-    it('returns every text of a memory, and the text at a given time', async () => {
+    it('returns all texts of a memory, or the text at a given time', async () => {
       const id = await getId(memory.store({ content: 'first draft' }));
       for (const content of ['second draft', 'third draft']) await memory.update(id, { content });
       const { texts, total } = await memory.history(id);
@@ -604,7 +604,7 @@ export function memoryApiContract(
       expect(paged.map(({ id }) => id)).toEqual(ids.toReversed());
     });
 
-    it('counts memories that match a filter by tier up to each moment, in the order of the moments', async () => {
+    it('returns the number of matching memories per tier up to each time in growth_at, in the requested order', async () => {
       const times = ['2021-03-01T10:00:00Z', '2021-03-01T20:00:00Z', '2021-03-02T10:00:00Z'];
       for (const created_at of times) await memory.store({ content: created_at, session_id: 'growth', created_at });
       const filter = { session_id: 'growth' };
@@ -621,7 +621,7 @@ export function memoryApiContract(
       expect([rest.memories.length, rest.growth]).toEqual([2, undefined]);
     });
 
-    it('finds memories by the first or last characters of their ids, merged ones too', async () => {
+    it('finds memories by the first or last characters of their ids, including merged memories', async () => {
       const ids = await storeAll('ids', ['the same', 'the same', 'another']);
       await memory.consolidate();
       const find = async (part: string) =>
@@ -635,7 +635,7 @@ export function memoryApiContract(
       expect(await memory.memories({ id: 'zzzz' })).toEqual({ memories: [], total: 0 });
     });
 
-    it('refuses a cursor with other filters, and accepts it with another limit', async () => {
+    it('rejects a cursor if the filters have changed, and accepts a cursor if the limit has changed', async () => {
       await storeAll('cursor', ['one', 'two', 'three']);
       const filter = { session_id: 'cursor', tier: 'working' } as const;
       const { next_cursor: cursor = '' } = await memory.memories({ ...filter, limit: 1 });
@@ -658,7 +658,7 @@ export function memoryApiContract(
   });
 
   describeMethod('update', () => {
-    it('changes the given fields and keeps the others', async () => {
+    it('changes the fields of the request, and keeps the other fields', async () => {
       const fields = { content: 'a vole', tags: ['a'], importance: 0.25, metadata: { n: 1 } };
       const id = await getId(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
       expect(await memory.update(id, { content: 'a water vole', expires_at: null })).toEqual({ id, status: 'updated' });
@@ -674,7 +674,7 @@ export function memoryApiContract(
       expect(await recallIds({ query: 'water vole' })).toContain(id);
     });
 
-    it('changes the whole group of a memory that has hidden duplicates', async () => {
+    it('applies a change of a memory with hidden duplicates to the duplicates too', async () => {
       const codes = Array.from({ length: 5 }, () => 'the shed code is 7788');
       const [visible = '', ...hidden] = await storeAll('alarm', codes);
       await memory.consolidate();
@@ -690,7 +690,7 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'alarm' })).total).toBe(0);
     });
 
-    it('requires one of the given versions', async () => {
+    it('changes a memory only if it has one of the versions in the request', async () => {
       const id = await getId(memory.store({ content: 'contested' }));
       await memory.update(id, { importance: 0.1 }, { ifVersions: [7, 1] });
       await expectError(memory.update(id, { importance: 0.2 }, { ifVersions: [1] }), 'PRECONDITION_FAILED');
@@ -711,7 +711,7 @@ export function memoryApiContract(
   });
 
   describeMethod('forget', () => {
-    it('deletes a memory for good', async () => {
+    it('deletes a memory permanently', async () => {
       const id = await getId(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
       expect(await memory.forget(id)).toMatchObject({ status: 'forgotten', id });
       await expectError(memory.memory(id), 'NOT_FOUND');
@@ -720,7 +720,7 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'forgotten' })).total).toBe(0);
     });
 
-    it('deletes the hidden duplicates of a visible memory too, and returns their ids', async () => {
+    it('also deletes the hidden duplicates of a visible memory, and returns their ids', async () => {
       const [visible = '', hidden = ''] = await storeAll('duplicates', ['the same plovers', 'the same plovers']);
       await memory.consolidate();
       expect((await memory.memory(hidden)).merged_into).toBe(visible);
@@ -728,14 +728,14 @@ export function memoryApiContract(
       await expectError(memory.memory(hidden), 'NOT_FOUND');
     });
 
-    it('deletes a hidden duplicate alone, and returns the ids of the memories that still have its text', async () => {
+    it('deletes a hidden duplicate alone, and returns the ids of the remaining memories with the same text', async () => {
       const [visible = '', hidden = ''] = await storeAll('one of them', ['the same avocets', 'the same avocets']);
       await memory.consolidate();
       expect(await memory.forget(hidden)).toMatchObject({ id: hidden, remaining_duplicates: [visible] });
       expect(await recallIds({ query: 'avocets' })).toEqual([visible]);
     });
 
-    it('requires one of the given versions', async () => {
+    it('deletes a memory only if it has one of the versions in the request', async () => {
       const id = await getId(memory.store({ content: 'guarded' }));
       await expectError(memory.forget(id, { ifVersions: [2] }), 'PRECONDITION_FAILED');
       expect(await memory.forget(id, { ifVersions: [1] })).toMatchObject({ status: 'forgotten' });
@@ -759,13 +759,13 @@ export function memoryApiContract(
       expect(await memory.forgetMany(rest)).toMatchObject({ forgotten_count: 1 });
     });
 
-    it('selects by metadata', async () => {
+    it('deletes the memories that match a metadata condition', async () => {
       for (const chat of ['7', '70']) await memory.store({ content: 'a gnat', metadata: { chat } });
       expect(await memory.forgetMany({ metadata: { chat: '7' } })).toMatchObject({ forgotten_count: 1 });
       expect((await memory.memories({ metadata: { chat: '70' } })).total).toBe(1);
     });
 
-    it('refuses a request without conditions and invalid conditions', async () => {
+    it('rejects a request without conditions, and a request with invalid conditions', async () => {
       await expectError(memory.forgetMany({}), 'INVALID_REQUEST');
       await expectError(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
       await expectError(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
@@ -852,7 +852,7 @@ export function memoryApiContract(
   });
 
   describeMethod('undo', () => {
-    it('undoes a run once', async () => {
+    it('undoes a run, and rejects a second undo of that run', async () => {
       await memory.consolidate();
       const promoted = await getId(memory.store({ content: 'to be put back' }));
       const { id } = (await memory.consolidate()) as { id: string };
@@ -862,7 +862,7 @@ export function memoryApiContract(
       await expectError(memory.undo(id), 'CONFLICT');
     });
 
-    it('refuses to undo a run before a newer one', async () => {
+    it('rejects an undo of a run before newer runs are undone', async () => {
       await memory.store({ content: 'promoted by the first run' });
       const { id } = (await memory.consolidate()) as { id: string };
       await memory.store({ content: 'promoted by the second run' });
@@ -880,7 +880,7 @@ export function memoryApiContract(
     const inScope = (userId: string, agentId?: string) =>
       withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
 
-    it('separates memories of two users with the same text and session id', async () => {
+    it('isolates two users from each other, even if texts and session ids are the same', async () => {
       const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
       const adas = await getId(ada.store(words));
@@ -908,7 +908,7 @@ export function memoryApiContract(
       expect(await ada.memory(adas)).toMatchObject({ content: words.content });
     });
 
-    it('returns the memories of an agent, and with shared also memories without an agent', async () => {
+    it('recalls only the memories of the agent of the scope, and with shared: true also memories without an agent', async () => {
       const user = 'contract-cleo';
       const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
       const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
@@ -922,7 +922,7 @@ export function memoryApiContract(
       await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
     });
 
-    it('refuses another user within a scope, and methods on the whole namespace', async () => {
+    it('rejects requests for another user and methods on the whole namespace within the scope of a user', async () => {
       const ada = inScope('contract-ada');
       const user_id = 'contract-ben';
       for (const call of [
@@ -938,7 +938,7 @@ export function memoryApiContract(
       }
     });
 
-    it('refuses an undefined user_id, since a request without the field applies to all users', async () => {
+    it('rejects a user_id of undefined, because a request without user_id applies to all users', async () => {
       const nobody = { user_id: undefined as never };
       const calls = [
         () => memory.store({ content: 'whose memory', ...nobody }),
@@ -955,7 +955,7 @@ export function memoryApiContract(
       for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
     });
 
-    it('refuses an invalid request within a scope, and treats an absent one as empty', async () => {
+    it('rejects an invalid request within a scope, and treats an undefined request as empty', async () => {
       const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
       const id = await getId(ada.store({ content: 'The whinchat stays' }));
       for (const wrong of [5, 'x', [], () => {}] as never[]) {
@@ -968,7 +968,7 @@ export function memoryApiContract(
       expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
     });
 
-    it('uses the shared option of the inner scope of two', async () => {
+    it('applies the shared option of the inner scope if scopes are nested', async () => {
       await memory.store({ content: 'The redstart is for all', session_id: SESSION });
       const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
       const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
@@ -977,11 +977,11 @@ export function memoryApiContract(
       expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
     });
 
-    it('refuses to forget with shared as the only condition', async () => {
+    it('rejects a bulk forget whose only condition is shared', async () => {
       await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
     });
 
-    it('get no hint from an import whether another user has a memory with a given id', async () => {
+    it('does not reveal by an import whether a memory id belongs to another user', async () => {
       const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
       const ben = inScope('contract-ben');
       await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
@@ -1038,7 +1038,7 @@ export function memoryApiContract(
     const getEventTypes = (events: MemoryEvent[], id: string) =>
       events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id)).map(({ type }) => type);
 
-    it('reports changes in order', async () => {
+    it('reports events in the order of the changes', async () => {
       const seen = await follow({});
       const id = await getId(memory.store({ content: 'a watched wheatear' }));
       await memory.update(id, { importance: 1 });
@@ -1057,7 +1057,7 @@ export function memoryApiContract(
       await expect.poll(() => getEventTypes(seen, id)).toEqual(['stored', 'forgotten']);
     });
 
-    it('continues after last_event_id', async () => {
+    it('resumes after the event last_event_id', async () => {
       const seen = await follow({ type: ['stored'] });
       const last_event_id = seen.at(-1)?.id as string;
       const id = await getId(memory.store({ content: 'meanwhile' }));
@@ -1098,7 +1098,7 @@ export function memoryApiContract(
   });
 
   describeMethod('exportMemories', () => {
-    it('returns all memories, one per line, after a header', async () => {
+    it('returns a header line and then one line per memory', async () => {
       const id = await getId(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
       const [header = '', ...lines] = await exportLines();
       expect(JSON.parse(header)).toMatchObject({ format: 'memoryd', version: 1, lines: lines.length });
@@ -1111,7 +1111,7 @@ export function memoryApiContract(
       });
     });
 
-    it('can be abandoned before its end', async () => {
+    it('lets the caller stop reading before the last line', async () => {
       for await (const line of memory.exportMemories()) {
         expect(JSON.parse(line)).toMatchObject({ format: 'memoryd' });
         break;
@@ -1120,7 +1120,7 @@ export function memoryApiContract(
   });
 
   describeMethod('importMemories', () => {
-    it('restores an exported memory that was forgotten since, and does not change the others', async () => {
+    it('restores exported memories that were forgotten later, and does not change the other memories', async () => {
       const id = await getId(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
       const lines = await exportLines();
       await memory.forget(id);
@@ -1133,7 +1133,7 @@ export function memoryApiContract(
       expect(await recallIds({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
     });
 
-    it('refuses single lines, and a whole import without a header', async () => {
+    it('rejects an import without a header, and returns an error for each invalid line', async () => {
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
       const response = await memory.importMemories(asBytes([header, '{"id":"x"}', 'no JSON']));
       expect(response).toMatchObject({ imported_count: 0, refused_count: 2 });
@@ -1145,7 +1145,7 @@ export function memoryApiContract(
       await expectError(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
     });
 
-    it('returns refused lines in order, both for invalid lines and for conflicts', async () => {
+    it('returns invalid and conflicting lines in the order of the import', async () => {
       const id = await getId(memory.store({ content: 'an ibis that stays', session_id: 'imported' }));
       const lines = await exportLines();
       const original = lines.map((line) => JSON.parse(line)).find((line) => line.id === id);
@@ -1170,7 +1170,7 @@ export function memoryApiContract(
       });
     });
 
-    it('rejects with the error of its source of lines', async () => {
+    it('rejects with the error that the source of the lines throws', async () => {
       const broken = new Error('the disk broke');
       const lines = async function* () {
         yield* asBytes((await exportLines()).slice(0, 1));

@@ -7,7 +7,7 @@ import { migrateDatabase } from './migrate-database.ts';
 import { openEngine } from './open-engine.ts';
 import { openStorage } from './open-storage.ts';
 
-describe('a migration', () => {
+describe('migrateDatabase', () => {
   let from: { dbPath: string };
   let to: { dbPath: string };
   const filled = newFile();
@@ -27,20 +27,20 @@ describe('a migration', () => {
     }
   }
 
-  it('refuses a target with other data, without changing it', async () => {
+  it('rejects a target that contains other data, and does not change the target', async () => {
     await using(to, ({ storage }) => storage.store(memory('mine')));
     await expect(migrateDatabase({ from, to })).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(countMemories(to)).toBe(1);
   });
 
-  it('refuses a migrated target that has been used since', async () => {
+  it('rejects a migrated target that was changed after its migration', async () => {
     await migrateDatabase({ from, to });
     await using(to, ({ storage }) => storage.forget('many', 'a'));
     await expect(migrateDatabase({ from, to })).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(countMemories(to)).toBe(1);
   });
 
-  it('refuses a copy of the source as the target', async () => {
+  it('rejects a target that is the source or a copy of the source', async () => {
     copyFileSync(from.dbPath, to.dbPath);
     for (const same of [from, to]) {
       await expect(migrateDatabase({ from, to: same })).rejects.toMatchObject({
@@ -50,13 +50,13 @@ describe('a migration', () => {
     }
   });
 
-  it('creates no file for a missing source', async () => {
+  it('does not create a file if the source is missing', async () => {
     const missing = newFile();
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('can be aborted, blocks the engine while incomplete, and continues on the next call', async () => {
+  it('can be aborted, blocks the engine until the migration is complete, and resumes at the next call', async () => {
     await using(from, ({ storage }) => storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`more ${i}`))));
     const controller = new AbortController();
     const onProgress = (done: number) => done === 400 && controller.abort();
@@ -77,7 +77,7 @@ describe('a migration', () => {
     await (await openEngine(engine)).close();
   });
 
-  it('fails if the databases differ at the end', async () => {
+  it('rejects if the databases differ at the end', async () => {
     const opened = await openStorage({ ...to, workingMax: 100, recalls: false });
     let stored: Promise<unknown> | undefined;
     const onProgress = () => {

@@ -54,7 +54,7 @@ async function recallOurs(others: readonly StoreRequest[]): Promise<RecallRespon
   }
 }
 
-it('scores do not depend on similar texts in another namespace', {
+it('recall scores do not depend on similar texts in another namespace', {
   timeout: 240_000,
 }, async () => {
   const alone = await recallOurs([]);
@@ -83,13 +83,13 @@ describe('the name of a namespace', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it.each(['a\0b', '\ud800'])('is refused if it cannot be stored (%#)', async (name) => {
+  it.each(['a\0b', '\ud800'])('is rejected if it cannot be stored (%#)', async (name) => {
     expect(() => engine.namespace(name)).toThrow(refusal);
     await expect(engine.namespaces.setQuota(name, quota)).rejects.toEqual(refusal);
     expect(await engine.namespaces.list()).toEqual([]);
   });
 
-  it('is refused for a quota if it is invalid for API keys, unless the namespace exists', async () => {
+  it('is rejected when a quota is set if it is invalid for API keys and the namespace does not exist', async () => {
     await expect(engine.namespaces.setQuota('two words', quota)).rejects.toEqual(refusal);
     await engine.namespace('two words').store({ content: 'kept' });
     await engine.namespaces.setQuota('two words', quota);

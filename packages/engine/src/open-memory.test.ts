@@ -51,7 +51,7 @@ describe('openMemory', () => {
     };
   });
 
-  it('can be closed repeatedly, rejects calls after closing, and keeps memories in the file', async () => {
+  it('returns a memory that can be closed repeatedly, rejects calls after closing, and keeps memories in its file', async () => {
     const path = newPath();
     const first = await openMemory(path, QUIET);
     const { id } = await first.store({ content: 'kept over night' });
@@ -106,7 +106,7 @@ describe('openMemory', () => {
     await memory.close();
   });
 
-  it('recalls by vectors without options, and rejects a recall whose date is being parsed on close', async () => {
+  it('recalls by vectors by default, and rejects a running recall when it is closed', async () => {
     const memory = await openMemory(newPath());
     await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
     await waitForVectors(memory);
@@ -114,7 +114,7 @@ describe('openMemory', () => {
     await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
   });
 
-  it('treats undefined options as absent', async () => {
+  it('treats undefined options like absent options', async () => {
     const names = [...Object.keys(ENGINE_DEFAULTS), 'namespace', 'telemetry', 'redact', 'clock', 'keepModel'];
     const path = newPath();
     const memory = await openMemory(path, Object.fromEntries(names.map((name) => [name, undefined])));
@@ -136,12 +136,12 @@ describe('openMemory', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('rejects a file that cannot be used', async () => {
+  it('rejects a database that cannot be opened, and an unknown embedder', async () => {
     await expect(openMemory('/dev/null/memory.db', QUIET)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect(openMemory(newPath(), { embedder: 'other' })).rejects.toThrow(TypeError);
   });
 
-  it('keeps the model of the database with keepModel, and reports that it recalls by words', async () => {
+  it('does not change the model of the database with keepModel, and reports that recall uses only words', async () => {
     const path = newPath();
     const server = await startEmbeddingServer();
     onTestFinished(() => server.close());

@@ -54,7 +54,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(texts).not.toContain('Serin of another kind');
     });
 
-    it('returns no documents of another user', async () => {
+    it('returns no documents of other users', async () => {
       await getMemory().store({ content: 'The goosander dives in Lagos', user_id: 'ada' });
       const textsFor = async (userId: string) =>
         (await new MemoryRetriever({ userId, memory: getMemory() }).invoke('goosander')).map(
@@ -64,7 +64,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(await textsFor('ada')).toEqual(['The goosander dives in Lagos']);
     });
 
-    it('returns no documents for a blank query, and rejects with errors of the memory', async () => {
+    it('returns no documents for a blank query, and rejects with the error of the memory', async () => {
       expect(await new MemoryRetriever({ userId: null, memory: getMemory() }).invoke(' ')).toEqual([]);
       const invalid = new MemoryRetriever({ userId: null, memory: getMemory(), recall: { min_score: 2 } });
       await expect(invalid.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -140,7 +140,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect((messages[2] as AIMessage).tool_calls).toEqual([look]);
     });
 
-    it('stores long texts in message parts without exceeding the metadata limit', async () => {
+    it('splits long texts into parts without exceeding the metadata limit', async () => {
       const parts = ['Once upon ', 'a time '.repeat(3000), '🐦 '.repeat(3000)].map((text) => ({ type: 'text', text }));
       const content = [parts[0], { type: 'image_url', image_url: { url: 'data:,x' } }, ...parts.slice(1)];
       const history = newHistory();
@@ -148,7 +148,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect((await history.getMessages()).map((message) => message.content)).toEqual([content]);
     });
 
-    it('returns the current text of a memory that was changed', async () => {
+    it('returns the current text of an updated memory', async () => {
       const history = newHistory();
       const parts = ['It came ', 'in May'].map((text) => ({ type: 'text', text }));
       await history.addMessages([new AIMessage('In May'), new AIMessage({ content: parts } as object)]);
@@ -158,7 +158,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(texts).toEqual(['It came in June, they say', 'It came in June, they say']);
     });
 
-    it('rejects an unsupported message type before anything is stored', async () => {
+    it('rejects an unsupported message type before storing anything', async () => {
       const history = newHistory();
       const adding = history.addMessages([new HumanMessage('Hello'), new RemoveMessage({ id: 'h1' })]);
       await expect(adding).rejects.toThrow('messages of type remove cannot be stored in a chat history');
@@ -192,7 +192,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('skips a memory that is forgotten while the history is read', async () => {
+    it('skips a memory that is forgotten during the read', async () => {
       const memory = getMemory();
       const sessionId = `chain ${++sessions}`;
       const history = new MemoryChatHistory({ userId: null, memory, sessionId });
@@ -227,7 +227,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('returns messages in order, including duplicates that consolidation merged', async () => {
+    it('returns messages in order, including duplicates that a consolidation merged', async () => {
       const history = newHistory();
       const texts = ['Yes?', 'yes', 'Sure?', 'yes'];
       for (const content of texts) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
@@ -241,7 +241,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('includes messages of other programs, but no memories without a role', async () => {
+    it('includes messages from other programs, but no memories without a role', async () => {
       const history = newHistory();
       const talk = session(getMemory(), `chain ${sessions}`, { userId: null });
       const messagesByRole = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
@@ -256,7 +256,7 @@ function suite(getMemory: () => MemoryApi): void {
       ]);
     });
 
-    it('clear forgets only the messages of its session', async () => {
+    it('clears only the messages of its own session', async () => {
       const [kept, cleared] = [newHistory(), newHistory()];
       for (const history of [kept, cleared]) await history.addUserMessage('Forget me not');
       await cleared.clear();
@@ -280,7 +280,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(await getMemory().memory(results[0].id)).toMatchObject({ content: 'kept' });
     });
 
-    it('works in RunnableWithMessageHistory', async () => {
+    it('can be used by RunnableWithMessageHistory', async () => {
       const chain = new RunnableWithMessageHistory({
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
           new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
@@ -306,7 +306,7 @@ function suite(getMemory: () => MemoryApi): void {
       return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
     }
 
-    it('recall, store, update and forget memories', async () => {
+    it('can recall, store, update and forget memories', async () => {
       const stored = await call('store', { content: 'The brambling came in May', importance: 1 });
       const { id } = stored.artifact;
       expect(stored).toMatchObject({ status: 'success', content: `Stored. Its id is ${id}.` });
@@ -321,7 +321,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(getMemory().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('throw errors that tell the model the problem and the next step', async () => {
+    it('throw errors that describe the problem and the next step to the model', async () => {
       await expect(call('forget', { memory_id: 'nobody' })).rejects.toMatchObject({
         message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
         cause: { name: 'MemoryError' },
@@ -331,7 +331,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(call('recall', {})).rejects.toThrow(/does not have required property "query"/);
     });
 
-    it('do not access memories of another user', async () => {
+    it('cannot access memories of other users', async () => {
       const { id } = await getMemory().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
       const bens = memoryTools(getMemory(), { userId: 'ben' });
       const ask = (name: string, args: object) =>
@@ -358,7 +358,7 @@ function suite(getMemory: () => MemoryApi): void {
   });
 }
 
-it('all components throw TypeError without a userId', () => {
+it('MemoryRetriever, MemoryChatHistory and memoryTools throw TypeError without a userId', () => {
   const memory = {} as MemoryApi;
   expect(() => new MemoryRetriever({ memory } as never)).toThrow(/^userId must be/);
   expect(() => new MemoryChatHistory({ memory, sessionId: 'of whom' } as never)).toThrow(TypeError);

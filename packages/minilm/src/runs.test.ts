@@ -14,7 +14,7 @@ describe('groupIntoRuns', () => {
     );
   });
 
-  it('limits the tokens of a run of several texts, including padding', () => {
+  it('limits the number of tokens in a run of several texts, including padding', () => {
     fc.assert(
       fc.property(anyLengths, (lengths) => {
         for (const run of groupIntoRuns(lengths)) {
@@ -25,7 +25,7 @@ describe('groupIntoRuns', () => {
     );
   });
 
-  it('pads only if separate runs would cost more', () => {
+  it('pads texts only if separate runs would cost more', () => {
     expect(groupIntoRuns([8, 20])).toEqual([[0, 1]]);
     expect(groupIntoRuns([8, 21])).toEqual([[0], [1]]);
     expect(groupIntoRuns([14, 14, 8, 8])).toEqual([[2, 3, 0, 1]]);

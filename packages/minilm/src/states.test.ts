@@ -40,7 +40,7 @@ describe('token states', () => {
     for (const [i, text] of texts.entries()) expect(await getStates(text)).toEqual([together[i]]);
   });
 
-  it('are more similar for the same word in the same sense than for another word', async () => {
+  it('are more similar for the same word with the same meaning than for different words', async () => {
     const [[bank] = [], [other] = [], [meadow] = []] = await getStates('bank account', 'bank loan', 'meadow flowers');
     expect(cosine(bank, other)).toBeGreaterThan(cosine(bank, meadow) + 0.2);
   });

@@ -28,27 +28,27 @@ describe('a database address', () => {
     return `${url.replace(host, hosts.join())}&target_session_attrs=${target}`;
   };
 
-  it.each(['read-write', 'primary'])('with several hosts connects to the one that is %s', async (target) => {
+  it.each(['read-write', 'primary'])('with several hosts selects the host that is %s', async (target) => {
     const { host } = new URL(url);
     const storage = await open(withHosts(['127.0.0.1:1', replicaHost, host], target));
     expect((await storage.store(newMemory({ id: target }))).outcome).toBe('stored');
   });
 
-  it('without a matching host is rejected with the name of the host', async () => {
+  it('without a matching host is rejected with an error that names the host', async () => {
     await expect(open(withHosts([replicaHost], 'read-write'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: `the database cannot be used now: the server at ${replicaHost} does not match target_session_attrs=read-write`,
     });
   });
 
-  it('with an unknown target_session_attrs is rejected with the list of known values', async () => {
+  it('with an unknown target_session_attrs is rejected with an error that lists the known values', async () => {
     await expect(open(withHosts([replicaHost], 'prefer-standby'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('must be one of any, read-write, read-only, primary, standby'),
     });
   });
 
-  it('of a standby is rejected with the fix', async () => {
+  it('of a standby is rejected with an error that names the fix', async () => {
     await expect(open(url.replace(new URL(url).host, replicaHost))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message:
@@ -56,7 +56,7 @@ describe('a database address', () => {
     });
   });
 
-  it('with a role without privileges, a wrong password or a missing database is rejected with the fix', async () => {
+  it('with insufficient privileges, a wrong password or a missing database is rejected with an error that names the fix', async () => {
     const admin = new Client({ connectionString: url });
     await admin.connect();
     await admin.query(`CREATE ROLE without_privileges LOGIN PASSWORD 'secret'`);

@@ -27,7 +27,7 @@ it('listen removes its listener from the signal if the database cannot be reache
   await connection.close();
 });
 
-it('calls after close reject with UNAVAILABLE', async () => {
+it('calls after close are rejected with UNAVAILABLE', async () => {
   const { port } = server.address() as { port: number };
   const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 1 });
   await connection.close();
@@ -53,7 +53,7 @@ it('a statement is not retried if the server stops responding', async () => {
   await connection.close();
 });
 
-it('a call rejects with UNAVAILABLE if the server terminates connections while they are opened', async () => {
+it('a call is rejected with UNAVAILABLE if the server terminates connections while they are being opened', async () => {
   let opened = 0;
   const ending = createServer((socket) => {
     socket.on('error', () => {});
@@ -79,7 +79,7 @@ it('a call rejects with UNAVAILABLE if the server terminates connections while t
 });
 
 describe.each([2, 4])('with %i connections', (connections) => {
-  it('recall gets a connection while more writes than connections wait for a namespace', async () => {
+  it('a recall gets a connection even if more writes than there are connections wait for a namespace', async () => {
     const { storage, connection } = await openWith(connections);
     await storage.store(newMemory({ id: 'memory', content: 'red fox' }));
     const release = await lockNamespace(connection);

@@ -22,7 +22,7 @@ async function alter(url: string, script: string): Promise<unknown[]> {
   return rows;
 }
 
-describe('a database', () => {
+describe('a PostgreSQL database', () => {
   let server: DatabaseServer;
   let url: string;
   beforeAll(async () => {
@@ -36,14 +36,14 @@ describe('a database', () => {
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
-  it('is inspected without being changed', async () => {
+  it('is not changed by inspectDatabase', async () => {
     expect(await inspectDatabase(url)).toEqual({ at: 0, last: MIGRATIONS.length });
     expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
     await (await open(url)).close();
     expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
   });
 
-  it('applies each migration completely or not at all, and keeps its data', async () => {
+  it('is migrated step by step, each step completely or not at all, and keeps its data', async () => {
     const storage = await open(url);
     await storage.store(memory('kept'));
     await storage.close();
@@ -78,14 +78,14 @@ describe('a database', () => {
     });
   });
 
-  it('that cannot be reached is UNAVAILABLE, without the password in the message', async () => {
+  it('that cannot be reached is reported as UNAVAILABLE, without the password in the message', async () => {
     await expect(open('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.not.stringContaining('secret'),
     });
   });
 
-  it('gets a vector index for each model after its first vector', async () => {
+  it('has a vector index for each model after the first vector of that model', async () => {
     const storage = await open(url);
     await storage.store(memory('m'));
     for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
@@ -101,7 +101,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('integrity reports postings, vectors and counts that do not match the memories', async () => {
+  it('with postings, vectors or counts that do not match the memories fails the integrity check', async () => {
     let storage = await open(url);
     await storage.useModel('model');
     for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
@@ -133,7 +133,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('integrity reports changed texts, attributes, links and usage', async () => {
+  it('with changed texts, attributes, links or usage fails the integrity check', async () => {
     let storage = await open(url);
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
       await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
@@ -167,7 +167,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('rejects backup with a message that names pg_dump', async () => {
+  it('rejects a backup with an error that names pg_dump', async () => {
     const storage = await open(url);
     await expect(storage.backup()).rejects.toMatchObject({
       code: 'NOT_FOUND',
@@ -176,7 +176,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('creates no copy for an aborted signal, and at most four unread copies', async () => {
+  it('creates no export for an aborted signal, and at most four unread exports at a time', async () => {
     const storage = await open(url);
     await storage.store(memory('a'));
     await expect(storage.kept('default', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -190,7 +190,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('copies long text histories completely and in order', async () => {
+  it('exports long text histories completely and in order', async () => {
     const storage = await open(url);
     await storage.storeMany([memory('a'), memory('b'), memory('c')]);
     await alter(
@@ -215,7 +215,7 @@ describe('a database', () => {
     await storage.close();
   });
 
-  it('rejects a copy with a memory whose text history exceeds the maximum line length, and names the memory', async () => {
+  it('rejects an export if a text history exceeds the maximum line length, and the error names the memory', async () => {
     const storage = await open(url);
     await storage.storeMany([memory('terse'), memory('talkative')]);
     await storage.close();
@@ -247,7 +247,7 @@ describe('a database', () => {
   });
 });
 
-it('a database with an encoding that cannot store every text is rejected', async () => {
+it('a PostgreSQL database with an encoding that cannot store every text is rejected', async () => {
   const address = getServerAddress('TEST_DATABASE_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
@@ -282,7 +282,7 @@ describe('processes that share a database', () => {
     }
   }
 
-  it('store once for one idempotency key', () =>
+  it('store one memory per idempotency key', () =>
     withTwoProcesses(async (storages) => {
       for (let i = 0; i < 20; i++) {
         const idempotency = { key: `k${i}`, digest: 'd' };
@@ -310,7 +310,7 @@ describe('processes that share a database', () => {
       expect(working_count + episodic_count).toBe(41);
     }));
 
-  it('enforce a quota together, also if it is set while they store', () =>
+  it('enforce a common quota, even if the quota is set while they store', () =>
     withTwoProcesses(async (storages) => {
       await storages[0].setQuota('default', { memories: 20, bytes: null });
       const store = (name: string, namespace: string) =>
@@ -325,7 +325,7 @@ describe('processes that share a database', () => {
       expect(other?.used.memories).toBe((await storages[1].stats('other', 2)).working_count);
     }));
 
-  it('enforce the maximum number of API keys together', () =>
+  it('enforce a common maximum number of API keys', () =>
     withTwoProcesses(async ([one], url) => {
       await alter(
         url,
@@ -353,7 +353,7 @@ describe('processes that share a database', () => {
       for (const { storage } of stores) await storage.close();
     }));
 
-  it('share the embedding queue, with own memories first', () =>
+  it('share the embedding queue, and each process embeds its own memories first', () =>
     withTwoProcesses(async ([one, other]) => {
       await one.useModel('model');
       await one.store(memory('a'));

@@ -6,7 +6,7 @@ import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-describe('long work on a dedicated connection', () => {
+describe('a long operation on a dedicated connection', () => {
   let server: DatabaseServer;
   let watcher: Client;
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('long work on a dedicated connection', () => {
       WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`)
     ).rows[0].is;
 
-  it('does not block others while an index build waits for a dump, and ends with its claims on close', async () => {
+  it('does not block other calls while an index build waits for a dump, and releases its claims on close', async () => {
     const url = await createDatabase();
     const storage = await open(url);
     const [dump, client] = [await connectOther(url), await connectOther(url)];
@@ -79,7 +79,7 @@ describe('long work on a dedicated connection', () => {
     await again.close();
   });
 
-  it('does not block others while a copy is created, and ends on close', async () => {
+  it('does not block other calls while an export is created, and ends on close', async () => {
     const url = await createDatabase();
     const storage = await open(url);
     const other = await connectOther(url);

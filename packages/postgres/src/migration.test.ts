@@ -54,7 +54,7 @@ describe('a migration between a file and PostgreSQL', () => {
   afterEach(() => server.drop(url));
   afterAll(() => server.close());
 
-  it('copies all data of a file to PostgreSQL and back without differences', async () => {
+  it('copies all data to PostgreSQL and back without differences', async () => {
     const there = await migrateDatabase({ from: filled, to: postgres });
     expect(there.keys).toBe(2);
     expect(there.namespaces.map(({ name, lines }) => [name, lines])).toEqual(
@@ -66,7 +66,7 @@ describe('a migration between a file and PostgreSQL', () => {
     expect(await getContents(back)).toEqual(before);
   }, 60_000);
 
-  it('resumes after being killed, in both directions', async () => {
+  it('resumes in either direction after its process was killed', async () => {
     const count = (database: DatabaseOptions) =>
       using(database, async ({ storage }) => (await storage.totals(Date.now())).working_count);
     await migrateKilled(filled, postgres, 400);

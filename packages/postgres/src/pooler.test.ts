@@ -54,7 +54,7 @@ describe.runIf(isInstalled)('pgbouncer with default settings', () => {
   const open = async (address: string) =>
     (await openPostgres({ url: address, connections: 4, workingMax: 1000 })).storage;
 
-  it('in transaction mode is rejected at startup with the fix', async () => {
+  it('is rejected at startup in transaction mode with an error that names the fix', async () => {
     const address = await start('transaction');
     await expect(open(address)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -62,7 +62,7 @@ describe.runIf(isInstalled)('pgbouncer with default settings', () => {
     });
   });
 
-  it('in session mode works', async () => {
+  it('is supported in session mode', async () => {
     const storage = await open(await start('session'));
     const ids = Array.from({ length: 50 }, (_, n) => `memory ${n}`);
     const stored = await Promise.all(ids.map((id) => storage.store(newMemory({ id, content: 'axolotl' }))));

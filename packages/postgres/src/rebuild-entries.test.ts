@@ -29,7 +29,7 @@ describe('rebuildEntries in a large database', () => {
     return connection;
   }
 
-  it('scans the entries with several statements', async () => {
+  it('reads the index entries with several statements', async () => {
     const connection = await createLargeDatabase();
     let statements = 0;
     const rows: Connection['rows'] = (statement) => {
@@ -40,7 +40,7 @@ describe('rebuildEntries in a large database', () => {
     expect(statements).toBeGreaterThan(2);
   });
 
-  it('rebuilds all outdated entries', async () => {
+  it('rebuilds all outdated index entries', async () => {
     const connection = await createLargeDatabase();
     const current = sql`recall_entry JOIN memory USING (namespace, ordinal) WHERE made_by = ${MADE_BY}`;
     await connection.run(sql`

@@ -95,7 +95,7 @@ describe('a replica for recall', () => {
       .toBe(false);
   }
 
-  it('is not used for namespaces with recent writes of this process, but for writes of other processes', async () => {
+  it('is not used for namespaces that this process has recently written, but for those that other processes have written', async () => {
     const at = await createDatabase();
     const [writer, reader] = [await open(at), await open(at)];
     const first = await store(writer, 'first');
@@ -122,7 +122,7 @@ describe('a replica for recall', () => {
     expect(answers.map(({ memory }) => memory.content)).toEqual(['the tapir']);
   });
 
-  it('that fails is reported once, and the primary is used', async () => {
+  it('that cannot be reached is reported once, and the primary is used', async () => {
     const { url } = await createDatabase();
     const reported: TelemetryEvent[] = [];
     const storage = await open({ url, readUrl: 'postgres://nobody@127.0.0.1:1/none' }, reported);
@@ -132,7 +132,7 @@ describe('a replica for recall', () => {
     expect(await storage.condition()).toEqual({ replicationLagSeconds: Number.POSITIVE_INFINITY });
   });
 
-  it('has a replication lag while it is behind, and none after it has caught up', async () => {
+  it('has a replication lag while it is behind, and no lag after it has caught up', async () => {
     const at = await createDatabase();
     const storage = await open(at);
     const lag = async () => (await storage.condition()).replicationLagSeconds ?? Number.NaN;
@@ -164,7 +164,7 @@ describe('a replica for recall', () => {
     await expect.poll(opening).toMatchObject(otherDatabaseError);
   });
 
-  it('that turns out later to be another database is not used', async () => {
+  it('is not used if it is later detected to be another database', async () => {
     const [at, other] = [await createDatabase(), await createDatabase()];
     for (const { url } of [at, other]) await (await open({ url })).store(memory('first'));
     const primary = connect({ url: at.url, connections: 1 });
@@ -177,7 +177,7 @@ describe('a replica for recall', () => {
     expect(reported).toMatchObject([{ event: 'replica_unavailable', error: otherDatabaseError }]);
   });
 
-  it('that is not a replica is not used', async () => {
+  it('is not used if its server is a primary', async () => {
     const { url } = await createDatabase();
     const reported: TelemetryEvent[] = [];
     const storage = await open({ url, readUrl: url }, reported);

@@ -55,7 +55,7 @@ describe('reads during concurrent writes', () => {
   });
 });
 
-describe('rows that forgetMany has deleted before a failure', () => {
+describe('rows that were deleted before a failure', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await usePostgres();
@@ -77,7 +77,7 @@ describe('rows that forgetMany has deleted before a failure', () => {
   it.each([
     ['of a selection', (of: Pick<Storage, 'forgetMany'>) => of.forgetMany('default', { tag: 'tag' })],
     ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
-  ])('are vacuumed: %s', async (_, forget) => {
+  ])('are vacuumed after a failed deletion %s', async (_, forget) => {
     const connection = await openFailing();
     const vacuum = createVacuumTask(connection);
     const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);

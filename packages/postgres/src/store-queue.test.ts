@@ -8,7 +8,7 @@ import { usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { StoreQueue } from './store-queue.ts';
 
-it('concurrent stores are rejected together after the retries of one store if the database is down', async () => {
+it('concurrent stores are rejected together after the retries of a single store if the database is unreachable', async () => {
   let attempts = 0;
   const server = createServer((socket) => {
     attempts++;
@@ -30,7 +30,7 @@ it('concurrent stores are rejected together after the retries of one store if th
   await connection.close();
 });
 
-it('a store whose commit response is lost rejects with an unknown outcome', async () => {
+it('a store is rejected with an unknown outcome if the response to its commit is lost', async () => {
   const server = await usePostgres();
   const url = await server.create();
   const proxy = await startProxy(url);

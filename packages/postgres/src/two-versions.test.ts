@@ -19,7 +19,7 @@ describe('a server that shares its database with a newer server', () => {
   });
   afterAll(() => server.close());
 
-  it('continues and can be restarted if the newer schema allows older writers', async () => {
+  it('continues to write and can be restarted if the newer schema allows older writers', async () => {
     const { storage, connection, url } = await openTwice(server);
     await migrate(connection, [...MIGRATIONS, { mayOlderWrite: true, script }]);
     expect(await storage.store(newMemory({ id: 'beside' }))).toMatchObject({ outcome: 'stored' });
@@ -33,7 +33,7 @@ describe('a server that shares its database with a newer server', () => {
   it.each([
     ['schema', 'oldest_writer'],
     ['index entry version', 'entries_made_by'],
-  ])('rejects writes and does not start if the newer %s forbids older writers', async (_, property) => {
+  ])('rejects writes and cannot be restarted if the newer %s forbids older writers', async (_, property) => {
     const { storage, connection, lease, url } = await openTwice(server);
     await storage.store(newMemory({ id: 'before' }));
     if (property === 'oldest_writer') await migrate(connection, [...MIGRATIONS, { mayOlderWrite: false, script }]);
@@ -55,7 +55,7 @@ describe('a server that shares its database with a newer server', () => {
     await expect(openPostgres({ url, connections: 1, workingMax: 1000 })).rejects.toMatchObject(ERROR);
   });
 
-  it('completes its write before the newer server migrates the schema', async () => {
+  it('completes a running write before the newer server migrates the schema', async () => {
     const { connection } = await openTwice(server);
     const done: string[] = [];
     let migrated = Promise.resolve();

@@ -57,7 +57,7 @@ describe('a change of the embedding model with many memories', () => {
         LEFT JOIN pending_embedding p USING (namespace, ordinal) WHERE p.ordinal IS NULL`,
     );
 
-  it('keeps its progress after a failure, and resumes', async () => {
+  it('keeps its progress after a failure, and is resumed at the next attempt', async () => {
     const { storage, connection } = await createFilledDatabase();
     await expect(useModel(withFailures(connection), 'two')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const pending = await countPending(connection);
@@ -89,7 +89,7 @@ describe('a change of the embedding model with many memories', () => {
     expect(await storage.useModel('two')).toBe(0);
   });
 
-  it('removes queued memories with vectors of the previous model if that is used again before the change is complete', async () => {
+  it('removes memories with vectors of the previous model from the queue if that model is used again before the change is complete', async () => {
     const { storage, connection } = await createFilledDatabase();
     await expect(useModel(withFailures(connection), 'two')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await storage.useModel('one')).toBe(0);
@@ -100,7 +100,7 @@ describe('a change of the embedding model with many memories', () => {
   /** Returns namespace and id of a memory by its number. */
   const getAddress = (n: number): [namespace: string, id: string] => [`space ${n % 3}`, `id ${n}`];
 
-  it('by two servers concurrently with writes queues all memories without vectors', async () => {
+  it('queues all memories without vectors, even if two servers change the model concurrently with writes', async () => {
     const { storage, connection } = await createFilledDatabase();
     const write = async () => {
       for (const i of Array(30).keys()) {

@@ -50,7 +50,7 @@ async function untilStatus(client: Client, request: Request, status: number): Pr
   );
 }
 
-describe('memoryd keys', () => {
+describe('memoryd with API keys', () => {
   const dbPath = join(temporaryFolder(), 'deep', 'memory.db');
 
   it('adds a key before the first start of the server, and prints only the key to stdout', async () => {
@@ -98,7 +98,7 @@ describe('memoryd keys', () => {
     [['namespaces', 'quota', 'a', '--memories', '-1'], /whole number/],
     [['namespaces', 'quota', 'a', '--bytes', '1.5'], /whole number/],
   ];
-  it('rejects invalid arguments with an error message of one line', async () => {
+  it('rejects invalid arguments of memoryd keys with a one-line error', async () => {
     for (const [args, message] of refused) {
       const { code, stdout, stderr } = await runHere([...args, '--db-path', dbPath]);
       expect(code, args.join(' ')).toBeGreaterThan(0);
@@ -108,7 +108,7 @@ describe('memoryd keys', () => {
     }
   });
 
-  it('fails and creates no file if the database does not exist', async () => {
+  it('fails and creates no file for the commands keys and namespaces if the database does not exist', async () => {
     const missing = join(temporaryFolder(), 'nothing.db');
     for (const args of [
       ['keys', 'list'],
@@ -122,12 +122,15 @@ describe('memoryd keys', () => {
     }
   });
 
-  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])('rejects the SERVICE_API_KEY "%s"', (key) => {
-    const refusal = getError(() => readSettings({}, { SERVICE_API_KEY: key }));
-    expect(refusal).toBeInstanceOf(UsageError);
-    expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*openssl rand/);
-    if (key !== '') expect(refusal.message).not.toContain(key);
-  });
+  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])(
+    'rejects the value "%s" of SERVICE_API_KEY',
+    (key) => {
+      const refusal = getError(() => readSettings({}, { SERVICE_API_KEY: key }));
+      expect(refusal).toBeInstanceOf(UsageError);
+      expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*openssl rand/);
+      if (key !== '') expect(refusal.message).not.toContain(key);
+    },
+  );
 
   it('does not start with a SERVICE_API_KEY that is too short, and does not print the key', async () => {
     const { code, stdout, stderr } = await runServer(['--port', '0'], { ...WORDS_ONLY, SERVICE_API_KEY: 'short' });
@@ -137,8 +140,8 @@ describe('memoryd keys', () => {
   });
 });
 
-describe('a server whose database gets its first key while the server runs', () => {
-  it('requires a key from then on, and disconnects callers and event streams whose key is revoked', async () => {
+describe('a running server whose first key is added', () => {
+  it('requires a key for all further requests, and closes event streams without a valid key', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     await client.store({ content: 'before there were keys' });
@@ -198,7 +201,7 @@ describe('a server with keys', () => {
   const scopes = ['read', 'write', 'operate'] as const;
   it.each(
     accesses.map(({ request, needs }) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request, needs })),
-  )('$row requires a key with the $needs scope', async ({ request, needs }) => {
+  )('requires a key with the $needs scope for $row', async ({ request, needs }) => {
     const before = await memoryd.get<StatsResponse>('/health');
     const none = await memoryd.send(request);
     expectRefusal(none, { code: 'UNAUTHORIZED' });
@@ -212,19 +215,19 @@ describe('a server with keys', () => {
     }
   });
 
-  it('accepts a key from another address and host', async () => {
+  it('accepts a valid key from any client address and with any Host header', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', host: 'memory.example', 'x-api-key': keys.read };
     expect((await memoryd.send({ path: '/stats', headers })).status).toBe(200);
   });
 
-  it('rejects two different keys, and a repeated key header', async () => {
+  it('rejects requests with two different keys or a repeated key header', async () => {
     const both = { ...bearer(keys.read), 'x-api-key': keys.write };
     expectRefusal(await memoryd.send({ path: '/stats', headers: both }));
     const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${keys.read}\r\nX-API-Key: ${keys.read}\r\nConnection: close\r\n\r\n`;
     expect(parseRaw(await sendRaw(memoryd.server.port, bytes)).status).toBe(400);
   });
 
-  it('reports the file size only to keys with the operate scope, and to others the size of their texts', async () => {
+  it('returns the file size to keys with the operate scope, and the text size to other keys', async () => {
     const content = 'äöü'.repeat(1000);
     await memoryd.ok({ ...store, json: { content }, headers: bearer(keys.kitchen) });
     const sizeFor = async (path: string, headers = {}) =>
@@ -237,7 +240,7 @@ describe('a server with keys', () => {
     expect(await sizeFor('/health')).toBeLessThan(0.006);
   });
 
-  it('reports in /health the counts of the key’s namespace, or of the default namespace without a key', async () => {
+  it('returns in /health the counts of the key’s namespace, or of the default namespace without a key', async () => {
     const counts = async (headers = {}) =>
       (await memoryd.ok<StatsResponse>({ path: '/health', headers })).working_count;
     expect(await counts(bearer(keys.kitchen))).toBe(1);
@@ -245,7 +248,7 @@ describe('a server with keys', () => {
     expectRefusal(await memoryd.send({ path: '/health', headers: bearer('mmd_none') }), { code: 'UNAUTHORIZED' });
   });
 
-  it('reports the total over all namespaces in /metrics', async () => {
+  it('returns the total counts of all namespaces in /metrics', async () => {
     const { text } = await memoryd.send({ path: '/metrics', headers: bearer(keys.operate) });
     const own = await memoryd.ok<StatsResponse>({ path: '/stats', headers: bearer(keys.operate) });
     const working = Number(/^service_working_memory_entries (\d+)$/m.exec(text)?.[1]);
@@ -330,7 +333,7 @@ describe('the rate limit', () => {
     expect((await limited.send({ path: '/health' })).status).toBe(200);
   });
 
-  it('counts every message of an MCP batch', async () => {
+  it('counts every message of an MCP batch as a request', async () => {
     const key = await addKey(limited.server.dbPath, 'c', 'read');
     const headers = { ...bearer(key), accept: 'application/json, text/event-stream' };
     const post = (messages: number) =>
@@ -342,7 +345,7 @@ describe('the rate limit', () => {
     expectRefusal(await post(2), { code: 'RATE_LIMITED' });
   });
 
-  it('limits an address that sends many wrong keys, but not requests with a valid key', async () => {
+  it('limits an address that sends many wrong keys, but not its requests with a valid key', async () => {
     const key = 'k'.repeat(32);
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_API_KEY: key } });
     const wrong = { path: '/stats', headers: bearer('wrong') };
@@ -391,7 +394,7 @@ describe('quotas', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('are never exceeded by several processes that store concurrently', async () => {
+  it('are not exceeded when several processes store concurrently', async () => {
     const one = await startClient({ env: WORDS_ONLY });
     const { dbPath } = one.server;
     await (await getAdministration(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });
@@ -443,7 +446,7 @@ describe('memoryd namespaces', () => {
   });
 });
 
-describe('the log of a server that starts', () => {
+describe('the startup log of the server', () => {
   let engine: Engine;
   beforeAll(async () => {
     const settings = engineSettings(readSettings({}, WORDS_ONLY));
@@ -468,12 +471,12 @@ describe('the log of a server that starts', () => {
   const key = { SERVICE_API_KEY: 'k'.repeat(32) };
   const production = { NODE_ENV: 'production' };
 
-  it('warns in development that any origin is allowed, unless a key is set', async () => {
+  it('warns in development that any origin is allowed if no key is set', async () => {
     expect(await getNames('127.0.0.1', {})).toContain('any_origin_allowed');
     expect(await getNames('127.0.0.1', key)).toEqual(['server_started']);
   });
 
-  it('explains how to add a key if the server listens on all interfaces without one', async () => {
+  it('explains how to add a key if the server listens on all interfaces without a key', async () => {
     const advice = (await getReports('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
     expect(advice?.facts?.message).toContain('memoryd keys add');
     expect(await getNames('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);

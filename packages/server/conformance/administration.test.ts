@@ -9,7 +9,7 @@ import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-describe('keys over HTTP', () => {
+describe('API keys over HTTP', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
   it('can be created, listed with their last use, and revoked', async () => {
@@ -40,7 +40,7 @@ describe('keys over HTTP', () => {
     }
   });
 
-  it('require the operate scope, and reject pages of other origins', async () => {
+  it('can be managed only with the operate scope, and not by pages of other origins', async () => {
     const { dbPath } = memoryd.server;
     const operator = bearer(await addKey(dbPath, 'default', 'operate'));
     for (const scope of ['metrics', 'read', 'write'] as const) {
@@ -57,7 +57,7 @@ describe('keys over HTTP', () => {
     }
   });
 
-  it('with the metrics scope can read metrics and nothing else', async () => {
+  it('with the metrics scope can read only metrics', async () => {
     const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
     expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
     for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
@@ -109,8 +109,8 @@ describe('namespaces over HTTP', () => {
   });
 });
 
-describe('loopback', () => {
-  it('requires a key once the first is added, after a warning, until `keys open` is run', async () => {
+describe('access from loopback addresses', () => {
+  it('requires a key after `keys add` created the first key with a warning, until `keys open` is run', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     const client = await startClient({ dbPath, env: WORDS_ONLY });
     const getStatus = async () => (await client.send({ path: '/stats' })).status;
@@ -129,7 +129,7 @@ describe('loopback', () => {
 });
 
 describe('the audit log', () => {
-  it('records the key, namespace and address of each action, without texts of memories', async () => {
+  it('records the key, namespace and address of each action, but no texts of memories', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ACCESS_LOG: 'true' } });
     const { dbPath } = client.server;
     const key = await addKey(dbPath, 'default', 'operate');

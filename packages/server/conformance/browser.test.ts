@@ -59,7 +59,7 @@ describe('a request from another origin', () => {
     }
   });
 
-  it('exposes the headers of successful responses and errors to an allowed origin', async () => {
+  it('can read the headers of successful and error responses if its origin is allowed', async () => {
     const exposed = [
       'etag',
       'x-request-id',
@@ -135,7 +135,7 @@ describe('the security headers', () => {
     },
   );
 
-  it('are also in the response to malformed HTTP', async () => {
+  it('are also set in responses to malformed HTTP', async () => {
     const { headers } = parseRaw(await sendRaw(open.server.port, 'no http\r\n\r\n'));
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -145,7 +145,7 @@ describe('the security headers', () => {
   it.each([
     { path: '/docs/', policy: /^default-src 'none'; script-src 'self';(?!.*worker-src)/ },
     { path: '/redoc', policy: /^default-src 'none'; script-src 'self';.*worker-src blob:/ },
-  ])('of $path allow loading only from the service, and forbid eval', async ({ path, policy }) => {
+  ])('of $path allow resources only from the service, and forbid eval', async ({ path, policy }) => {
     const { headers } = await open.send({ path });
     expect(headers['content-security-policy']).toMatch(policy);
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
@@ -155,7 +155,7 @@ describe('the security headers', () => {
   });
 });
 
-describe('a stored text that is markup', () => {
+describe('a stored text with HTML markup', () => {
   const markup = '<script>alert(1)</script><img src=x onerror=alert(1)>';
   let id = '';
   beforeAll(async () => {
@@ -194,7 +194,7 @@ describe('a stored text that is markup', () => {
     }
   });
 
-  it('appears in no page and in no metric', async () => {
+  it('appears neither in pages nor in metrics', async () => {
     for (const path of ['/docs/', '/redoc', '/metrics'])
       expect((await open.send({ path })).text).not.toContain('alert(1)');
   });
@@ -206,7 +206,7 @@ describe('a stored text that is markup', () => {
     { path: '/store/batch', method: 'POST', json: [{ content: 'a', [markup]: 1 }] },
     { path: `/${encodeURIComponent(markup)}` },
     { path: `/memories/${encodeURIComponent(markup)}` },
-  ])('is quoted in an error only as JSON: $method $path', async (request) => {
+  ])('appears in errors only inside JSON: $method $path', async (request) => {
     expectJson(await open.send({ ...request, headers: { ...request.headers, accept: 'text/html' } }));
   });
 });

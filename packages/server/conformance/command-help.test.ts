@@ -19,12 +19,12 @@ async function getHelp(path: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe('the help', () => {
-  it.each(PATHS.map((path) => ({ path })))('of memoryd $path fits 80 columns', async ({ path }) => {
+describe('the command help', () => {
+  it.each(PATHS.map((path) => ({ path })))('of memoryd $path fits into 80 columns', async ({ path }) => {
     for (const line of (await getHelp(path)).split('\n')) expect(stringWidth(line), line).toBeLessThanOrEqual(80);
   });
 
-  it('lists all commands under a heading, each in one line', async () => {
+  it('lists every command under a heading, one per line', async () => {
     const help = await getHelp([]);
     for (const heading of ['Run', 'Memories', 'Maintenance', 'Access']) expect(help).toMatch(`\n${heading}:\n`);
     expect(help).not.toContain('\nCommands:\n');
@@ -34,7 +34,7 @@ describe('the help', () => {
   });
 
   it.each(['serve', 'mcp', 'store', 'recall', 'list', 'show', 'session', 'update', 'forget', 'consolidate', 'backup'])(
-    'of %s has one to three examples, whose options exist',
+    'of %s has one to three examples with existing options',
     async (name) => {
       const [, examples = ''] = (await getHelp([name])).split('\nExamples:\n');
       const lines = examples.trimEnd().split('\n');

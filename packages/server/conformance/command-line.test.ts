@@ -39,7 +39,7 @@ async function newService(): Promise<string[]> {
 }
 
 // The next block runs the same commands on a database file.
-describe('commands on memories of a service', () => {
+describe('commands for memories of a service', () => {
   let place: string[];
   const ask = <T>(...args: string[]) => answerHere<T>([...args, ...place], { env });
   const list = <T>(...args: string[]) => answersHere<T>([...args, ...place], { env });
@@ -76,7 +76,7 @@ describe('commands on memories of a service', () => {
     expect(await ask<RecallResponse>('recall', 'peanuts')).toEqual({ results: [], total: 0 });
   });
 
-  it('recall nothing with --only-relevant if no memory is likely to answer', async () => {
+  it('return nothing from recall with --only-relevant if no memory is likely to answer', async () => {
     const { id } = await ask<StoreResponse>(
       'store',
       'The glazed kiln cools for nine hours after firing',
@@ -91,7 +91,7 @@ describe('commands on memories of a service', () => {
     expect(await recalled('Does the glazed kiln cool for nine hours after firing?', '--only-relevant')).toEqual([id]);
   });
 
-  it('recall with --highlight prints the part of a long memory that matches the query', async () => {
+  it('print the part of a long memory that matches the query for recall with --highlight', async () => {
     const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
     await ask('store', content, '--session-id', 'highlight');
     const query = ['recall', 'Who tunes the glass harmonica?', '--session-id', 'highlight'];
@@ -104,7 +104,7 @@ describe('commands on memories of a service', () => {
     });
   });
 
-  it('store texts from pipes: whole, one a line, and as JSON', async () => {
+  it('store piped text as one memory, as one memory per line, or as JSON', async () => {
     const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });
     expect((await list<SessionMemory>('session', 'whole')).map(({ content }) => content)).toEqual(['two\nlines 文字']);
@@ -143,21 +143,21 @@ describe('commands on memories of a service', () => {
     ).toEqual(ids);
   });
 
-  it('explain in the help of store how standard input becomes one memory or many', async () => {
+  it('explain in the help of store how standard input becomes one or several memories', async () => {
     const { stdout } = await runHere(['store', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       'the text, or all of standard input. With --lines or --ndjson, store each line of standard input as a memory.',
     );
   });
 
-  it('store the valid lines if another line is not UTF-8', async () => {
+  it('store all valid lines if one line is not UTF-8', async () => {
     const input = Buffer.concat([Buffer.from('one\ntwo\n'), Buffer.of(0xff, 0x0a), Buffer.from('three\n')]);
     const args = ['store', '--lines', '--session-id', 'bytes', ...place];
     const { code, stdout } = await runHere(args, { env, input });
     expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: it is not UTF-8\n']);
   });
 
-  it('store many lines in batches as they arrive', async () => {
+  it('store many lines in batches, in the order of the input', async () => {
     const input = Array.from({ length: 700 }, (_, n) => `number ${n}\n`);
     const stored = await runHere(['store', '--lines', '--session-id', 'many', ...place], { env, input });
     expect(stored).toMatchObject({ code: 0, stdout: 'stored 700, refused 0\n' });
@@ -182,7 +182,7 @@ describe('commands on memories of a service', () => {
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'no memories found\n' });
   });
 
-  it('show a memory with its fields and whole text, and its earlier texts', async () => {
+  it('show a memory with all fields, its whole text and its earlier texts', async () => {
     const { id } = await ask<StoreResponse>('store', 'Ada likes\ntrains', '--tag', 'a', '--metadata', 'room=1');
     await ask('update', id, '--content', 'Ada likes\ncars');
     expect(await ask<Memory>('show', id)).toMatchObject({ id, content: 'Ada likes\ncars', tags: ['a'], version: 2 });
@@ -220,7 +220,7 @@ describe('commands on memories of a service', () => {
     expect((await ask<Memory>('show', first.id)).superseded_by).toMatch(/./);
   });
 
-  it('refuse part of an id if several memories match, list five of them, and change nothing', async () => {
+  it('reject part of an id that matches several memories, list five of them, and change nothing', async () => {
     const ids: string[] = [];
     for (const text of ['1', '2', '3', '4', '5', '6']) {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'ambiguous')).id);
@@ -257,7 +257,7 @@ describe('commands on memories of a service', () => {
     expect(await getText('session')).toMatch(/^MEMORIES +FIRST +LAST +USER +SESSION\n(.*\n)*1 +.*listed\n/);
   });
 
-  it('consolidate, list the changes, and undo a run', async () => {
+  it('run a consolidation, list its changes, and undo it', async () => {
     for (const content of ['the same', 'the same']) await ask('store', content, '--session-id', 'duplicates');
     const before = await ask<StatsResponse>('stats');
     const planned = await ask<ConsolidateResponse>('consolidate', '--dry-run');
@@ -278,14 +278,14 @@ describe('commands on memories of a service', () => {
     expect(await ask<StatsResponse>('stats')).toMatchObject({ working_count: before.working_count });
   });
 
-  it('accept options before the name of a subcommand of consolidate', async () => {
+  it('accept options of consolidate before the name of a subcommand', async () => {
     const { code, stderr } = await runHere(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);
     const dry = await runHere(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
     expect([dry.code, dry.stderr]).toEqual([2, 'memoryd consolidate undo does not take --dry-run\n']);
   });
 
-  it('forget many memories only with --yes', async () => {
+  it('forget several memories only with --yes', async () => {
     for (const content of ['a', 'b']) await ask('store', content, '--session-id', 'doomed');
     const asked = await runHere(['forget', '--session-id', 'doomed', ...place], { env });
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/permanently forgets 2 memories.*--yes/)]);
@@ -295,7 +295,7 @@ describe('commands on memories of a service', () => {
     expect(await list('session', 'doomed')).toEqual([]);
   });
 
-  it('export to a pipe and a file, import from both, and back up', async () => {
+  it('export memories to a pipe and a file, import from both, and back up the database', async () => {
     const folder = temporaryFolder();
     const [file, copy] = [join(folder, 'memories.ndjson'), join(folder, 'copy.db')];
     const { stdout: lines } = await runHere(['export', ...place], { env });
@@ -313,7 +313,7 @@ describe('commands on memories of a service', () => {
     expect((await runHere(['backup', copy, ...place], { env })).code).toBe(4);
   });
 
-  it('forget all ids that exist, with their duplicates, and name the ids that do not exist', async () => {
+  it('forget all requested ids that exist, with their duplicates, and name the missing ids', async () => {
     const ids: string[] = [];
     for (const text of ['said twice', 'said twice', 'said once']) {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'forgotten')).id);
@@ -330,8 +330,8 @@ describe('commands on memories of a service', () => {
   });
 });
 
-describe('commands on a database file', () => {
-  it('store, recall, update, list, show, forget, consolidate, undo, export and import', async () => {
+describe('commands for a database file', () => {
+  it('store, recall, update, list, show, forget, consolidate, undo, export and import memories', async () => {
     const at = ['--db-path', newPath()];
     const ask = <T>(...args: string[]) => answerHere<T>([...args, ...at], { env });
     const stored = await runCommand(['store', 'Ada is allergic to peanuts', '--json', ...at], { env });
@@ -371,7 +371,7 @@ describe('commands on a database file', () => {
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
   });
 
-  it('close the database after an interrupted consolidation, so that the next run starts at once', async () => {
+  it('close the database after an interrupted consolidation, so that the next run can start immediately', async () => {
     const dbPath = newPath();
     const memory = await openMemory(dbPath, { embedder: 'none', consolidationIntervalSeconds: 0 });
     for (let batch = 0; batch < 8; batch++) {
@@ -387,14 +387,14 @@ describe('commands on a database file', () => {
     expect(run).toMatchObject({ status: 'running' });
   });
 
-  it('name the file that cannot be opened, and exit with 6', async () => {
+  it('exit with 6 and name the file if it is not a database', async () => {
     const dbPath = newPath();
     writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
     const { code, stdout, stderr } = await runHere(['stats', '--db-path', dbPath], { env });
     expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
   });
 
-  it('read the memories that a server stores in the same file, and the server reads theirs', async () => {
+  it('share the memories in a database file with a running server', async () => {
     const server = await startServer({ env: WORDS_ONLY });
     const at = ['--db-path', server.dbPath];
     await runCommand(['store', 'from a command', ...at], { env });
@@ -417,7 +417,7 @@ describe('commands on a database file', () => {
   );
 });
 
-describe('commands on a service', () => {
+describe('commands for a service', () => {
   let server: RunningServer;
   let url: string;
   const keys = { read: '', write: '' };
@@ -429,7 +429,7 @@ describe('commands on a service', () => {
     url = `http://127.0.0.1:${server.port}`;
   });
 
-  it('send the API key of a flag, the environment or the settings file', async () => {
+  it('send the API key from a flag, the environment or the settings file', async () => {
     const cwd = temporaryFolder();
     expect(await answerHere(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
     expect(await toAnswer(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
@@ -439,7 +439,7 @@ describe('commands on a service', () => {
     expect(await toAnswer(['store', 'by the file'], { cwd })).toMatchObject({ status: 'stored' });
   });
 
-  it('exit with 5 if the API key is missing, wrong or has too small a scope', async () => {
+  it('exit with 5 if the API key is missing, wrong or without the required scope', async () => {
     const wrong = keys.read.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const refused = [
       await runCommand(['stats', '--url', url]),
@@ -457,7 +457,7 @@ describe('commands on a service', () => {
     ['recall', ['x'], { SERVICE_URL: NO_SERVICE }],
     ['backup', [newPath(), '--url', NO_SERVICE], {}],
   ])(
-    '%s exits with 6 if no service responds, and prints its address and what to do in one line',
+    '%s exits with 6 and prints the address and the fix in one line if the service does not respond',
     async (name, args, variables) => {
       const { code, stdout, stderr } = await runHere([name, ...args], { env: variables });
       expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
@@ -471,12 +471,12 @@ describe('commands on a service', () => {
     [['--db-path', 'x.db'], '--db-path and --url exclude each other'],
     [['--database-url', 'postgres://a.example/a'], '--database-url and --url exclude each other'],
     [['--namespace', 'a'], '--namespace is for a database'],
-  ])('refuse %j beside --url', async (flags, says) => {
+  ])('reject %j together with --url', async (flags, says) => {
     const { code, stderr } = await runHere(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
   });
 
-  it('use the service of the environment unless a flag names a database', async () => {
+  it('use the service in SERVICE_URL unless a flag names a database', async () => {
     const asked = { SERVICE_URL: url, SERVICE_API_KEY: keys.write };
     await answerHere(['store', 'to the service'], { env: asked });
     expect(await answerHere<RecallResponse>(['recall', 'service'], { env: asked })).toMatchObject({ total: 1 });
@@ -495,7 +495,7 @@ describe('commands on a service', () => {
     ['ids together with options that select', ['forget', 'a', '--tag', 'b'], 2, /not both/],
     ['forget without an id or option', ['forget'], 2, /needs an id/],
   ];
-  it.each(refused)('refuse %s in one line', async (_what, args, expected, says) => {
+  it.each(refused)('reject %s with a one-line error', async (_what, args, expected, says) => {
     const input = args[0] === 'store' ? 'x\n' : '';
     const { code, stdout, stderr } = await runHere([...args, '--url', url, '--api-key', keys.write], { input });
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -521,7 +521,7 @@ describe('an unknown name', () => {
     [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a name of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
-  it.each(refused)('in %j is refused in one line with a suggestion', async (args, variables, says) => {
+  it.each(refused)('in %j is rejected with a one-line error and a suggestion', async (args, variables, says) => {
     const { code, stdout, stderr } = await runHere(args, { env: variables });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(says);
@@ -539,23 +539,23 @@ describe('an unknown name', () => {
     expect((await runHere([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
   });
 
-  it('similar to no command gets a hint to --help', async () => {
+  it('that resembles no command gets a hint to use --help', async () => {
     const { stderr } = await runHere(['qqqqqq']);
     expect(stderr).toBe("unknown command 'qqqqqq'; memoryd --help lists the commands\n");
   });
 
-  it('of a command ends the process with 2 and a suggestion', async () => {
+  it('of a command makes memoryd exit with 2 and print a suggestion', async () => {
     const stderr = "unknown command 'recal' (Did you mean recall?)\n";
     expect(await runCommand(['recal', 'x'])).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it('of an environment variable prints a warning, and the command runs', async () => {
+  it('of an environment variable causes a warning, but the command runs', async () => {
     const { code, stderr } = await runCommand(['completion', 'bash'], { env: { SERVICE_PROT: '1' } });
     const warning = 'memoryd: SERVICE_PROT is not a setting and is ignored (Did you mean SERVICE_PORT?)\n';
     expect([code, stderr]).toEqual([0, warning]);
   });
 
-  it('in the settings file is refused by every command that reads the file, and by the server', async () => {
+  it('in the settings file is rejected by the server and by every command that reads the file', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"db_path": "x.db"}');
     for (const args of [['stats'], ['serve', '--port', '0'], ['keys', 'list']]) {
@@ -566,7 +566,7 @@ describe('an unknown name', () => {
 });
 
 describe('a settings file in the working directory', () => {
-  it('is read by commands and the server; variables override it, and flags override both', async () => {
+  it('is read by commands and the server, and is overridden by variables and flags', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "file.db", "embedder": "none"}');
     const refusal = async (args: string[], variables: Record<string, string>) =>

@@ -39,7 +39,7 @@ if (!hasScript) console.warn('no script(1): output on terminals is not tested');
 
 const BOLD = '\u001b[1m';
 
-describe('output', () => {
+describe('command output', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   const at = () => ['--url', `http://127.0.0.1:${memoryd.server.port}`];
   beforeAll(async () => {
@@ -47,14 +47,14 @@ describe('output', () => {
     await memoryd.store({ content: `long ${'word '.repeat(100)}` });
   });
 
-  it('for people escapes control characters of a memory, and as JSON has the exact text', async () => {
+  it('escapes control characters of a memory in text, and contains the exact content as JSON', async () => {
     const { stdout } = await runCommand(['recall', 'alert', ...at()], { env });
     expect(stdout).toContain('    red \\u{1b}[31m alert\\u{202e}\n    next\n');
     const { results } = await answerHere<RecallResponse>(['recall', 'alert', ...at()], { env });
     expect(results[0]?.content).toBe('red \u001b[31m alert\u202e\nnext');
   });
 
-  it.runIf(existsSync('/dev/full'))('that cannot be written to a file ends with an error of one line', async () => {
+  it.runIf(existsSync('/dev/full'))('to a full disk ends with a one-line error', async () => {
     for (const verb of ['stats', 'export']) {
       const command = `'${process.execPath}' '${serverPackage}' ${verb} ${at().join(' ')} > /dev/full`;
       const { code, stderr } = await run('sh', ['-c', command]);
@@ -62,7 +62,7 @@ describe('output', () => {
     }
   });
 
-  it.runIf(hasScript)('has colors on a terminal only, and none with NO_COLOR', async () => {
+  it.runIf(hasScript)('has colors only on a terminal without NO_COLOR', async () => {
     const args = ['recall', 'long word', ...at()];
     expect(await onTerminal(args)).toContain(BOLD);
     expect(await onTerminal(args, { NO_COLOR: '1' })).not.toContain('\u001b[');
@@ -81,7 +81,7 @@ describe('output', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('word '.repeat(99));
   });
 
-  it.runIf(hasScript)('cuts the lines of a table to the width of a terminal only', async () => {
+  it.runIf(hasScript)('truncates table lines to the width of a terminal, but not in a pipe', async () => {
     const { results } = await answerHere<RecallResponse>(['recall', 'long', ...at()], { env });
     const args = ['history', results[0]?.id as string, ...at()];
     expect(await onTerminal(args)).toContain('…');
@@ -103,7 +103,7 @@ describe('output', () => {
   });
 });
 
-describe('output without a reader', () => {
+describe('a command whose output is not read', () => {
   let dbPath: string;
   beforeAll(async () => {
     dbPath = newPath();
@@ -112,19 +112,19 @@ describe('output without a reader', () => {
     await memory.close();
   });
 
-  it('ends a command with 141 and no message when the reader closes the pipe', async () => {
+  it('exits with 141 and no message when the reader closes the pipe', async () => {
     const command = `"${process.execPath}" "${serverPackage}" export --db-path "${dbPath}" | head -c 10; echo "|\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await run('bash', ['-c', command]);
     expect([stdout, stderr]).toEqual(['{"format":|141\n', '']);
   });
 
-  it('ends the help with 141 and no message', async () => {
+  it('exits with 141 and no message while printing the help', async () => {
     const command = `"${process.execPath}" "${serverPackage}" --help | exec 0<&-; echo "|\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await run('bash', ['-c', command]);
     expect([stdout, stderr]).toEqual(['|141\n', '']);
   });
 
-  it('lets SIGINT end a command with 130', async () => {
+  it('exits with 130 on SIGINT', async () => {
     const child = spawn(process.execPath, [serverPackage, 'export', '--db-path', dbPath], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -141,7 +141,7 @@ describe('output without a reader', () => {
   });
 });
 
-describe('a command', () => {
+describe('a command process', () => {
   /** Runs a command. Returns its exit and the URLs of the modules that its main thread loaded, one a line. */
   async function loadedBy(...args: string[]) {
     const folder = temporaryFolder();
@@ -162,7 +162,7 @@ describe('a command', () => {
   const FASTIFY = /\/node_modules\/(fastify|@fastify\/[a-su-z][^/]*)\//;
   const DATABASE = /\/node_modules\/better-sqlite3\//;
 
-  it('loads a database only to open one, and no code of the server', async () => {
+  it('loads database code only if it opens a database, and no server code', async () => {
     const { loaded: stored } = await loadedBy('store', 'x', '--db-path', newPath());
     expect(stored).toMatch(DATABASE);
     expect(stored).not.toMatch(FASTIFY);
@@ -174,7 +174,7 @@ describe('a command', () => {
     }
   });
 
-  it('that serves loads the server, and if the port is taken, prints the port and what to do', async () => {
+  it('loads server code for memoryd serve, and exits with the port and the fix if the port is in use', async () => {
     const server = await startClient({ env: WORDS_ONLY });
     const { port } = server.server;
     const { exit, loaded } = await loadedBy('serve', '--port', `${port}`, '--db-path', newPath());

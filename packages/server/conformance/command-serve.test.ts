@@ -50,7 +50,7 @@ describe('memoryd serve', () => {
     expect((await terminal.exited).stdout).not.toContain('\u001b[');
   });
 
-  it('writes JSON log records and nothing else to a pipe', async () => {
+  it('writes only JSON log records to a pipe', async () => {
     const server = launch(['serve', '--db-path', join(temporaryFolder(), 'memory.db')], env);
     await eventually('the start', START_TIMEOUT_MS, () => server.output().includes('server_started') || undefined);
     const { code, stdout, stderr } = await server.end('SIGINT');
@@ -65,7 +65,7 @@ describe('memoryd serve', () => {
   });
 });
 
-it('npm start says that it builds before it builds', () => {
+it('npm start prints a message before it builds', () => {
   const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   expect(scripts.start).toMatch(/^echo Building memoryd … >&2 && npm run --silent build >&2 && node packages\/server$/);
 });

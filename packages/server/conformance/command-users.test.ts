@@ -76,7 +76,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
   });
 
   it.each([['show'], ['history'], ['update', '--importance', '1'], ['forget']])(
-    '%s finds no memory of another user',
+    '%s reports that a memory of another user does not exist',
     async (name, ...options) => {
       const ended = await run(name, ids.ben, '--user', 'ada', ...options);
       expect(ended).toMatchObject({ code: 3, stdout: '' });
@@ -84,7 +84,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     },
   );
 
-  it('store lines for a user, and refuse a line that names another user', async () => {
+  it('store lines for a user, and reject a line that names another user', async () => {
     const storeLines = (input: string) =>
       runHere(['store', '--ndjson', '--user', 'ada', '--session-id', 'lines', ...place], { env, input });
     expect(await storeLines('{"content":"one"}\n')).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     expect((await run('users', 'list')).stdout).toMatch(/^USER +WORKING .*\nada +2 .*\nben +1 .*\n$/);
   });
 
-  it('forget all memories of one user with --yes, and no others', async () => {
+  it('forget only the memories of one user with --yes', async () => {
     expect(await ask<StoreResponse>('store', 'to be forgotten', '--user', 'cleo')).toHaveProperty('id');
     const without = await run('forget', '--user', 'cleo');
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('permanently forgets 1 memory') });
@@ -116,7 +116,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     [['forget', '--user', 'ada', '--shared'], /unknown option '--shared'/],
     [['consolidate', '--user', 'ada'], /unknown option '--user'/],
     [['users', 'list', '--user', 'ada'], /unknown option '--user'/],
-  ])('refuse %j', async (args, says) => {
+  ])('reject %j', async (args, says) => {
     const { code, stderr } = await run(...args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
   });
@@ -129,8 +129,8 @@ function exportedIn(text: string): ExportedMemory[] {
     .map((line) => JSON.parse(line) as ExportedMemory);
 }
 
-describe('commands on a file', () => {
-  it('export one user, and import the export for this user only', async () => {
+describe('commands for the users of a database file', () => {
+  it('export the memories of one user, and import the export only for this user', async () => {
     const [from, to] = [newPath(), newPath()];
     const exported = join(temporaryFolder(), 'ada.ndjson');
     for (const user of ['ada', 'ben'])
@@ -163,7 +163,7 @@ describe('commands on a file', () => {
     expect((await store('--user', 'ada')).code).toBe(0);
   });
 
-  it('create and list a key for a user, and refuse the scope operate for it', async () => {
+  it('create and list a key for a user, and reject the operate scope for such a key', async () => {
     const dbPath = newPath();
     const add = ['keys', 'add', '--user', 'ada', '--agent', 'cook', '--db-path', dbPath];
     const refused = await runHere([...add, '--scope', 'operate'], { env });

@@ -7,7 +7,7 @@ import { temporaryFolder } from './process.ts';
 
 const TIMEOUT_MS = 240_000;
 
-describe('completion', { timeout: TIMEOUT_MS }, () => {
+describe('shell completion', { timeout: TIMEOUT_MS }, () => {
   const folder = temporaryFolder();
 
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('completion', { timeout: TIMEOUT_MS }, () => {
     execFileSync('zsh', ['-fn', 'completion.zsh'], { cwd: folder });
   });
 
-  it('has every command in every shell', () => {
+  it('offers every command in every shell', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = readFileSync(join(folder, `completion.${shell}`), 'utf8');
       for (const name of ['recall', 'consolidate', 'doctor', 'quota']) expect(script, shell).toContain(name);

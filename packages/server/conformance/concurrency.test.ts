@@ -49,7 +49,7 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
     expect(await getTotal()).toBe(before + 20);
   });
 
-  it('with 100 different bodies store one memory and fail with a conflict otherwise', async () => {
+  it('with 100 different bodies store one memory, and all others fail with a conflict', async () => {
     const before = await getTotal();
     const answers = await runConcurrently(100, (n) =>
       memoryd.send<StoreResponse>({
@@ -67,21 +67,24 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
   });
 });
 
-describe('concurrent writes of one memory', () => {
-  it.each([2, 50])('%i updates with the same If-Match: exactly one succeeds, and its text is stored', async (times) => {
-    const id = await memoryd.store({ content: 'seen by many' });
-    const etag = await memoryd.etag(id);
-    const answers = await runConcurrently(times, (n) =>
-      memoryd.update(id, { content: `written by ${n}` }, { 'if-match': etag }),
-    );
-    expect(getStatuses(answers)).toEqual(getOneSuccess(times, 412));
-    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'PRECONDITION_FAILED' });
-    const winner = answers.findIndex(({ status }) => status === 200);
-    expect(await memoryd.memory(id)).toMatchObject({ content: `written by ${winner}`, version: 2 });
-    expect(await memoryd.etag(id)).not.toBe(etag);
-  });
+describe('concurrent writes to one memory', () => {
+  it.each([2, 50])(
+    'with the same If-Match: exactly one of %i updates succeeds, and its text is stored',
+    async (times) => {
+      const id = await memoryd.store({ content: 'seen by many' });
+      const etag = await memoryd.etag(id);
+      const answers = await runConcurrently(times, (n) =>
+        memoryd.update(id, { content: `written by ${n}` }, { 'if-match': etag }),
+      );
+      expect(getStatuses(answers)).toEqual(getOneSuccess(times, 412));
+      for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'PRECONDITION_FAILED' });
+      const winner = answers.findIndex(({ status }) => status === 200);
+      expect(await memoryd.memory(id)).toMatchObject({ content: `written by ${winner}`, version: 2 });
+      expect(await memoryd.etag(id)).not.toBe(etag);
+    },
+  );
 
-  it('an update and a forget with the same If-Match: exactly one succeeds', async () => {
+  it('with the same If-Match: either the update or the forget succeeds', async () => {
     const outcomes = await runConcurrently(30, async (n) => {
       const id = await memoryd.store({ content: `to be or not ${n}` });
       const headers = { 'if-match': await memoryd.etag(id) };
@@ -105,14 +108,14 @@ describe('concurrent writes of one memory', () => {
     expect(outcomes).toHaveLength(30);
   });
 
-  it('20 forgets with the same If-Match: exactly one succeeds', async () => {
+  it('with the same If-Match: exactly one of 20 forgets succeeds', async () => {
     const id = await memoryd.store({ content: 'forgotten once' });
     const headers = { 'if-match': await memoryd.etag(id) };
     const answers = await runConcurrently(20, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers }));
     expect(getStatuses(answers)).toEqual(getOneSuccess(20, 404));
   });
 
-  it('50 updates without If-Match: all succeed, one after the other', async () => {
+  it('without If-Match: all 50 updates succeed, one after the other', async () => {
     const id = await memoryd.store({ content: 'counted' });
     const answers = await runConcurrently(50, (n) => memoryd.update(id, { content: `count ${n}` }));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

@@ -51,7 +51,7 @@ describe('POST /consolidate?dry_run=true', () => {
     expect((await memoryd.consolidate('dry_run=true')).plan?.promote.total).toBe(1);
   });
 
-  it('lists at most 1,000 memories per action and counts all of them', async () => {
+  it('lists at most 1,000 memories per action, but returns the number of all memories', async () => {
     await memoryd.consolidate();
     await memoryd.ok<StoreBatchResponse>({
       method: 'POST',
@@ -115,7 +115,7 @@ describe('GET /consolidations', () => {
 });
 
 describe('GET /consolidations/{id}', () => {
-  it('returns the changes of a run to each memory, page by page', async () => {
+  it('returns the changes of a run, page by page', async () => {
     await runConsolidation();
     const [survivor = '', duplicate = ''] = await memoryd.storeInOrder([
       { content: 'merged', session_id: 'changes', tags: ['a'] },
@@ -135,7 +135,7 @@ describe('GET /consolidations/{id}', () => {
     expect([rest.changes, rest.next_cursor]).toEqual([changes.slice(3), undefined]);
   });
 
-  it('leaves out changes to memories that have since been forgotten', async () => {
+  it('omits changes to memories that have since been forgotten', async () => {
     const id = await memoryd.store({ content: 'promoted and forgotten' });
     const run = await runConsolidation();
     await memoryd.forget(id);
@@ -143,7 +143,7 @@ describe('GET /consolidations/{id}', () => {
   });
 
   it.each(['none', 'x'.repeat(5000), '%F0%9F%A6%8A', '0190f000-0000-7000-8000-000000000000'])(
-    'returns 404 for an unknown id (%#), and so does its undo',
+    'returns 404 for an unknown id (%#), as does POST /consolidations/{id}/undo',
     async (id) => {
       expectRefusal(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
       const undo = { method: 'POST', path: `/consolidations/${id}/undo` };
@@ -174,7 +174,7 @@ describe('POST /consolidations/{id}/undo', () => {
     await memoryd.consolidate();
   });
 
-  it('returns 409 and names the newer run if a newer run has not been undone', async () => {
+  it('returns 409 with the id of a newer run that has not been undone', async () => {
     await memoryd.store({ content: 'older run' });
     const older = await runConsolidation();
     await memoryd.store({ content: 'newer run' });
@@ -206,7 +206,7 @@ describe('POST /consolidations/{id}/undo', () => {
 });
 
 describe('the archive', () => {
-  it('stays empty and allows no undo if SERVICE_ARCHIVE_DAYS is 0', async () => {
+  it('stays empty if SERVICE_ARCHIVE_DAYS is 0, so that runs cannot be undone', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ARCHIVE_DAYS: '0' } });
     const id = await client.store({ content: 'archived for no time at all', expires_at: PAST });
     const run = await runConsolidation(client);

@@ -79,7 +79,7 @@ describe('GET /backup', () => {
     expect(listCopies(memoryd)).toEqual([]);
   });
 
-  it('contains all memories stored before it, while others are stored concurrently', async () => {
+  it('contains all memories stored before the request, even while other memories are being stored', async () => {
     const before = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `before ${n}` })));
     const [{ bytes }] = await Promise.all([
       download(memoryd.server.port, '/backup'),
@@ -148,7 +148,7 @@ describe('GET /backup', () => {
 });
 
 describe('GET /export and POST /import', () => {
-  it('copy everything except consolidation runs to another server, whose export is then identical', async () => {
+  it('copy all data except consolidation runs to another server, which then exports identical lines', async () => {
     await fill(memoryd);
     const answer = await download(memoryd.server.port, '/export');
     expect(answer.headers['content-type']).toBe('application/x-ndjson');
@@ -178,7 +178,7 @@ describe('GET /export and POST /import', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('release the resources of an export that is abandoned after its first line', async () => {
+  it('release the resources of an export if the client disconnects after the first line', async () => {
     const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
     // More exports than may run concurrently.
     for (let left = 0; left < 6; left++) {
@@ -190,7 +190,7 @@ describe('GET /export and POST /import', () => {
     await memory.close();
   });
 
-  it('store only as many memories as the quota of the namespace allows', async () => {
+  it('store memories from an import only up to the quota of the namespace', async () => {
     const lines = await exportText(memoryd);
     const few = await startClient({ env: { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '2' } });
     const { imported_count, refused } = (await importText(few, lines)).body;
@@ -203,7 +203,7 @@ describe('GET /export and POST /import', () => {
     await expectCleanEnd(few.server);
   });
 
-  it('complete an import that was interrupted', async () => {
+  it('complete an interrupted import when it is repeated', async () => {
     const memory = await openMemory(join(temporaryFolder(), 'memory.db'), { embedder: 'none' });
     await memory.storeBatch(Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` })));
     let lines = '';
@@ -230,7 +230,7 @@ describe('GET /export and POST /import', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('reject invalid lines one by one, with line numbers and reasons', async () => {
+  it('reject each invalid line with its line number and a reason', async () => {
     const [first, good = ''] = (await exportText(memoryd)).split('\n');
     const id = `import-${uniqueWord()}`;
     const line = JSON.stringify({ ...JSON.parse(good), id, merged_into: null });
@@ -272,7 +272,7 @@ describe('GET /export and POST /import', () => {
     expectRefusal(await importText(memoryd, body));
   });
 
-  it('reject a line that is too long with 413', async () => {
+  it('return 413 for a line that is too long', async () => {
     const port = memoryd.server.port;
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
@@ -328,7 +328,7 @@ describe('the commands backup, restore, verify, export and import', () => {
     expect(await runHere(['verify', '--db-path', restored])).toMatchObject({ code: 0 });
   });
 
-  it('never overwrite a file, and fail with a message of one line', async () => {
+  it('never overwrite a file, and fail with a one-line message', async () => {
     const taken = join(temporaryFolder(), 'taken.db');
     writeFileSync(taken, 'mine');
     for (const args of [
@@ -392,13 +392,13 @@ describe('the commands backup, restore, verify, export and import', () => {
     await expectCleanEnd(served.server);
   });
 
-  it('exit with 1 if the import rejects a line, and print its number', async () => {
+  it('exit with 1 and print the line number if the import rejects a line', async () => {
     const url = `http://127.0.0.1:${memoryd.server.port}`;
     const { code, stdout } = await runCommand(['import', '--url', url], { input: `${HEADER}\nnonsense\n` });
     expect([code, stdout]).toEqual([1, expect.stringContaining('line 2: ')]);
   });
 
-  it('exit with 1 if the database is corrupt, and print the problems as text or JSON', async () => {
+  it('exit with 1 (verify) or 6 (restore) for a corrupt database, and verify lists the problems', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     const bytes = readFileSync(copy);
     bytes.fill(0x5a, 8192 * 5, 8192 * 9);

@@ -25,12 +25,12 @@ describe('the dashboard at /ui', () => {
     return { status, headers, bytes };
   }
 
-  it('redirects /ui to /ui/, relative to the path of a proxy', async () => {
+  it('redirects from /ui to /ui/ with a relative URL, for proxies with a base path', async () => {
     const { status, headers } = await memoryd.send({ path: '/ui' });
     expect([status, headers.location]).toEqual([302, 'ui/']);
   });
 
-  it('is revalidated on each visit, and answered with 304 while it is unchanged', async () => {
+  it('is revalidated on each visit, with a 304 response while it is unchanged', async () => {
     const { status, headers } = await memoryd.send({ path: '/ui/' });
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -71,14 +71,14 @@ describe('the dashboard at /ui', () => {
     }
   });
 
-  it('gives each encoding its own ETag', async () => {
+  it('has a different ETag for each encoding', async () => {
     for (const path of ['/ui/', ...(await getAssets())]) {
       const etags = await Promise.all(['br', 'gzip', 'identity'].map((one) => sendEncoded(path, one)));
       expect(new Set(etags.map(({ headers }) => headers.etag)).size, path).toBe(3);
     }
   });
 
-  it('prefers Brotli, and sends a script that fits the size limit', async () => {
+  it('is sent with Brotli if possible, and its script fits the size limit', async () => {
     const script = (await getAssets()).find((path) => path.endsWith('.js')) ?? '';
     const { headers, bytes } = await sendEncoded(script, 'gzip, deflate, br, zstd');
     expect(headers['content-encoding']).toBe('br');
@@ -86,7 +86,7 @@ describe('the dashboard at /ui', () => {
   });
 
   it.each(['bytes=0-9', 'bytes=9999999-', 'bytes=5-2', 'bytes=abc'])(
-    'sends complete files for the range %s',
+    'ignores the range %s and sends complete files',
     async (range) => {
       for (const path of ['/ui/', ...(await getAssets()), '/redoc/redoc.standalone.js']) {
         const whole = await memoryd.send({ path });
@@ -96,7 +96,7 @@ describe('the dashboard at /ui', () => {
     },
   );
 
-  it('has a policy that allows only files of this server, and no inline scripts or HTML from strings', async () => {
+  it('has a Content-Security-Policy without other hosts, inline scripts or HTML from strings', async () => {
     const { headers } = await memoryd.send({ path: '/ui/' });
     const policy = String(headers['content-security-policy']);
     expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -106,7 +106,7 @@ describe('the dashboard at /ui', () => {
     expect(headers['x-frame-options']).toBe('DENY');
   });
 
-  it('needs no API key, although its data does', async () => {
+  it('needs an API key only for its data, not for its files', async () => {
     for (const path of ['/ui/', ...(await getAssets())]) expect((await locked.send({ path })).status, path).toBe(200);
     for (const path of ['/stats', '/memories', '/events']) {
       expectRefusal(await locked.send({ path }), { code: 'UNAUTHORIZED' });
@@ -124,7 +124,7 @@ describe('the dashboard at /ui', () => {
     },
   );
 
-  it('is where GET / redirects a browser, without a key too', async () => {
+  it('is the target to which GET / redirects a browser, even without a key', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     for (const server of [memoryd, locked]) {
       const { status, headers } = await server.send({ path: '/', headers: { accept } });
@@ -133,7 +133,7 @@ describe('the dashboard at /ui', () => {
   });
 
   it.each([{}, { accept: '*/*' }, { accept: 'application/json' }])(
-    'is not where GET / redirects a client with the headers %j',
+    'is not the target of GET / for a client with the headers %j',
     async (sent) => {
       const { status, headers } = await memoryd.send({ path: '/', headers: sent });
       expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);

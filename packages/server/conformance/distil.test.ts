@@ -108,15 +108,15 @@ describe('a semantic memory', () => {
     expect((await memoryd.memory(sources[0] ?? '')).derived_from).toEqual([]);
   });
 
-  it('is counted in the stats, and not distilled again by the next run', async () => {
+  it('is counted in the stats, and not created again by the next run', async () => {
     expect(await memoryd.stats()).toMatchObject({ semantic_count: 1 });
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0 });
     expect(await getSemanticMemories(memoryd)).toEqual([made.semantic]);
   });
 });
 
-describe('a run that distils', () => {
-  it('is planned with sources and text, lists the memory that it created, and can be undone for good', async () => {
+describe('a distilling consolidation run', () => {
+  it('has a plan with sources and text, lists the created memory, and can be undone permanently', async () => {
     const client = newNamespace();
     await client.storeInOrder(OTHERS.map((content) => ({ content })));
     const sources = await client.storeInOrder(GREENHOUSE.map((content) => ({ content })));
@@ -141,7 +141,7 @@ describe('a run that distils', () => {
   });
 });
 
-describe('the plan of a run', () => {
+describe('a consolidation plan', () => {
   it('distils nothing from duplicates that the same run would merge', async () => {
     const memoryd = newNamespace();
     await memoryd.storeInOrder(OTHERS.map((content) => ({ content })));
@@ -167,7 +167,7 @@ describe('the plan of a run', () => {
 });
 
 describe('recall', () => {
-  it('ranks the sources of a semantic memory above it, and finds it with tier=semantic', async () => {
+  it('ranks sources above their semantic memory, and returns the semantic memory with tier=semantic', async () => {
     const { client: memoryd, sources, semantic } = await distil(newNamespace());
     await memoryd.embedded();
     for (const query of ['ripe tomatoes in the Aldgrove greenhouse', 'tomato', 'What did Mara plant?']) {
@@ -220,7 +220,7 @@ describe('a group of sources', () => {
     ]);
   });
 
-  it('loses a source that is given an expiry, and the semantic memory its text', async () => {
+  it('loses a source that gets an expiry, and its semantic memory loses the text of that source', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
     const left = await client.memory(semantic.id);
@@ -249,7 +249,7 @@ describe('a semantic memory whose sources are forgotten', () => {
     expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
   });
 
-  it('is forgotten with its last source, whose response names it in also_forgotten', async () => {
+  it('is forgotten with its last source, and is listed in also_forgotten of the response', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
     expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
@@ -266,7 +266,7 @@ describe('a semantic memory whose sources are forgotten', () => {
     expect(await client.getStatus(semantic.id)).toBe(404);
   });
 
-  it('is not distilled again once a client has forgotten it, until its group changes', async () => {
+  it('is not distilled again after a client has forgotten it, until its group of sources changes', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     await client.forget(semantic.id);
     for (const id of sources) expect(await client.getStatus(id)).toBe(200);

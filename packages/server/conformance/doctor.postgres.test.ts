@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { examine } from './doctor.ts';
 
-it('reports that a PostgreSQL database can be used, and leaves an empty database empty', async () => {
+it('memoryd doctor reports that a PostgreSQL database can be used, and leaves an empty database empty', async () => {
   const server = await usePostgres();
   onTestFinished(() => server.close());
   const url = await server.create();
@@ -16,7 +16,7 @@ it('reports that a PostgreSQL database can be used, and leaves an empty database
   }
 });
 
-it('reports an unreachable PostgreSQL server without its password', async () => {
+it('memoryd doctor reports an unreachable PostgreSQL server without its password', async () => {
   const [database] = (await examine(['--database-url', 'postgres://a:secret@127.0.0.1:1/a'])).of('database');
   expect(database).toMatchObject({ state: 'problem', found: expect.not.stringContaining('secret') });
 });

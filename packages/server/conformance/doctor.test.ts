@@ -38,7 +38,7 @@ describe('memoryd doctor', () => {
     expect(found).toMatch(/^a synced write takes \d+\.\d\d ms \(median of 50; slowest \d+\.\d\d ms\)$/);
   });
 
-  it('prints a line for each finding, and advice for a host that cannot be bound', async () => {
+  it('prints one line per finding, and advice for a host that cannot be bound', async () => {
     const args = ['doctor', '--host', '192.0.2.1', '--embedder', 'none', '--db-path', newPath()];
     const { code, stdout } = await runCommand(args);
     expect(code).toBe(1);
@@ -46,7 +46,7 @@ describe('memoryd doctor', () => {
     expect(stdout).toMatch(/^problem +port +.*192\.0\.2\.1 .*\n +→ use --host with /m);
   });
 
-  it('prints a line for each finding, and advice for a model that is unreachable', async () => {
+  it('prints one line per finding, and advice for an unreachable model', async () => {
     const args = ['doctor', '--port', '0', '--embedder', 'openai:m', '--embedding-url', 'http://127.0.0.1:9/v1'];
     const { code, stdout } = await runCommand([...args, '--db-path', newPath()]);
     expect(code).toBe(1);
@@ -54,7 +54,7 @@ describe('memoryd doctor', () => {
     expect(stdout).toMatch(/^problem +model +openai:m: .*\n +→ check SERVICE_EMBEDDING_URL; /m);
   });
 
-  it('finds a file that others may read, a corrupt database, and a file that is not a database', async () => {
+  it('reports a file that other users may read, a corrupt database, and a file that is not a database', async () => {
     const dbPath = newPath();
     await (await openMemory(dbPath, { embedder: 'none' })).close();
     expect(await checkFile(dbPath)).toMatchObject({ check: 'file', state: 'ok' });
@@ -72,14 +72,14 @@ describe('memoryd doctor', () => {
     }
   });
 
-  it('finds a folder that is not writable', async () => {
+  it('reports a folder that is not writable', async () => {
     const { ok, of } = await examine(['--db-path', '/dev/null/memory.db']);
     expect(ok).toBe(false);
     expect(of('disk')).toMatchObject([{ state: 'problem', advice: expect.stringContaining('--db-path') }]);
     expect(of('sync')).toEqual([]);
   });
 
-  it('finds models that do not respond, and names the setting of each', async () => {
+  it('reports models that do not respond, and names the setting of each model', async () => {
     const nowhere = 'http://127.0.0.1:9/v1';
     const remote = { embedder: 'openai:m', embeddingUrl: nowhere, llmUrl: nowhere, llmModel: 'm' };
     expect(await checkModels(readSettings(remote, {}))).toMatchObject([
@@ -88,7 +88,7 @@ describe('memoryd doctor', () => {
     ]);
   });
 
-  it('names the program that uses the port', async () => {
+  it('names the program that uses the configured port', async () => {
     const other = createServer((socket) => socket.end('no HTTP')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const found = await checkPort({ host: '127.0.0.1', port: (other.address() as AddressInfo).port });
@@ -107,14 +107,14 @@ describe('memoryd doctor', () => {
     ]);
   });
 
-  it('warns of a settings file that others may read if it contains an API key', () => {
+  it('warns about a settings file with an API key that other users may read', () => {
     const config = join(temporaryFolder(), 'settings.json');
     writeFileSync(config, JSON.stringify({ apiKey: 'k'.repeat(40) }), { mode: 0o644 });
     const { findings } = checkSettings({ config }, {});
     expect(findings).toMatchObject([{ state: 'ok' }, { state: 'warning', advice: `chmod 600 ${config}` }]);
   });
 
-  it('recognizes memoryd on the port, and checks the service given by --url', async () => {
+  it('recognizes a memoryd server on the port, and checks the service at --url', async () => {
     const dbPath = newPath();
     const key = await addKey(dbPath, 'default', 'read');
     const server = await startServer({ dbPath, env: WORDS_ONLY });

@@ -102,7 +102,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('describes all fields of a store’s body, of which only content is required', async () => {
+  it('describes all fields of a store request, of which only content is required', async () => {
     const body = (await getOperation('POST', '/store'))?.requestBody?.content['application/json']?.schema ?? {};
     expect(body.required).toEqual(['content']);
     expect(Object.keys(body.properties ?? {}).sort()).toEqual([
@@ -152,7 +152,7 @@ describe('GET /openapi.json', () => {
   });
 });
 
-describe('the documentation pages', () => {
+describe('the documentation page', () => {
   interface Page {
     url: string;
     html: string;
@@ -212,7 +212,7 @@ describe('the documentation pages', () => {
     }
   });
 
-  it.each(['/docs', '/redoc'])('%s and its scripts fetch from no other host', async (path) => {
+  it.each(['/docs', '/redoc'])('%s and its scripts send no requests to other hosts', async (path) => {
     const page = await getPage(memoryd, path);
     const texts = [page.html];
     for (const address of getResourceUrls(page).filter((load) => /\.(js|css)\b/.test(load))) {

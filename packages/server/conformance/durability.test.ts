@@ -8,7 +8,7 @@ import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, startProcessClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 describe('a restart', () => {
-  it('preserves memories, versions, tiers, sessions and recall', async () => {
+  it('preserves memories, versions, tiers, sessions and recall results', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const promoted = await first.store({ content: 'the promoted cuttlefish', tags: ['a'], metadata: { k: 1 } });
     const duplicates = await first.storeAll(
@@ -51,7 +51,7 @@ describe('a crash', () => {
 });
 
 describe.runIf(ON_FILE)('a database file that is corrupted while the server runs', () => {
-  it('makes /health return 503, and recall and lists server errors whose details are only in the log', async () => {
+  it('makes /health return 503 and recalls and lists fail, with the error details only in the log', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath, port } = client.server;
     // With an importance of 0 the retention depends on accesses, which recall reads from the file.
@@ -74,7 +74,7 @@ describe.runIf(ON_FILE)('a database file that is corrupted while the server runs
   });
 });
 
-it('keeps running after SIGHUP, which log rotation sends', async () => {
+it('memoryd keeps running after SIGHUP, which log rotation sends', async () => {
   const client = await startProcessClient({ env: WORDS_ONLY });
   process.kill(client.server.pid, 'SIGHUP');
   await eventually('the log record', 20_000, () =>

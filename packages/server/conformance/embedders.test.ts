@@ -38,7 +38,7 @@ async function untilReady(client: Client): Promise<void> {
   await expect.poll(async () => (await getHealth(client)).embedder, { timeout: 30_000, interval: 250 }).toBe('ready');
 }
 
-describe('an embedder of the OpenAI embeddings protocol', () => {
+describe('an embedder with the OpenAI embeddings protocol', () => {
   it('lets recall find memories by meaning, and caches query embeddings', async () => {
     remote.apiKey = KEY;
     const client = await startClient({ env: environment({ SERVICE_EMBEDDING_API_KEY: KEY }) });
@@ -110,7 +110,7 @@ describe('an embedder of the OpenAI embeddings protocol', () => {
     },
   ];
   it.each(faults)(
-    'with $row: recall uses words only, /health reports the problem, and the embedder recovers',
+    'with $row: recall uses only words, /health reports the problem, and the embedder recovers',
     async (fault) => {
       const env = { ...environment({ SERVICE_EMBEDDING_API_KEY: KEY }), ...fault.env?.() };
       fault.break?.();
@@ -136,7 +136,7 @@ describe('an embedder of the OpenAI embeddings protocol', () => {
     },
   );
 
-  it('that fails while in use does not stop stores and recalls, and is used again once it recovers', async () => {
+  it('that fails at runtime does not interrupt stores and recalls, and is used again after it recovers', async () => {
     const client = await startClient({ env: environment() });
     await client.store({ content: MEMORY });
     remote.fault = () => 'disconnect';
@@ -193,7 +193,7 @@ describe('a different embedder on the same database', () => {
   it.each([
     { row: 'with another number of dimensions', dimensions: 512 },
     { row: 'with the same number of dimensions', dimensions: 256 },
-  ])('$row re-embeds all memories, while recall uses words and the vectors so far', async ({ dimensions }) => {
+  ])('$row re-embeds all memories, while recall uses words and the vectors created so far', async ({ dimensions }) => {
     const { database, cat, ferry } = copyFilled();
     const hold = changeModel('other-words', dimensions);
     const client = await startClient({ env: environment(), database });
@@ -241,7 +241,7 @@ describe('a different embedder on the same database', () => {
     await expectCleanEnd(back.server);
   });
 
-  it('in another process displaces the first process’s embedder, which reports it and uses words only', async () => {
+  it('in another process makes the first process report the change and recall only by words', async () => {
     const earlier = await startClient({ env: environment() });
     const cat = await earlier.store({ content: MEMORY });
     changeModel('other-words', 512).isHeld = false;
@@ -273,7 +273,7 @@ describe('a different embedder on the same database', () => {
 });
 
 describe('a transformers embedder', () => {
-  it('runs a model from a folder in the process', async () => {
+  it('runs a model from a folder in the server process', async () => {
     const folder = join(temporaryFolder(), 'model');
     await writeTinyModel(folder);
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
@@ -285,7 +285,7 @@ describe('a transformers embedder', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that cannot be loaded is reported in /health, and recall uses words only', async () => {
+  it('that cannot be loaded is reported in /health, and recall uses only words', async () => {
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${temporaryFolder()}` };
     const client = await startClient({ env });
     const id = await client.store({ content: MEMORY });
@@ -298,7 +298,7 @@ describe('a transformers embedder', () => {
     expect((await client.server.stop()).code).toBe(0);
   });
 
-  it('with an unknown pooling is reported with the file that requires it and the setting to override', async () => {
+  it('with an unknown pooling mode is reported with its file and the setting that overrides the mode', async () => {
     const folder = join(temporaryFolder(), 'model');
     await writeTinyModel(folder);
     await writeModelConfig(folder, { '1_Pooling/config.json': { pooling_mode: 'max' } });

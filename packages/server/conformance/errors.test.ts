@@ -187,7 +187,7 @@ describe('POST /store rejects', () => {
   });
 
   it.each(['text/plain', 'application/vnd.api+json', 'application/xml', 'nonsense'])(
-    'JSON with the content type %s with 400, or stores it, but never with 415',
+    'JSON with the content type %s at most with 400, never with 415',
     async (type) => {
       const body = '{"content":"JSON by another name","session_id":"typed"}';
       const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
@@ -249,7 +249,7 @@ describe('PUT /update/{memory_id} rejects', () => {
   });
 });
 
-describe('invalid query parameters are rejected', () => {
+describe('the service rejects invalid query parameters:', () => {
   const rows: { path: string; field: string }[] = [
     { path: '/recall', field: 'query' },
     { path: '/recall?query=', field: 'query' },
@@ -342,7 +342,7 @@ describe('invalid query parameters are rejected', () => {
   });
 });
 
-describe('an unknown id returns 404', () => {
+describe('an unknown id returns 404:', () => {
   const ids: { row: string; id: string }[] = [
     { row: 'of 1 character', id: 'x' },
     { row: 'that is a UUID', id: '00000000-0000-7000-8000-000000000000' },
@@ -399,7 +399,7 @@ describe('a body with a Content-Encoding returns 415', () => {
   });
 });
 
-describe('a known path with another method returns 405', () => {
+describe('a known path with another method returns 405:', () => {
   it.each([
     ['GET', '/store', 'POST'],
     ['POST', '/recall', 'GET, HEAD'],
@@ -415,7 +415,7 @@ describe('a known path with another method returns 405', () => {
   });
 });
 
-describe('an unknown route returns 404', () => {
+describe('an unknown route returns 404:', () => {
   const rows: Request[] = [
     { path: '/nothing' },
     { path: '/nothing/at/all' },
@@ -437,7 +437,7 @@ describe('an unknown route returns 404', () => {
   );
 });
 
-describe('a malformed URL returns 400', () => {
+describe('a malformed URL returns 400:', () => {
   const rows: Request[] = [
     { path: '/session/%' },
     { path: '/session/%zz' },
@@ -492,13 +492,13 @@ describe('an unusual query string', () => {
     '/health?colour=red',
     '/metrics?a=%00',
     '/?a=b',
-  ])('never returns a server error: %s', async (path) => {
+  ])('never causes a server error: %s', async (path) => {
     const answer = await memoryd.send({ path });
     if (answer.status !== 200) expectRefusal(answer, { code: answer.status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST' });
   });
 });
 
-describe('malformed HTTP', () => {
+describe('raw HTTP', () => {
   const head = (lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const host = 'Host: 127.0.0.1';
   const codes: string[] = Object.keys(STATUS);
@@ -531,28 +531,31 @@ describe('malformed HTTP', () => {
     { row: 'headers of 4 MB', bytes: head(['GET /stats HTTP/1.1', host, `X-Long: ${'x'.repeat(4_000_000)}`]) },
     { row: 'a path of 4 MB', bytes: head([`GET /memories/${'x'.repeat(4_000_000)} HTTP/1.1`, host]) },
   ];
-  it.each(rows)('$row is rejected with the common error shape, and the server keeps running', async ({ bytes }) => {
-    const answer = parseRaw(await sendRaw(memoryd.server.port, Buffer.from(bytes, 'latin1')));
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(answer.headers.get('x-request-id')).toMatch(/\S/);
-    const { error } = JSON.parse(answer.text) as {
-      error: { code: string; message: string; request_id: string };
-    };
-    expect(codes).toContain(error.code);
-    expect(error.message).toMatch(/\S/);
-    expect(error.request_id).toBe(answer.headers.get('x-request-id'));
-    expect((await memoryd.send({ path: '/health' })).status).toBe(200);
-  });
+  it.each(rows)(
+    'that is malformed is rejected with the common error shape, and the server keeps running: $row',
+    async ({ bytes }) => {
+      const answer = parseRaw(await sendRaw(memoryd.server.port, Buffer.from(bytes, 'latin1')));
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.status).toBeLessThan(500);
+      expect(answer.headers.get('x-request-id')).toMatch(/\S/);
+      const { error } = JSON.parse(answer.text) as {
+        error: { code: string; message: string; request_id: string };
+      };
+      expect(codes).toContain(error.code);
+      expect(error.message).toMatch(/\S/);
+      expect(error.request_id).toBe(answer.headers.get('x-request-id'));
+      expect((await memoryd.send({ path: '/health' })).status).toBe(200);
+    },
+  );
 
-  it('a body shorter than its Content-Length stores nothing', async () => {
+  it('with a body shorter than its Content-Length stores nothing', async () => {
     const bytes = `${head(['POST /store HTTP/1.1', host, 'Content-Type: application/json', 'Content-Length: 100'])}{"content":"half`;
     const before = (await memoryd.memories()).total;
     await sendRaw(memoryd.server.port, bytes, 300);
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('two pipelined requests both get a response', async () => {
+  it('with two pipelined requests gets two responses', async () => {
     const one = head(['GET /stats HTTP/1.1', host]);
     const last = head(['GET /stats HTTP/1.1', host, 'Connection: close']);
     const answer = await sendRaw(memoryd.server.port, one + last);
@@ -562,7 +565,7 @@ describe('malformed HTTP', () => {
   it.each([
     { request: 'GET /stats HTTP/1.1', status: 200 },
     { request: 'POST /store HTTP/1.1', length: 'Content-Length: 9000000', status: 413 },
-  ])('$request with an Upgrade header gets its usual response, and the connection is closed', async (row) => {
+  ])('with an Upgrade header gets the usual response, and the connection is closed: $request', async (row) => {
     const bytes = head([row.request, host, row.length ?? 'Accept: */*', 'Upgrade: h2c', 'Connection: Upgrade']);
     const answer = parseRaw(await sendRaw(memoryd.server.port, bytes));
     expect([answer.status, answer.headers.get('connection')]).toEqual([row.status, 'close']);

@@ -42,7 +42,7 @@ describe('GET /events', () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(4);
   });
 
-  it('contains no text of memories or queries', async () => {
+  it('contains no texts of memories or queries', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'the xylograph', tags: ['woodcut'], metadata: { about: 'engraving' } });
     await memoryd.recall('xylograph woodcut engraving');
@@ -51,7 +51,7 @@ describe('GET /events', () => {
     expect(reader.text()).not.toMatch(/xylograph|woodcut|engraving|mezzotint/);
   });
 
-  it('reports a batch as one event, and the forget of a memory with its hidden duplicates as one event', async () => {
+  it('reports a batch as one event, and a forgotten memory with its hidden duplicates as one event', async () => {
     const reader = await follow('type=stored&type=forgotten');
     const duplicates = [0, 1].map(() => ({ content: 'the same macaws', session_id: 'event duplicates' }));
     const { results } = await memoryd.ok<{ results: { id: string }[] }>({
@@ -67,7 +67,7 @@ describe('GET /events', () => {
     expect(forgotten).toMatchObject({ type: 'forgotten', memory_ids: ids, count: 2 });
   });
 
-  it('reports only the number of memories for DELETE /memories', async () => {
+  it('reports only the number of forgotten memories for DELETE /memories', async () => {
     const reader = await follow('type=forgotten');
     await memoryd.storeAll([1, 2, 3].map((n) => ({ content: `flock ${n}`, tags: ['flock'] })));
     await memoryd.forgetMany('tag=flock');
@@ -132,7 +132,7 @@ describe('GET /events', () => {
 });
 
 describe('a reader that reconnects with Last-Event-ID', () => {
-  it('gets the events after this event', async () => {
+  it('receives all events after that event', async () => {
     const first = await follow();
     const seen = await memoryd.storeInOrder([1, 2].map((n) => ({ content: `seen ${n}` })));
     const events = await first.until(2);
@@ -145,7 +145,7 @@ describe('a reader that reconnects with Last-Event-ID', () => {
     expect(getIds(await again.until(5))).toEqual([seen[1], ...missed, later]);
   });
 
-  it('gets a gap event if the id is unknown, and can continue from there', async () => {
+  it('receives a gap event for an unknown id, and can resume from the gap event', async () => {
     const id = await memoryd.store({ content: 'before the gap' });
     const events = await (await follow('', 'never.7')).until(2);
     expect(events[0]).toMatchObject({ type: 'gap' });
@@ -157,7 +157,7 @@ describe('a reader that reconnects with Last-Event-ID', () => {
     await eventually('the later store', 20_000, () => getIds(next.events()).includes(later) || undefined);
   });
 
-  it('gets a gap event if it missed more than a thousand events', async () => {
+  it('receives a gap event if it missed more than 1,000 events', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'long ago' });
     const [seen] = await reader.until(1);
@@ -178,7 +178,7 @@ describe('a reader that reconnects with Last-Event-ID', () => {
     expect(new Set(all.map((event) => event.id)).size).toBe(1101);
   });
 
-  it('gets a gap event after the service has restarted', async () => {
+  it('receives a gap event after the service has restarted', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const reader = await follow('', undefined, first);
     await first.store({ content: 'before the restart' });
@@ -190,8 +190,8 @@ describe('a reader that reconnects with Last-Event-ID', () => {
   });
 });
 
-describe('streams of events', () => {
-  it('are limited to 64, and a new one is accepted when a reader disconnects', async () => {
+describe('event streams', () => {
+  it('are limited to 64 at a time', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const readers: EventReader[] = [];
     let refused: EventReader | undefined;

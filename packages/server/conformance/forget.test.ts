@@ -18,7 +18,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect([undefined, 'pending']).toContain(purge);
   });
 
-  it('removes the memory from recall, its session and lists', async () => {
+  it('removes the memory from recall, from its session and from lists', async () => {
     const id = await memoryd.store({ content: 'the bandicoot burrow', session_id: 'gone', tags: ['gone'] });
     await memoryd.forget(id);
     expect(await memoryd.getStatus(id)).toBe(404);
@@ -45,7 +45,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect(await memoryd.getStatus(id)).toBe(200);
   });
 
-  it('returns 404 the second time', async () => {
+  it('returns 404 for a forgotten memory', async () => {
     const id = await memoryd.store({ content: 'once only' });
     await memoryd.forget(id);
     expectRefusal(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
@@ -71,7 +71,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers })).status).toBe(200);
   });
 
-  it('forgets the hidden duplicates of a visible memory too, and returns their ids', async () => {
+  it('also forgets the hidden duplicates of a visible memory, and returns their ids', async () => {
     const ids = await memoryd.storeAll(
       Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'duplicates' })),
     );
@@ -84,7 +84,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.session('duplicates')).total).toBe(0);
   });
 
-  it('forgets only the hidden duplicate, and returns the ids of memories that still have its text', async () => {
+  it('forgets only the hidden duplicate with this id, and returns the ids of memories with the same text', async () => {
     const [visible = '', hidden = ''] = await memoryd.storeInOrder(
       [0, 1].map(() => ({ content: 'the double okapi', session_id: 'hidden named' })),
     );
@@ -153,7 +153,7 @@ describe('DELETE /memories', () => {
     },
   ];
   it.each(rows)(
-    'forgets the memories selected by $row, returns their number, and keeps the rest',
+    'forgets only the memories selected by $row, and returns their number',
     async ({ parameters, goes, stays }) => {
       const gone = await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `goes ${n}`, ...goes })));
       const kept = await memoryd.storeAll([0, 1].map((n) => ({ content: `stays ${n}`, ...stays })));
@@ -169,14 +169,14 @@ describe('DELETE /memories', () => {
     expect(await memoryd.forgetMany('session_id=nobody')).toMatchObject({ status: 'forgotten', forgotten_count: 0 });
   });
 
-  it('rejects a request without conditions', async () => {
+  it('rejects a request without filter parameters', async () => {
     const before = (await memoryd.memories()).total;
     expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories' }));
     expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories?' }));
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('rejects an unknown condition, and forgets nothing', async () => {
+  it('rejects an unknown filter parameter, and forgets nothing', async () => {
     const id = await memoryd.store({ content: 'safe', session_id: 'safe' });
     const answer = await memoryd.send({ method: 'DELETE', path: '/memories?session_id=safe&colour=red' });
     expectRefusal(answer, { field: 'colour' });

@@ -31,7 +31,7 @@ describe('GET /memories/{id}/history', () => {
     expect(texts).toMatchObject([{ content: ' the only\ntext ', held_until: null }]);
   });
 
-  it('starts at the time of storing, whatever created_at is', async () => {
+  it('starts at the time of storing, regardless of created_at', async () => {
     const before = Date.now();
     const id = await memoryd.store({ content: 'back-filled', created_at: '2001-01-01T00:00:00Z' });
     expect(Date.parse((await getHistory(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);
@@ -40,7 +40,7 @@ describe('GET /memories/{id}/history', () => {
     });
   });
 
-  it('returns only the text at the time given by as_of', async () => {
+  it('returns only the text that was current at the time as_of', async () => {
     const id = await memoryd.store({ content: 'first' });
     await memoryd.update(id, { content: 'second' });
     const [first] = (await getHistory(id)).texts;
@@ -68,7 +68,7 @@ describe('GET /memories/{id}/history', () => {
     expect([...first.texts, ...second.texts]).toEqual((await getHistory(id)).texts);
   });
 
-  it('returns the own texts of a merged duplicate', async () => {
+  it('returns the texts of a merged duplicate itself', async () => {
     const session_id = 'duplicates';
     const survivor = await memoryd.store({ content: 'same', session_id });
     const duplicate = await memoryd.store({ content: 'other', session_id });

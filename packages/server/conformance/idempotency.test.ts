@@ -40,7 +40,7 @@ describe('Idempotency-Key on POST /store', () => {
     expect(await total()).toBe(before);
   });
 
-  it('stores two memories for the same body with two keys', async () => {
+  it('stores two memories for the same body with different keys', async () => {
     const first = await storeWith('one', { content: 'a body' });
     const second = await storeWith('two', { content: 'a body' });
     expect(second.body.id).not.toBe(first.body.id);
@@ -52,7 +52,7 @@ describe('Idempotency-Key on POST /store', () => {
     expect([lower.status, upper.status]).toEqual([200, 200]);
   });
 
-  it('remains usable after a rejected request', async () => {
+  it('can be used again after a rejected request', async () => {
     expectRefusal(await storeWith('again', { content: '' }), { field: 'content' });
     expect((await storeWith('again', { content: 'now it is right' })).status).toBe(200);
   });

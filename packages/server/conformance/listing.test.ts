@@ -37,12 +37,12 @@ describe('GET /memories', () => {
   const get = (path: string) => memoryd.get<MemoriesResponse>(path);
   const getIds = (pages: MemoriesResponse[]) => pages.flatMap((page) => page.memories.map((memory) => memory.id));
 
-  it('returns memories with all fields, as GET /memories/{id} does', async () => {
+  it('returns memories with the same fields as GET /memories/{id}', async () => {
     const { memories } = await get('/memories?limit=3');
     for (const memory of memories) expect(memory).toEqual(await memoryd.memory(memory.id));
   });
 
-  it('returns the newest memory first, and the last stored first if times are equal', async () => {
+  it('returns the newest memory first, and the last stored memory first if times are equal', async () => {
     expect(getIds([await get('/memories')])).toEqual([...ids].reverse());
   });
 
@@ -73,7 +73,7 @@ describe('GET /memories', () => {
     expect(pages[0]?.total).toBe(expected.length);
   });
 
-  it('leaves out merged, expired and forgotten memories', async () => {
+  it('omits merged, expired and forgotten memories', async () => {
     const session_id = 'left out';
     const stored = await memoryd.storeInOrder([
       { content: 'duplicate', session_id },
@@ -88,7 +88,7 @@ describe('GET /memories', () => {
     await memoryd.forgetMany('session_id=left%20out');
   });
 
-  it('continues after the last page when a newer memory was stored in between', async () => {
+  it('returns the next page unchanged after a newer memory was stored', async () => {
     const first = await get('/memories?limit=4&tag=all');
     const late = await memoryd.store({ content: 'a newcomer', tags: ['all'] });
     const rest = await getPages(
@@ -155,7 +155,7 @@ describe('GET /sessions', () => {
     expect((await get('/sessions?session_id=beta')).sessions.map((session) => session.session_id)).toEqual(['beta']);
   });
 
-  it('leaves out a session whose memories are all forgotten', async () => {
+  it('omits a session whose memories are all forgotten', async () => {
     await memoryd.store({ content: 'brief', session_id: 'zzz' });
     expect((await get('/sessions')).total).toBe(names.length + 1);
     await memoryd.forgetMany('session_id=zzz');

@@ -26,7 +26,7 @@ describe('MCP access with API keys', () => {
     server = await startServer({ dbPath, env: WORDS_ONLY });
   });
 
-  it('offers only the tools that the scope of the key allows, in its namespace only', async () => {
+  it('offers only the tools allowed by the scope of the key, and only in the namespace of the key', async () => {
     const reader = await connectWithKey(server, keys.reader);
     const writer = await connectWithKey(server, keys.writer);
     const operator = await httpAgent(server.port, { 'x-api-key': keys.operator });
@@ -47,7 +47,7 @@ describe('MCP access with API keys', () => {
     await Promise.all([reader, writer, operator].map((agent) => agent.end()));
   });
 
-  it('requires a key over HTTP once one exists, but not for an agent that opens the file', async () => {
+  it('requires a key over HTTP once a key exists, but not for an agent that opens the database file', async () => {
     await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
     await expect(connectWithKey(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
     await expectCleanEnd(server);

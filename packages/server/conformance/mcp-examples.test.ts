@@ -45,7 +45,7 @@ async function expectTools(connected: Promise<Agent>): Promise<void> {
 }
 
 describe('an example MCP configuration that starts memoryd', () => {
-  it.each(files.filter((file) => !file.includes('-http')))('%s runs `memoryd mcp`', (file) => {
+  it.each(files.filter((file) => !file.includes('-http')))('runs `memoryd mcp`: %s', (file) => {
     const type = file === 'vscode.json' ? { type: 'stdio' } : {};
     expect(getEntry(file)).toEqual({ ...type, command: 'npx', args: ['-y', packageName, 'mcp'] });
   });
@@ -58,7 +58,7 @@ describe('an example MCP configuration for a running server', () => {
     'vscode-http.json': 'input:memoryd-key',
   };
   it.each(files.filter((file) => file.includes('-http')))(
-    '%s has the URL of /mcp and reads the API key from a variable',
+    'has the URL of /mcp and reads the API key from a variable: %s',
     async (file) => {
       const { url = '', headers } = getEntry(file);
       const { origin, pathname } = new URL(url);

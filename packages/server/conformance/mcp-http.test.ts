@@ -22,7 +22,7 @@ function getMessages({ status, headers, text }: Answer): { id?: number; result?:
 }
 
 describe('POST /mcp', () => {
-  it('returns the response as an event stream that ends, without a session', async () => {
+  it('returns the response as an event stream that ends after the response, without a session', async () => {
     const answer = await post(memoryd, PING);
     expect(getMessages(answer)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
     expect(answer.headers['mcp-session-id']).toBeUndefined();
@@ -96,13 +96,13 @@ describe('POST /mcp', () => {
     ['a list', []],
     ['a text', '{}'],
     ['null', null],
-  ])('rejects %s as the arguments of a tool', async (_row, args) => {
+  ])('rejects %s as tool arguments', async (_row, args) => {
     const params = { name: 'stats', arguments: args };
     const [message] = getMessages(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
     expect(message).toMatchObject({ id: 7, error: { code: -32602, message: 'arguments must be a JSON object' } });
   });
 
-  it('returns to each of 8 concurrent agents its own results', async () => {
+  it('returns the right results to each of 8 concurrent agents', async () => {
     const agents = await Promise.all(Array.from({ length: 8 }, () => httpAgent(memoryd.server.port)));
     await Promise.all(
       agents.map(async (agent, index) => {
@@ -150,7 +150,7 @@ describe('/mcp', () => {
     expect(Object.keys((await memoryd.get<{ paths: object }>('/openapi.json')).paths)).not.toContain('/mcp');
   });
 
-  it('rejects forwarded requests without a key, and foreign host names', async () => {
+  it('rejects forwarded requests without a key, and requests with a foreign host name', async () => {
     expectRefusal(await post(memoryd, PING, { 'x-forwarded-for': '203.0.113.7' }), { code: 'UNAUTHORIZED' });
     expectRefusal(await post(memoryd, PING, { host: 'evil.example' }), { code: 'FORBIDDEN' });
   });

@@ -145,7 +145,7 @@ describe('log messages to an MCP client', () => {
   const recall = (query: string) => request(raw.call(0, 'recall', { query }));
   const setLevel = (level: string) => request({ method: 'logging/setLevel', params: { level } });
 
-  it('have level warning or above by default, and the level that the client sets', async () => {
+  it('have at least the level warning by default, or the level that the client sets', async () => {
     await recall('silent');
     await request({ method: 'ping' });
     expect(logMessages()).toEqual([]);
@@ -160,7 +160,7 @@ describe('log messages to an MCP client', () => {
 });
 
 describe('several MCP agents on one file', () => {
-  it('see the writes of other agents and servers, and lose nothing when one of them is killed', async () => {
+  it('see the writes of other agents and servers, and lose no writes when one agent is killed', async () => {
     const dbPath = newFile();
     const agent = await stdioAgent(dbPath, WORDS_ONLY);
     const server = await startClient({ dbPath, env: WORDS_ONLY });
@@ -192,7 +192,7 @@ describe('several MCP agents on one file', () => {
     await expectCleanEnd(server.server);
   });
 
-  it('keep the embedding model of the file unless another is set', async () => {
+  it('keep the embedding model of the file unless another model is configured', async () => {
     const dbPath = newFile();
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
@@ -268,7 +268,7 @@ describe('an invalid message to memoryd mcp', () => {
     expect((await raw.response(id)).result).toMatchObject({ _meta: { error: { code: 'INVALID_REQUEST' } } });
   });
 
-  it('above the maximum message size ends the process with a logged reason', async () => {
+  it('above the maximum message size makes memoryd exit with a logged reason', async () => {
     const raw = new RawClient(UNREACHABLE_URL, {
       SERVICE_MAX_BODY_BYTES: '4096',
       SERVICE_MAX_BATCH_BODY_BYTES: '200000',
@@ -336,7 +336,7 @@ describe('memoryd mcp shuts down', () => {
   });
 });
 
-it('memoryd mcp sends no response to a cancelled request and shuts down gracefully on SIGTERM', async () => {
+it('memoryd mcp sends no response to a cancelled request, and shuts down gracefully on SIGTERM', async () => {
   const dbPath = newFile();
   const raw = new RawClient(dbPath);
   await raw.initialize();
@@ -355,7 +355,7 @@ it('memoryd mcp sends no response to a cancelled request and shuts down graceful
 });
 
 describe('the command line of memoryd mcp', () => {
-  it('has the flags of the engine and rejects those of the HTTP server', async () => {
+  it('accepts the flags of the engine and rejects the flags of the HTTP server', async () => {
     const { code, stdout } = await runHere(['mcp', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('--db-path');

@@ -94,7 +94,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     await opened.end?.();
   });
 
-  it('are offered no namespace-wide tool and no tool with a user parameter', async () => {
+  it('receive neither namespace-wide tools nor tools with a user parameter', async () => {
     const { tools } = await agents.ada.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
     for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
@@ -106,7 +106,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     expect((await agents.ada.failure('consolidate')).error.code).toBe('FORBIDDEN');
   });
 
-  it('store as their user and agent', async () => {
+  it('store memories with their user and agent', async () => {
     const { contents } = await agents.ada.client.readResource({ uri: `memory://${ids.ada}` });
     const memory = JSON.parse((contents[0] as { text: string }).text) as Memory;
     expect(memory).toMatchObject({ ...WORDS, user_id: 'ada', agent_id: 'cook' });
@@ -142,13 +142,13 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
   });
 
-  it('share a session with an agent of the whole namespace, which lists it once', async () => {
+  it('share a session that an agent of the whole namespace lists once', async () => {
     const { resources } = await agents.all.client.listResources();
     expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^2 memories,/) }]);
   });
 });
 
-describe('the URL of MCP over HTTP', () => {
+describe('the URL parameters of MCP over HTTP', () => {
   let server: RunningServer;
   let client: Client;
   let ada: Record<string, string>;
@@ -165,14 +165,14 @@ describe('the URL of MCP over HTTP', () => {
     json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   });
 
-  it('may contain only the user to which the key is bound', async () => {
+  it('may name only the user to which the key is bound', async () => {
     expect((await client.send(post('user_id=ada'))).status).toBe(200);
     expectRefusal(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
     expectRefusal(await client.send(post('user_id=')), { field: 'user_id' });
     expectRefusal(await client.send(post('user=ada')), { field: 'user' });
   });
 
-  it('can add an agent to a user-bound key, and shared memories with shared=true', async () => {
+  it('can add an agent and shared memories to the scope of a user-bound key', async () => {
     const writer = await createKeyHeader(server.dbPath);
     const shared = await client.store({ content: 'the marsh is open to all' }, writer);
     const [cook, reader] = await Promise.all(

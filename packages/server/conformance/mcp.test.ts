@@ -58,7 +58,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(agent.client.getInstructions()).toMatch(/recall/i);
   });
 
-  it('lists a tool for each verb, with schemas, annotations and a description', async () => {
+  it('lists one tool per memory operation, with schemas, annotations and a description', async () => {
     const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(TOOLS);
     for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
@@ -76,7 +76,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('recalls a stored memory, with its id and score in the text too', async () => {
+  it('recalls a stored memory, with its id and score also in the text', async () => {
     const id = await agent.store({ content: 'Ada is allergic to peanuts', tags: ['food'], session_id: 'kitchen' });
     const result = await agent.result('recall', { query: 'Is Ada allergic to peanuts?', tag: ['food'] });
     const { results, total } = result.structuredContent as RecallResponse;
@@ -88,13 +88,13 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('receives a text that no memory was found', async () => {
+  it('receives an explanatory text if recall returns no memory', async () => {
     const result = await agent.result('recall', { query: 'xylophone', session_id: 'nowhere' });
     expect(result.structuredContent).toEqual({ results: [], total: 0 });
     expect(getText(result)).toMatch(/^No memory/);
   });
 
-  it('receives no memory from recall with only_relevant if none is likely to answer', async () => {
+  it('receives no memory from recall with only_relevant if no memory is likely to answer', async () => {
     const session_id = 'relevant';
     const id = await agent.store({ content: 'The glazed kiln cools for nine hours after firing', session_id });
     const recalled = async (args: object) => {
@@ -125,7 +125,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(text).not.toContain(content);
   });
 
-  it('receives a superseded memory marked as outdated in the text', async () => {
+  it('receives a superseded memory with a note in the text that it is outdated', async () => {
     const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
     const corrected = await agent.store({
       content: 'The launch of Zephyr is on Friday',
@@ -151,7 +151,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(getText(await agent.result('session', { session_id: 'nobody' }))).toBe('Session nobody is empty.');
   });
 
-  it('updates some fields of a memory and keeps the others', async () => {
+  it('updates only the requested fields of a memory', async () => {
     const id = await agent.store({ content: 'Bob likes tea', tags: ['drinks'] });
     const change = { memory_id: id, content: 'Bob likes coffee', metadata: { by: 'agent' } };
     expect(await agent.call<UpdateResponse>('update', change)).toEqual({ id, status: 'updated' });
@@ -159,14 +159,14 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(memory).toMatchObject({ content: 'Bob likes coffee', tags: ['drinks'], metadata: { by: 'agent' } });
   });
 
-  it('forgets a memory for good', async () => {
+  it('forgets a memory permanently', async () => {
     const id = await agent.store({ content: 'a password that nobody should have stored' });
     expect(await agent.call<ForgetResponse>('forget', { memory_id: id })).toMatchObject({ id, status: 'forgotten' });
     expect((await agent.failure('forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
     await expect(agent.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32002 });
   });
 
-  it('previews a consolidation, and receives progress notifications of a real one', async () => {
+  it('previews a consolidation, and receives progress notifications during a real consolidation', async () => {
     await agent.store({ content: 'soon promoted' });
     const planned = await agent.call<ConsolidateResponse>('consolidate', { dry_run: true });
     expect(planned).toMatchObject({ status: 'planned', plan: { promote: { total: planned.consolidated_count } } });
@@ -194,7 +194,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(updates).toEqual([]);
   });
 
-  it('counts the memories', async () => {
+  it('receives the memory counts', async () => {
     const before = await agent.call<StatsResponse>('stats');
     await agent.store({ content: 'one more' });
     const after = await agent.call<StatsResponse>('stats');
@@ -237,7 +237,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     });
   });
 
-  it('receives truncated results for long memories, and can read on page by page', async () => {
+  it('receives long memories truncated, and can read the rest page by page', async () => {
     const texts = Array.from({ length: 5 }, (_, i) => `lorem ${i} ${'x'.repeat(50_000)}`);
     for (const content of texts) await agent.store({ content, session_id: 'long' });
     const recalled = await agent.result('recall', { query: 'lorem', session_id: 'long' });
@@ -281,7 +281,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     },
   );
 
-  it('lists sessions as resources in pages, most recent memory first', async () => {
+  it('lists sessions as resources in pages, the session with the most recent memory first', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `listed ${i}`);
     for (const [i, session_id] of names.entries()) {
       await agent.store({ content: 'x', session_id, created_at: new Date(Date.UTC(2999, 0, 1 + i)).toISOString() });
@@ -304,7 +304,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('gets a recall_context prompt with the memories of a task', async () => {
+  it('receives a recall_context prompt with the memories for a task', async () => {
     const { prompts } = await agent.client.listPrompts();
     expect(prompts).toMatchObject([{ name: 'recall_context', arguments: [{ name: 'task', required: true }, {}] }]);
     const prompt = async (given: Record<string, string>) => {

@@ -33,12 +33,12 @@ describe('recall by embeddings, with the bundled model', () => {
     await memoryd.embedded();
   });
 
-  it('reports that the embedder is ready', async () => {
+  it('has an embedder that /health reports as ready', async () => {
     expect(await memoryd.get('/health')).toMatchObject({ status: 'healthy', embedder: 'ready' });
   });
 
   it.each(ASKED)(
-    'finds the memory that answers "$question" although they share no word',
+    'finds the answer to "$question" in a memory that shares no word with the question',
     async ({ memory, question }) => {
       const words = getWords(memory);
       expect([...getWords(question)].filter((word) => words.has(word))).toEqual([]);
@@ -46,7 +46,7 @@ describe('recall by embeddings, with the bundled model', () => {
     },
   );
 
-  it('returns scores from 0 to 1, best first, that do not depend on top_k', async () => {
+  it('returns scores from 0 to 1, best first, regardless of top_k', async () => {
     for (const { question } of ASKED) {
       const all = await memoryd.recall(question, 'top_k=1000');
       const scores = all.results.map((result) => result.score);
@@ -59,7 +59,7 @@ describe('recall by embeddings, with the bundled model', () => {
     }
   });
 
-  it('returns the best results by terms and embeddings combined, however low in either ranking', async () => {
+  it('returns the best results by terms and embeddings combined, even if both ranks are low', async () => {
     await storeBatch(memoryd, unrelated(120), 'voyage');
     for (const question of ['Which consignment went by the harbour?', 'What became of the goods?']) {
       const top = (k: number) => memoryd.recalled(question, `session_id=voyage&top_k=${k}`);
@@ -111,7 +111,7 @@ describe('recall by embeddings, with the bundled model', () => {
     await memoryd.forget(old);
   });
 
-  it('deletes the embedding of a forgotten memory', async () => {
+  it('does not return a forgotten memory', async () => {
     const id = await memoryd.store({ content: 'Penguins huddle together against the Antarctic cold.' });
     await memoryd.embedded();
     expect(await memoryd.recalled('How do polar birds keep warm?')).toContain(id);
@@ -203,7 +203,7 @@ describe('common words of a question', () => {
 });
 
 describe('recall ranking', () => {
-  it('puts the most recently created first among equally relevant memories, in any order of storing', async () => {
+  it('ranks equally relevant memories by created_at, newest first, regardless of the order of storing', async () => {
     for (const [colour, year] of Object.entries({ red: 2025, blue: 2024, green: 2026 })) {
       const created_at = `${year}-05-01T00:00:00Z`;
       await memoryd.store({ content: `favourite colour is ${colour}`, created_at, session_id: 'colours' });
@@ -215,7 +215,7 @@ describe('recall ranking', () => {
     await memoryd.forgetMany('session_id=colours');
   });
 
-  it('finds the answer in the last sentence of 100,000 characters, ahead of an unrelated short memory', async () => {
+  it('finds the answer at the end of 100,000 characters, and ranks it above an unrelated short memory', async () => {
     const pages = 'The harbour office files its reports on Monday, and the clerk reads them. '.repeat(1350);
     const long = `${pages}The password of the old lighthouse is quindarvel.`;
     await storeBatch(memoryd, [long, 'The cat sleeps on the windowsill all day.'], 'long');
@@ -350,7 +350,7 @@ describe('scores when unrelated memories make the database ten times larger', ()
 });
 
 describe('vectors of stored memories', () => {
-  it('exist when the store returns unless more than 64 memories are pending', async () => {
+  it('exist when the store request returns, unless more than 64 memories are pending', async () => {
     for (let n = 0; n < 5; n += 1) {
       const id = await memoryd.store({
         content: `Penguins number ${n} slid over frozen water.`,
@@ -361,7 +361,7 @@ describe('vectors of stored memories', () => {
     }
   });
 
-  it('are created for 100 memories stored at once, and /stats returns the number of pending ones', async () => {
+  it('are created for 100 memories stored at once, while /stats returns the number of pending memories', async () => {
     const texts = unrelated(100).map((content) => ({ content }));
     const ids = await memoryd.storeAll(texts);
     const { pending_embeddings } = await memoryd.stats();

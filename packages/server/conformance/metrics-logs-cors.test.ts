@@ -33,7 +33,7 @@ async function getSamples(client: Client): Promise<Record<string, number>> {
 }
 
 describe('GET /metrics', () => {
-  it('returns 0 as latency and last consolidation before the first ones', async () => {
+  it('returns 0 for the query latency and the last consolidation before the first query and run', async () => {
     expect(await getSamples(memoryd)).toMatchObject({
       'service_query_latency_ms{quantile="0.5"}': 0,
       'service_query_latency_ms{quantile="0.99"}': 0,
@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     { row: 'no Accept header' },
     { row: 'Accept: */*', accept: '*/*' },
     { row: 'Accept: text/plain', accept: 'text/plain' },
-  ])('returns exactly seven lines of name and number to a request with $row', async ({ accept }) => {
+  ])('returns exactly seven lines, each with a name and a number, for a request with $row', async ({ accept }) => {
     const answer = await memoryd.send({ path: '/metrics', headers: accept ? { accept } : {} });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toMatch(/^text\/plain\b/);
@@ -114,7 +114,7 @@ describe('GET /metrics', () => {
     expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);
   });
 
-  it('creates no new series from values that callers send', async () => {
+  it('creates no time series from values that clients send', async () => {
     const series = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       return text.split('\n').flatMap((line) => /^(service_(?!nodejs|process)[^ ]+) /.exec(line)?.[1] ?? []);
@@ -195,13 +195,13 @@ describe('log records', () => {
     expect(record.latency_ms).toBeGreaterThan(0);
   });
 
-  it('contain each query once', async () => {
+  it('contain each query only once', async () => {
     await memoryd.recall('one single question');
     await waitForQueryRecord(memoryd, ({ query }) => query === 'one single question');
     expect(getQueryRecords(memoryd).filter(({ query }) => query === 'one single question').length).toBe(1);
   });
 
-  it('stay on one line each for a query with line breaks and control characters', async () => {
+  it('fit on one line for a query with line breaks and control characters', async () => {
     const query = 'line\nend "quoted" \u2028 \u001b[31m 🦊';
     await memoryd.recall(query);
     await waitForQueryRecord(memoryd, (record) => record.query === query);
@@ -327,7 +327,7 @@ describe('cross-origin access', () => {
     { method: 'GET', path: '/recall?query=a', requestedHeaders: 'authorization,x-api-key' },
   ];
   it.each(preflights)(
-    'a preflight for $method $path follows the same rules',
+    'follows the same rules for a preflight of $method $path',
     async ({ method, path, requestedHeaders }) => {
       for (const { client, origin, allowed } of rows) {
         const answer = await client.send({
@@ -351,17 +351,17 @@ describe('cross-origin access', () => {
     },
   );
 
-  it('any NODE_ENV other than production is development', () => {
+  it('follows the rules of development for any NODE_ENV other than production', () => {
     expect(readSettings({}, { NODE_ENV: 'staging' }).production).toBe(false);
     expect(readSettings({}, { NODE_ENV: 'production' }).production).toBe(true);
   });
 
-  it('error responses also have CORS headers', async () => {
+  it('sets CORS headers in error responses too', async () => {
     const answer = await memoryd.send({ path: '/nothing', headers: { origin: 'http://any.example' } });
     expectOrigin(answer.headers['access-control-allow-origin'], 'http://any.example', true);
   });
 
-  it('a start in development without keys logs one warning that any web page may call the service', async () => {
+  it('without keys in development causes one startup warning that any web page may call the service', async () => {
     const warnings = (client: Client) => client.server.records().filter(({ level }) => level === 'WARN');
     expect(warnings(memoryd).length).toBe(1);
     expect(JSON.stringify(warnings(memoryd)[0])).toMatch(/web page/i);

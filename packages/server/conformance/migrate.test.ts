@@ -19,7 +19,7 @@ describe('memoryd migrate', () => {
     }
   });
 
-  it('refuses a target that already contains memories', async () => {
+  it('rejects a target that already contains memories', async () => {
     const other = join(folder, 'other.db');
     await fillFile(other);
     expect(await runServer(['migrate', '--from', file, '--to', other])).toMatchObject({

@@ -43,7 +43,7 @@ describe('concurrency limits', () => {
     await eventually('free capacity', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
   });
 
-  it('do not count batches whose body has not arrived', async () => {
+  it('exclude batches whose body is incomplete', async () => {
     const unended = await Promise.all(
       Array.from({ length: 4 + 64 }, () => beginRequest(memoryd, '/store/batch', 1000)),
     );
@@ -51,7 +51,7 @@ describe('concurrency limits', () => {
     for (const socket of unended) socket.destroy();
   });
 
-  it('return 503 for a body beyond the total size limit before it is sent, and affect no other kinds of requests', async () => {
+  it('return 503 before a body above the total size limit is sent, and affect no other requests', async () => {
     const unended = await Promise.all([0, 1, 2, 3].map(() => beginRequest(memoryd, '/store', 64 * MEBIBYTE)));
     expectUnavailable(await waitFor503(storeOne));
     expect((await batchOne()).status).toBe(200);
@@ -60,7 +60,7 @@ describe('concurrency limits', () => {
     await eventually('free capacity', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
   });
 
-  it('queue batches up to the limit and execute them all', async () => {
+  it('queue batches up to the limit and execute all of them', async () => {
     const before = (await memoryd.memories('limit=1')).total;
     const batches = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -85,7 +85,7 @@ describe('connections', () => {
     return opened;
   }
 
-  it('that are idle are closed, oldest first, when the limit is reached, with a log record', async () => {
+  it('that are idle are closed and logged, oldest first, when the limit is reached', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '20' } });
     const idle = await openIdle(client.server.port, 30);
     expect((await client.send({ path: '/stats' })).status).toBe(200);
@@ -98,7 +98,7 @@ describe('connections', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that are all busy still leave room for health checks and metrics', async () => {
+  it('that are all busy still allow health checks and metrics', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '8' } });
     const busy = await Promise.all(Array.from({ length: 8 }, () => beginRequest(client, '/store', 1000)));
     expectUnavailable(await client.send({ path: '/stats' }));
@@ -154,7 +154,7 @@ describe('a namespace whose clients send slowly', () => {
 });
 
 describe('the memory limit', () => {
-  it('makes all requests UNAVAILABLE when exceeded, except health checks and metrics', async () => {
+  it('makes all requests except health checks and metrics fail with UNAVAILABLE when exceeded', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MEMORY_LIMIT_MB: '1' } });
     expectUnavailable(await waitFor503(() => client.send({ path: '/stats' })));
     expectUnavailable(await client.send({ method: 'POST', path: '/store', json: { content: 'too much' } }));
@@ -164,7 +164,7 @@ describe('the memory limit', () => {
 });
 
 describe('a delayed event loop', () => {
-  it('makes requests UNAVAILABLE while others are running, but never a single request', async () => {
+  it('makes concurrent requests fail with UNAVAILABLE, but never a single request', async () => {
     const client = await startClient({ env: WORDS_ONLY, lateLoopMs: Number.EPSILON });
     const unended = await beginRequest(client, '/store', 1000);
     const storeOne = () => client.send({ method: 'POST', path: '/store', json: { content: 'one more' } });

@@ -53,14 +53,14 @@ describe('GET /recall', () => {
     expect([answer.results.length, answer.total]).toEqual([results, results]);
   });
 
-  it('returns the best first, with scores from 0 to 1', async () => {
+  it('returns the best results first, with scores from 0 to 1', async () => {
     const scores = (await memoryd.recall('lantern oil', 'top_k=100')).results.map((result) => result.score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     expect(Math.min(...scores)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...scores)).toBeLessThanOrEqual(1);
   });
 
-  it('returns with explain=true the evidence and weights from which each score can be recomputed', async () => {
+  it('returns with explain=true the evidence and weights that reproduce each score', async () => {
     const { results } = await memoryd.recall('lantern oil', 'top_k=100&explain=true');
     expect(results.length).toBeGreaterThan(5);
     for (const { score, explanation } of results) {
@@ -114,7 +114,7 @@ describe('GET /recall', () => {
     expect(await memoryd.recall('lantern oil')).toEqual(await memoryd.recall('lantern oil'));
   });
 
-  it('ranks the memory with more of the words first', async () => {
+  it('ranks the memory that contains more query words first', async () => {
     const [both] = await memoryd.storeInOrder([
       { content: 'the saffron is in the cupboard' },
       { content: 'the saffron harvest was poor' },
@@ -123,7 +123,7 @@ describe('GET /recall', () => {
     expect((await memoryd.recalled('saffron cupboard'))[0]).toBe(both);
   });
 
-  it('ranks the more important first of two equally good matches', async () => {
+  it('ranks the more important of two equally good matches first', async () => {
     const ids = await memoryd.storeInOrder(
       [1, 0].map((importance) => ({ content: 'the zither is tuned', importance })),
     );
@@ -177,12 +177,12 @@ describe('recall among 300 memories that match', () => {
     expect(some.results.filter(({ id, score }) => scores.get(id) !== score)).toEqual([]);
   });
 
-  it('returns the best first over all of them', async () => {
+  it('returns the best of all 300 matches first', async () => {
     const scores = (await memoryd.recall('bramble copse', 'top_k=1000')).results.map((result) => result.score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
   });
 
-  it('returns all that match a filter', async () => {
+  it('returns all memories that match a filter', async () => {
     expect((await memoryd.recall('bramble', 'top_k=1000&source=odd')).total).toBe(150);
   });
 
@@ -199,7 +199,7 @@ describe('recall among 300 memories that match', () => {
   });
 });
 
-describe('recall filters before it takes the top k', () => {
+describe('recall filters before it limits the results to top_k', () => {
   const inside = '2020-06-01T12:00:00.000Z';
   const late = '2024-01-01T00:00:00.000Z';
 
@@ -409,16 +409,16 @@ describe('only_relevant', () => {
     expect(await memoryd.recall(unanswered, 'only_relevant=true')).toEqual({ results: [], total: 0 });
   });
 
-  it('returns the same results if false as if absent', async () => {
+  it('returns the same results with false as without the parameter', async () => {
     expect(await memoryd.recall(unanswered, 'only_relevant=false')).toEqual(await memoryd.recall(unanswered));
   });
 
-  it('applies min_score if it is higher than the threshold', async () => {
+  it('does not lower a min_score that is higher than the threshold', async () => {
     expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=1')).toEqual([]);
     expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=0.00001')).toEqual([keyId]);
   });
 
-  it('returns 400 with the field and its two values if it is neither true nor false', async () => {
+  it('returns 400 with the field and its two valid values for any other value', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&only_relevant=maybe' });
     expectRefusal(response, { field: 'only_relevant' });
     expect(response.body.error.message).toBe('only_relevant must be true or false');
@@ -434,7 +434,7 @@ describe('highlight', () => {
   const getHighlights = async (query: string, parameters = 'highlight=true') =>
     new Map((await memoryd.recall(query, parameters)).results.map(({ content, highlight }) => [content, highlight]));
 
-  it('is a part of the content around a rare word, also at the end of 100,000 characters', async () => {
+  it('is the part of the content around a rare word, even at the end of 100,000 characters', async () => {
     expect(log.length).toBeGreaterThan(100_000);
     const highlight = (await getHighlights('zanzibar')).get(log) as string;
     expect(log.endsWith(highlight)).toBe(true);
@@ -442,7 +442,7 @@ describe('highlight', () => {
     expect(highlight.length).toBeLessThanOrEqual(300);
   });
 
-  it('is the content itself if that is short', async () => {
+  it('is the whole content if the content is short', async () => {
     const highlights = await getHighlights('password');
     expect(highlights.size).toBe(2);
     expect(highlights.get('A password is never written on paper.')).toBe('A password is never written on paper.');
@@ -456,7 +456,7 @@ describe('highlight', () => {
     expect(same).toEqual(results);
   });
 
-  it('returns 400 with the field and its two values if it is neither true nor false', async () => {
+  it('returns 400 with the field and its two valid values for any other value', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&highlight=maybe' });
     expectRefusal(response, { field: 'highlight' });
     expect(response.body.error.message).toBe('highlight must be true or false');
@@ -477,7 +477,7 @@ describe('a superseded memory', () => {
     expect(results[0]?.score).toBeGreaterThanOrEqual(results[1]?.score ?? 1);
   });
 
-  it('is ranked below all later ones in a chain of corrections', async () => {
+  it('is ranked below all later memories in a chain of successors', async () => {
     const first = await memoryd.store({ content: 'the gryphon gryphon gryphon is asleep' });
     const second = await memoryd.store({ content: 'the gryphon gryphon is awake', supersedes: first });
     const third = await memoryd.store({ content: 'well, the gryphon has left for good, they say', supersedes: second });
@@ -504,7 +504,7 @@ describe('a superseded memory', () => {
 describe('a recall response larger than SERVICE_MAX_ANSWER_BYTES', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it('is cut to the best results, with truncated and their number as total', async () => {
+  it('is limited to the best results, has truncated: true, and counts the returned results in total', async () => {
     await memoryd.storeAll(Array.from({ length: 10 }, (_, n) => ({ content: `monsoon ${n} `.repeat(400) })));
     const answer = await memoryd.recall('monsoon', 'top_k=10');
     expect(answer.truncated).toBe(true);

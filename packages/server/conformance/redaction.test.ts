@@ -18,7 +18,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     expect(memoryd.server.lines().join('\n')).not.toContain(secret);
   };
 
-  it('are redacted from a store before anything is written, and reported', async () => {
+  it('are redacted from a stored memory before it is written, and are reported', async () => {
     const secret = createToken();
     const json = { content: `Deploy with ${secret}.`, tags: [secret], source: secret, metadata: { a: [secret] } };
     const stored = await memoryd.ok<StoreResponse>({ method: 'POST', path: '/store', json });
@@ -36,7 +36,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('are redacted from each memory of a batch, and reported with it', async () => {
+  it('are redacted from each memory of a batch, and reported for each memory', async () => {
     const secret = createToken();
     const json = [{ content: 'plain' }, { content: `pw ${secret}` }, { content: 7 }];
     const { results } = await memoryd.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
@@ -83,7 +83,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('are redacted from a query and its log record, and the query still finds memories stored with them', async () => {
+  it('are redacted from a query and its log record, and the query still returns matching memories', async () => {
     const secret = createToken();
     const id = await memoryd.store({ content: `Pelicans are released with ${secret}` });
     expect(await memoryd.recalled(`pelicans ${secret}`)).toContain(id);
@@ -95,7 +95,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('appear in no error message', async () => {
+  it('do not appear in error messages', async () => {
     const secret = createToken();
     const answers = [
       await memoryd.send({ method: 'POST', path: '/store', json: { content: secret, importance: 2 } }),

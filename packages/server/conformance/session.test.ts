@@ -40,7 +40,7 @@ describe('GET /session/{session_id}', () => {
     expect((await memoryd.session('default')).memories.map((memory) => memory.id)).toContain(id);
   });
 
-  it('returns memories by created_at, then in the order of storing', async () => {
+  it('returns memories by created_at, and in the order of storing if times are equal', async () => {
     const session_id = 'ordered';
     const at = (created_at: string, content: string) => ({ session_id, created_at, content });
     await memoryd.storeInOrder([

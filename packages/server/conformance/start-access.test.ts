@@ -67,7 +67,7 @@ describe('starting memoryd', () => {
     for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
   });
 
-  it('with help before a command prints the same as with --help after it', async () => {
+  it('prints the same with help before a command as with --help after the command', async () => {
     for (const words of [[], ['recall'], ['keys', 'add']]) {
       expect(await runHere(['help', ...words]), words.join(' ')).toEqual(await runHere([...words, '--help']));
     }
@@ -100,16 +100,19 @@ describe('starting memoryd', () => {
     { row: 'an invalid Boolean', env: { SERVICE_LOG_QUERIES: 'maybe' }, names: /SERVICE_LOG_QUERIES/ },
     { row: 'an invalid origin', env: { SERVICE_CORS_ORIGINS: 'not an origin' }, names: /SERVICE_CORS_ORIGINS/ },
   ];
-  it.each(invalid)('fails for $row, with a one-line error that names it', async ({ args = [], env = {}, names }) => {
-    const neverServes = serveCommand(() => Promise.reject(new Error('the server would start')));
-    const refusal: Error = await runCommandLine(args, env, [neverServes]).then(
-      () => new Error('the command did not fail'),
-      (error) => error,
-    );
-    expect(refusal).toBeInstanceOf(UsageError);
-    expect(refusal.message).toMatch(names);
-    expect(refusal.message).not.toContain('\n');
-  });
+  it.each(invalid)(
+    'fails for $row, with a one-line error that names the invalid part',
+    async ({ args = [], env = {}, names }) => {
+      const neverServes = serveCommand(() => Promise.reject(new Error('the server would start')));
+      const refusal: Error = await runCommandLine(args, env, [neverServes]).then(
+        () => new Error('the command did not fail'),
+        (error) => error,
+      );
+      expect(refusal).toBeInstanceOf(UsageError);
+      expect(refusal.message).toMatch(names);
+      expect(refusal.message).not.toContain('\n');
+    },
+  );
 
   it('exits with code 2 and a one-line error for an invalid setting', async () => {
     const { code, stdout, stderr } = await runServer(['--port', 'high'], WORDS_ONLY);
@@ -182,7 +185,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     { path: '/sessions' },
   ];
   it.each(protectedRequests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'for $row, which has no effect',
+    'for $row, and the request has no effect',
     async ({ request }) => {
       const id = await memoryd.store({ content: 'stays' });
       const before = await memoryd.stats();
@@ -194,7 +197,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     },
   );
 
-  it('with any made-up key', async () => {
+  it('even with an invented key', async () => {
     for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
       const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
       expectRefusal(answer, { code: 'UNAUTHORIZED' });
@@ -228,7 +231,7 @@ describe('the Host header', () => {
     ],
     ...['192.168.0.7:PORT', 'memory.internal', 'localhost@evil.example', '0.0.0.0.example'],
   ];
-  it.each(foreign)('%s gets a 403, and nothing is stored', async (host) => {
+  it.each(foreign)('%s is rejected with 403, and nothing is stored', async (host) => {
     const headers = { host: host.replace('PORT', String(port())) };
     const before = (await memoryd.memories()).total;
     expectRefusal(await memoryd.send({ path: '/stats', headers }), { code: 'FORBIDDEN' });

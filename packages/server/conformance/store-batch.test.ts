@@ -75,7 +75,7 @@ describe('POST /store/batch', () => {
     expect(await memoryd.memory(plain)).toMatchObject({ tags: [], importance: 0.5, source: 'api' });
   });
 
-  it('makes the memories recallable by their words at once', async () => {
+  it('makes the memories recallable by their words immediately', async () => {
     const answer = await storeBatch(memoryd, [...createMemories(20), { content: 'a solitary quokka' }]);
     expect(await memoryd.recalled('quokka')).toEqual([getId(answer.results[20])]);
   });
@@ -118,20 +118,23 @@ describe('an invalid memory in a batch', () => {
       reason: 'id',
     },
   ];
-  it.each(wrong)('$row does not affect the others', async ({ item, code = 'INVALID_REQUEST', path, reason }) => {
-    const before = await total();
-    const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
-    expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
-    const error = getError(answer.results[1]);
-    expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
-    expect(error).toMatchObject({ code, message: expect.stringContaining(reason) });
-    expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
-    expect((await memoryd.memory(getId(answer.results[2]))).content).toBe('after');
-    expect(await total()).toBe(before + 2);
-  });
+  it.each(wrong)(
+    '$row does not affect the other memories',
+    async ({ item, code = 'INVALID_REQUEST', path, reason }) => {
+      const before = await total();
+      const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
+      expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
+      const error = getError(answer.results[1]);
+      expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
+      expect(error).toMatchObject({ code, message: expect.stringContaining(reason) });
+      expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
+      expect((await memoryd.memory(getId(answer.results[2]))).content).toBe('after');
+      expect(await total()).toBe(before + 2);
+    },
+  );
 
   it.each(['application/json', 'application/x-ndjson'])(
-    'with a content above the size limit of a store does not affect the others, as %s',
+    'with content above the size limit does not affect the other memories, with the content type %s',
     async (type) => {
       const before = await total();
       const contents = ['before', 'é'.repeat(MEBIBYTE / 2 + 1), 'after'];
@@ -218,7 +221,7 @@ describe('a batch of JSON Lines', () => {
     expect(texts).toEqual(['first', 'second', 'third']);
   });
 
-  it('fails only for the lines that are not JSON objects in UTF-8', async () => {
+  it('fails only for lines that are not JSON objects in UTF-8', async () => {
     const bytes = Buffer.concat([
       Buffer.from(lines('{"content":"before"}', '{"content":', '')),
       Buffer.from([0x22, 0xff, 0x22]),
@@ -284,7 +287,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it('is independent of the keys of POST /store', async () => {
+  it('is independent of the same key on POST /store', async () => {
     await memoryd.store({ content: 'shared' }, { 'idempotency-key': 'shared' });
     const answer = await storeBatch(memoryd, [{ content: 'something else' }], { key: 'shared' });
     expect(answer.stored_count).toBe(1);
@@ -299,7 +302,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
 });
 
 describe('a batch whose writes to the database fail', () => {
-  it.runIf(ON_FILE)('returns UNAVAILABLE for each memory, and logs once per chunk', async () => {
+  it.runIf(ON_FILE)('returns UNAVAILABLE for each memory, and logs one error per chunk', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     expect((await storeBatch(client, createMemories(2))).stored_count).toBe(2);

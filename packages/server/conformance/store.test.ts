@@ -42,7 +42,7 @@ describe('POST /store', () => {
     expect(await memoryd.memory(second ?? '')).toMatchObject({ content: 'twice told', merged_into: null });
   });
 
-  it('counts a stored memory in the working tier', async () => {
+  it('adds the stored memory to the count of the working tier', async () => {
     const before = await memoryd.stats();
     await memoryd.store({ content: 'counted once' });
     expect(await memoryd.stats()).toMatchObject({

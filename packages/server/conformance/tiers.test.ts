@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('POST /consolidate', () => {
-  it('has not run yet while last_sleep_at is null', async () => {
+  it('leaves last_sleep_at null before the first run', async () => {
     expect(await memoryd.stats()).toMatchObject({ last_sleep_at: null, working_count: 0, episodic_count: 0 });
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at: null });
   });
@@ -51,7 +51,7 @@ describe('POST /consolidate', () => {
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at });
   });
 
-  it('promotes every working memory and counts them', async () => {
+  it('promotes every working memory, and returns their number', async () => {
     const before = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 25 }, (_, n) => ({ content: `event ${n}` })));
     expect(await memoryd.consolidate()).toMatchObject({
@@ -66,7 +66,7 @@ describe('POST /consolidate', () => {
     });
   });
 
-  it('promotes each memory once', async () => {
+  it('promotes each memory only once', async () => {
     await memoryd.store({ content: 'promotes once' });
     await memoryd.consolidate();
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
@@ -89,7 +89,7 @@ describe('POST /consolidate', () => {
     expect((await memoryd.session('promoted')).memories.map((memory) => memory.id)).toEqual([id]);
   });
 
-  it('changes the tier by which GET /memories filters', async () => {
+  it('changes the tier that GET /memories filters by', async () => {
     const id = await memoryd.store({ content: 'changes tier', session_id: 'listed' });
     expect((await memoryd.memories('session_id=listed&tier=working')).memories.map((m) => m.id)).toEqual([id]);
     await memoryd.consolidate();
@@ -107,7 +107,7 @@ describe('POST /consolidate', () => {
 });
 
 describe('min_age_seconds of a consolidation', () => {
-  it('does not promote memories stored more recently, regardless of created_at', async () => {
+  it('does not promote memories stored fewer seconds ago, regardless of created_at', async () => {
     const id = await memoryd.store({ content: 'young by storing time', created_at: '2001-01-01T00:00:00Z' });
     expect(await memoryd.consolidate('min_age_seconds=3600')).toMatchObject({ consolidated_count: 0 });
     expect((await memoryd.memory(id)).tier).toBe('working');
@@ -115,7 +115,7 @@ describe('min_age_seconds of a consolidation', () => {
     expect((await memoryd.memory(id)).tier).toBe('episodic');
   });
 
-  it('promotes memories stored earlier', async () => {
+  it('promotes memories stored at least that many seconds ago', async () => {
     const old = await memoryd.store({ content: 'stored first' });
     await new Promise((resolve) => setTimeout(resolve, 2100));
     const later = await memoryd.store({ content: 'stored later' });
@@ -140,7 +140,7 @@ describe('exact duplicates in a consolidation', () => {
     { row: 'texts that differ in surrounding whitespace', texts: ['a trimmed text', '  a trimmed text\n'] },
     { row: 'texts that differ in Unicode normalization', texts: ['caf\u00e9 cr\u00e8me', 'cafe\u0301 cre\u0300me'] },
   ];
-  it.each(merged)('are merged for $row, and all but one count as evicted', async ({ row, texts }) => {
+  it.each(merged)('are merged for $row, and all but one are counted as evicted', async ({ row, texts }) => {
     const ids = await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: row })));
     const answer = await memoryd.consolidate();
     expect(answer.evicted_count).toBe(texts.length - 1);
@@ -188,7 +188,7 @@ describe('exact duplicates in a consolidation', () => {
       ],
     },
   ];
-  it.each(apart)('are not texts $row', async ({ memories }) => {
+  it.each(apart)('do not include texts $row', async ({ memories }) => {
     const ids = await memoryd.storeAll(memories);
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
     for (const id of ids) expect((await memoryd.memory(id)).merged_into).toBeNull();
@@ -202,7 +202,7 @@ describe('exact duplicates in a consolidation', () => {
     expect((await memoryd.stats()).episodic_count).toBe(before.episodic_count + 1);
   });
 
-  it('are merged if one of them was promoted earlier', async () => {
+  it('are merged even if one of them was promoted earlier', async () => {
     const first = await memoryd.store({ content: 'told again later', session_id: 'later' });
     await memoryd.consolidate();
     await memoryd.store({ content: 'told again later', session_id: 'later' });
@@ -241,7 +241,7 @@ describe('expired memories in a consolidation', () => {
 });
 
 describe('concurrent consolidations', () => {
-  it('count every memory exactly once, and waiting calls share one run', async () => {
+  it('count every memory exactly once, and concurrent calls share one run', async () => {
     const { episodic_count } = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `crowd ${n}` })));
     const answers = await Promise.all(Array.from({ length: 12 }, () => memoryd.consolidate()));
@@ -305,7 +305,7 @@ describe('SERVICE_EPISODIC_MAX', () => {
 });
 
 describe('SERVICE_WORKING_MAX', () => {
-  it('promotes the oldest working memories at once above three quarters of the maximum', async () => {
+  it('promotes the oldest working memories immediately when three quarters of the maximum are exceeded', async () => {
     const ids = await smallWorkingTier.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
     const stats = await smallWorkingTier.stats();
     expect(stats.working_count).toBeLessThanOrEqual(15);

@@ -26,7 +26,7 @@ async function startWithUnreachable(database: string): Promise<{ port: number; s
   return { port, server };
 }
 
-it('reports alive and unhealthy while its database is unreachable, and serves requests once it is reachable', async () => {
+it('memoryd is alive but unhealthy while its database is unreachable, and then serves requests', async () => {
   const postgres = await usePostgres();
   onTestFinished(() => postgres.close());
   const url = await postgres.create();
@@ -54,12 +54,12 @@ it('reports alive and unhealthy while its database is unreachable, and serves re
   expect((await server.end('SIGTERM')).code).toBe(0);
 });
 
-it('shuts down cleanly on SIGTERM while it waits for its database', async () => {
+it('memoryd shuts down cleanly on SIGTERM while it waits for its database', async () => {
   const { server } = await startWithUnreachable(NOWHERE);
   expect((await server.end('SIGTERM')).code).toBe(0);
 });
 
-it('exits with code 6 instead of waiting if the database does not exist', async () => {
+it('memoryd exits with code 6 without waiting if the database does not exist', async () => {
   const postgres = await usePostgres();
   onTestFinished(() => postgres.close());
   const url = new URL(await postgres.create());

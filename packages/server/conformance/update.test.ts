@@ -52,7 +52,7 @@ describe('PUT /update/{memory_id}', () => {
     expect(Date.parse(updated_at)).toBeGreaterThanOrEqual(Date.parse(storedAt));
   });
 
-  it('makes the memory recallable by its new words and no longer by its old ones', async () => {
+  it('makes the memory recallable by its new words, and no longer by its old words', async () => {
     const id = await memoryd.store({ content: 'the caravel sails at dawn' });
     await memoryd.update(id, { content: 'the zeppelin flies at dusk' });
     expect(await memoryd.recalled('zeppelin')).toEqual([id]);

@@ -83,7 +83,7 @@ describe('requests with user_id or agent_id', () => {
   });
 
   it.each(READS)(
-    '%s returns the memories of this user, and with shared=true also those without a user',
+    'to %s return the memories of this user, and with shared=true also memories without a user',
     async (path, getIds) => {
       const read = async (parameters: string) => {
         const { body, text } = await memoryd.send({ path: path + parameters });
@@ -187,7 +187,7 @@ describe('a key that is bound to a user', () => {
     expectRefusal(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
   });
 
-  it('cannot access memories of others by id, and can read but not change shared ones', async () => {
+  it('cannot access memories of other users by id, and can read but not change shared memories', async () => {
     await expectHidden(memoryd, ids.ben, '', ada);
     await expectHidden(memoryd, ids.shared, '', ada);
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
@@ -254,7 +254,7 @@ describe('a key that is bound to a user', () => {
 });
 
 describe('a user quota', () => {
-  it('can be set by an operator only, and is audited', async () => {
+  it('can be set only by an operator, and the change is audited', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
     const addKey = (json: NewKey, headers = {}) =>
       memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers });

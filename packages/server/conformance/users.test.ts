@@ -40,7 +40,7 @@ describe('a user-bound key', () => {
 describe('GET /users and user quotas', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_USER_MAX_MEMORIES: '3' } });
 
-  it('lists the users of the namespace with counts and quotas, page by page', async () => {
+  it('list the users of the namespace with counts and quotas, page by page', async () => {
     await memoryd.storeAll(['a', 'b', 'b', 'c'].map((user_id, n) => ({ user_id, content: `text ${n}` })));
     await memoryd.store({ content: 'of nobody' });
     const first = await memoryd.get<UsersResponse>('/users?limit=2');
@@ -56,7 +56,7 @@ describe('GET /users and user quotas', () => {
     expect(rest.next_cursor).toBeUndefined();
   });
 
-  it('rejects stores above the quota of a user, and accepts those of other users', async () => {
+  it('reject stores above the quota of a user, and accept stores of other users', async () => {
     const store = (user_id: string, content: string) =>
       memoryd.send({ method: 'POST', path: '/store', json: { user_id, content } });
     for (const content of ['one', 'two', 'three']) expect((await store('full', content)).status).toBe(200);
@@ -74,7 +74,7 @@ describe('GET /users and user quotas', () => {
 });
 
 describe('the data of one user', () => {
-  it('can be exported and forgotten in one call each, and leaves no bytes in the database', async () => {
+  it('can be exported and forgotten with one request each, and leaves no bytes in the database', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { database } = client.server;
     const words = Array.from({ length: 6 }, uniqueWord);

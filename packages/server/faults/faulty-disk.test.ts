@@ -92,7 +92,7 @@ describe.concurrent('on a full disk', () => {
     await expectRecoveryFromFullDisk(client, /disk .*no space left/, () => limit('unlimited'));
   });
 
-  it('writes return 503 until there is free space, and no server starts', async ({ skip }) => {
+  it('writes return 503, and no server starts, until there is free space', async ({ skip }) => {
     const disk = mountSmallDisk(12 * MIB);
     if (!disk) return skip();
     try {
@@ -145,7 +145,7 @@ describe.concurrent('with a read-only database file', () => {
     return folder;
   }
 
-  it.runIf(canRun)('or a read-only folder, a server refuses to start until it is writable', async () => {
+  it.runIf(canRun)('or a read-only folder, a server refuses to start until both are writable', async () => {
     const folder = createUserFolder();
     const dbPath = join(folder, 'memory.db');
     const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
@@ -212,7 +212,7 @@ describe.concurrent('with a database file moved away from a running server', () 
 });
 
 describe.runIf(canTrace())('on a disk whose syncs fail for a while', () => {
-  it('writes return 503 meanwhile, and no write is acknowledged before it is synced', async () => {
+  it('writes return 503 until syncs succeed, and no write is acknowledged before its sync', async () => {
     const trace = join(temporaryFolder(), 'trace');
     const dbPath = join(temporaryFolder(), 'memory.db');
     const inject = 'fsync,fdatasync:error=EIO:when=25..34';
@@ -282,7 +282,7 @@ describe.concurrent('with a corrupted database file', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('requests that read a corrupted page return 503 with the fix, and all others succeed', async () => {
+  it('requests that read a corrupted page return 503 with the fix, and all other requests succeed', async () => {
     const { dbPath, ids } = await createFile();
     const bytes = readFileSync(dbPath);
     const offset = bytes.indexOf('stored text 20.');

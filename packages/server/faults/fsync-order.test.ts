@@ -79,7 +79,7 @@ describe.runIf(canTrace())('a write is acknowledged only after its data is synce
     expect(check(traceFile, dbPath)).toEqual({ total, early: [] });
   });
 
-  it.each(rows)('this check fails with synchronous=NORMAL, for %s', async (_row, work, check, total) => {
+  it.each(rows)('but not with synchronous=NORMAL, for %s', async (_row, work, check, total) => {
     const { traceFile, dbPath } = await trace(work, NORMAL_SYNC);
     const report = check(traceFile, dbPath);
     expect(report.total).toBe(total);

@@ -187,7 +187,7 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
     await expectCleanEnd(second.server);
   });
 
-  it('a consolidation interrupted by a crash loses no memories, and the next one completes it under the same id', async () => {
+  it('a consolidation interrupted by a crash loses no memories, and the next run completes it', async () => {
     const largeTierEnv = { ...env, SERVICE_WORKING_MAX: '1000000' };
     const interruptConsolidation = async (count: number) => {
       const first = await startProcessClient({ env: largeTierEnv, database: await newDatabase() });
@@ -307,7 +307,7 @@ describe.concurrent('stopping a server during a request', () => {
     expect(records.at(-1)?.event).toBe('server_stopped');
   });
 
-  it('ignores the same signal repeated at once, as sent by both a terminal and a supervisor', async () => {
+  it('ignores an immediate repetition of the signal, as sent by both a terminal and a supervisor', async () => {
     const { client } = await startWithRequest();
     const stopped = client.server.stop();
     for (let again = 0; again < 5; again++) void client.server.stop();

@@ -90,7 +90,7 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('run one consolidation at a time, and promote each memory once if all are called at once', async () => {
+  it('run one consolidation at a time, and promote each memory once despite concurrent calls', async () => {
     await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be promoted: ${n}` })));
     const before = (await first.stats()).episodic_count;
     const answers = await Promise.all(
@@ -134,7 +134,7 @@ describe('four servers on one PostgreSQL database', () => {
     expect(await checkIntegrity(database)).toEqual([]);
   });
 
-  it('continue to work after one of them is killed during a consolidation', { timeout: 120_000 }, async () => {
+  it('continue to work after one of the servers is killed during a consolidation', { timeout: 120_000 }, async () => {
     const doomed = await start();
     await doomed.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `interrupted ${n}` })));
     const interrupted = doomed.send({ method: 'POST', path: '/consolidate' }).catch(() => undefined);
@@ -146,7 +146,7 @@ describe('four servers on one PostgreSQL database', () => {
   });
 
   // Must be the last test: from here on, requests need a key.
-  it('reject a revoked key everywhere and close its event stream', async () => {
+  it('reject a revoked key on every server, and close the event stream of the key', async () => {
     const command = (...args: string[]) => runServer(['keys', ...args, '--database-url', database]);
     const key = (await command('add', '--scope', 'read')).stdout.trim();
     const statusWith = async (server: Client) =>
@@ -162,7 +162,7 @@ describe('four servers on one PostgreSQL database', () => {
 });
 
 describe('two servers with a new embedding model', () => {
-  it('share the re-embedding, and send each text once', { timeout: 180_000 }, async () => {
+  it('share the re-embedding, and embed each text once', { timeout: 180_000 }, async () => {
     const postgres = await usePostgres();
     const database = await postgres.create();
     const embeddings = await startEmbeddingServer();

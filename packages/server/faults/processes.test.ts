@@ -120,7 +120,7 @@ describe('two servers and two embedded engines on one file', () => {
     await expectFromAll((participant) => participant.recallIds('everybody'), [ids[0] as string]);
   });
 
-  it('lose and duplicate no writes while all of them write, read and consolidate', { timeout: 120_000 }, async () => {
+  it('lose and duplicate no writes while all processes write, read and consolidate', { timeout: 120_000 }, async () => {
     const expected = new Map<string, string>();
     const forgottenIds: string[] = [];
     const write = async (participant: Participant, content: string) => {
@@ -152,7 +152,7 @@ describe('two servers and two embedded engines on one file', () => {
     expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
-  it('continue to work when one of them is killed, and see its acknowledged writes', async () => {
+  it('continue to work when one of the processes is killed, and see its acknowledged writes', async () => {
     const [doomed] = servers.splice(0, 1) as [Client<ServerProcess>];
     participants.splice(0, 1);
     const id = await doomed.store({ content: 'the last words of a pangolin' });

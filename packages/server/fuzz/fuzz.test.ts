@@ -108,7 +108,7 @@ function createPlans(selected: Operation[], count: number): Plan[] {
 
 describe('a fuzzed service', () => {
   it(
-    'responds on every route as its OpenAPI document says, with errors in the documented shape',
+    'responds on every route as described in its OpenAPI document, with errors in the documented shape',
     async () => {
       const all = createPlans(operations, REQUESTS);
       expect(all.length).toBeGreaterThanOrEqual(REQUESTS);
@@ -120,7 +120,7 @@ describe('a fuzzed service', () => {
     TIMEOUT_MS,
   );
 
-  it('returned successes and errors on every documented route', () => {
+  it('returns both successes and errors on every documented route', () => {
     const getClasses = ({ name }: Operation) =>
       [...(session.counts.get(name)?.keys() ?? [])].map((status) => Math.floor(status / 100));
     for (const operation of operations) {
@@ -143,7 +143,7 @@ describe('a fuzzed service', () => {
   );
 
   it(
-    'refuses malformed HTTP with the same error shape, and closes every connection',
+    'rejects malformed HTTP with the same error shape, and closes every connection',
     async () => {
       const findings: unknown[] = [];
       await runConcurrently(fc.sample(malformed, { seed: SEED, numRuns: MALFORMED }), async (bytes) => {
@@ -156,7 +156,7 @@ describe('a fuzzed service', () => {
   );
 
   it(
-    'returns no foreign file and no server error from the documentation pages',
+    'returns no files from outside the documentation pages, and no server errors for their URLs',
     async () => {
       await runConcurrently(fc.sample(pageRequest, { seed: SEED, numRuns: PAGES }), async (request) => {
         const { status, text } = await sendRequest(server.port, request);

@@ -21,7 +21,7 @@ describe('a log line on a terminal', () => {
     );
   });
 
-  it('names every level but INFO, and shows the message', () => {
+  it('names every level except INFO, and shows the message', () => {
     const facts = { message: 'set SERVICE_CORS_ORIGINS' };
     expect(getText({ level: 'warn', event: 'any_origin_allowed', facts })).toMatch(
       /^\S+ WARN any origin allowed: set SERVICE_CORS_ORIGINS\n$/,
@@ -33,7 +33,7 @@ describe('a log line on a terminal', () => {
     expect(text).toMatch(/^\S+ ERROR write failed: disk full\n {4}at .*\n/);
   });
 
-  it('is one line without control characters, whatever its values are', () => {
+  it('is one line without control characters, regardless of its values', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (message, query) => {
         const line = getText({ facts: { message, query } });

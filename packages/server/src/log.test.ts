@@ -32,7 +32,7 @@ describe('a log record', () => {
     });
   });
 
-  it('has no query if the setting is off', () => {
+  it('omits the query if logQueries is off', () => {
     const [line = ''] = getLines([recall], { logQueries: false });
     expect(JSON.parse(line)).not.toHaveProperty('query');
     expect(JSON.parse(line)).toHaveProperty('latency_ms', 1.5);
@@ -55,7 +55,7 @@ describe('a log record', () => {
     });
   });
 
-  it('has the error and its cause', () => {
+  it('contains the error and its cause', () => {
     const error = new Error('disk full', { cause: new Error('ENOSPC') });
     const [line = ''] = getLines([{ level: 'error', component: 'storage', event: 'write_failed', error }]);
     expect(JSON.parse(line)).toMatchObject({

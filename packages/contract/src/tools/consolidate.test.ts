@@ -4,6 +4,6 @@ import { consolidate } from './consolidate.ts';
 it.each([
   [1, '1 memory promoted or distilled, 2 merged or evicted.'],
   [3, '3 memories promoted or distilled, 2 merged or evicted.'],
-])('summarizes a run that consolidated %d memories', (consolidated_count, sentence) => {
+])('the consolidate tool summarizes a run that consolidated %d memories', (consolidated_count, sentence) => {
   expect(consolidate.text({ status: 'consolidated', consolidated_count, evicted_count: 2 })).toBe(sentence);
 });

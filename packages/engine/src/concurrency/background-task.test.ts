@@ -30,7 +30,7 @@ describe('a background task', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('serves requests during a run with one following run', async () => {
+  it('serves all requests made during a run with one further run', async () => {
     const { task, runs } = startHeld();
     const first = task.request();
     const others = [task.request(), task.request()];
@@ -48,7 +48,7 @@ describe('a background task', () => {
     expect(runs).toEqual(['more', 'more', 'done']);
   });
 
-  it('debounces requests, and skips pauses for an urgent request', async () => {
+  it('debounces requests, and skips the debounce and the pause for an urgent request', async () => {
     const { task, runs } = startScripted([], { debounceMs: NOON, restMs: NOON });
     const debounced = [task.request(), task.request()];
     expect(runs).toEqual([]);
@@ -75,7 +75,7 @@ describe('a background task', () => {
     await task.stop();
   });
 
-  it('resolves with false when held up, and retries until done without counting failures', async () => {
+  it('returns false if a run is blocked, and retries the run until it is done without reporting a failure', async () => {
     const failures: unknown[] = [];
     const options = { retryMs: () => 1, onFailed: (error: unknown) => failures.push(error) };
     const { task, runs } = startScripted(['held-up', 'held-up'], options);
@@ -84,14 +84,14 @@ describe('a background task', () => {
     expect(failures).toEqual([]);
   });
 
-  it('serves a request at once after a run was held up', async () => {
+  it('serves a request immediately after a blocked run', async () => {
     const { task, runs } = startScripted(['held-up'], { retryMs: () => NOON });
     expect(await task.request()).toBe(false);
     expect(await task.request()).toBe(true);
     expect(runs).toEqual(['held-up', 'done']);
   });
 
-  it('reports the first failure in a row and the recovery, and increases the pause with each failure', async () => {
+  it('reports the first of consecutive failures and the recovery, and lengthens the pause with each failure', async () => {
     const reported: unknown[] = [];
     const pauses: number[] = [];
     const [first, second, third] = [new Error('first'), new Error('second'), new Error('third')];
@@ -107,7 +107,7 @@ describe('a background task', () => {
     expect(new Set(pauses)).toEqual(new Set([1, 2]));
   });
 
-  it('delays a request until the pause after a failure, unless the request is urgent', async () => {
+  it('delays a request until the pause after a failure ends, unless the request is urgent', async () => {
     const { task, runs } = startScripted([new Error('fails')], { retryMs: () => NOON });
     expect(await task.request()).toBe(false);
     const waiting = task.request();
@@ -124,7 +124,7 @@ describe('a background task', () => {
     expect(await task.request()).toBe(true);
   });
 
-  it('stops after the run in progress, and starts no more runs', async () => {
+  it('lets the current run end when it is stopped, and starts no further runs', async () => {
     const { task, runs } = startHeld({ everyMs: 1, retryMs: () => 1 });
     const [served, left] = [task.request(), task.request()];
     let isStopped = false;

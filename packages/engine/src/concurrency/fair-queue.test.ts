@@ -25,7 +25,7 @@ describe('a fair queue', () => {
     expect(begun).toEqual([0, 1, 2]);
   });
 
-  it('serves waiting keys round robin', async () => {
+  it('serves keys with waiting callers round robin', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 10 });
     const release = await queue.take('a');
     const begun: string[] = [];
@@ -40,7 +40,7 @@ describe('a fair queue', () => {
     expect([queue.taken, queue.waiting]).toEqual([0, 0]);
   });
 
-  it('rejects the last caller of the longest queue for a caller of another key when full', async () => {
+  it('rejects the last caller of the key with the most waiting callers if a caller of another key needs the place', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 3 });
     const release = await queue.take('a');
     const [first, second, third] = [1, 2, 3].map(() => queue.take('a'));
@@ -56,7 +56,7 @@ describe('a fair queue', () => {
     expect([queue.taken, queue.waiting]).toEqual([0, 0]);
   });
 
-  it('releases a slot only once', async () => {
+  it('releases a slot only once, even if release is called twice', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 0 });
     const release = await queue.take('a');
     release();
@@ -65,7 +65,7 @@ describe('a fair queue', () => {
     await expect(queue.take('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('rejects callers when the queue is full, and serves the waiting callers', async () => {
+  it('rejects a caller if the queue is full, and still serves the waiting callers', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 1 });
     const release = await queue.take('a');
     const waits = queue.take('a');
@@ -74,7 +74,7 @@ describe('a fair queue', () => {
     expect(await waits).toBeTypeOf('function');
   });
 
-  it('rejects callers after the timeout, and callers that have disconnected', async () => {
+  it('rejects a caller after the timeout or when it disconnects', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 2, waitingMs: 10 });
     const release = await queue.take('a');
     const controller = new AbortController();
@@ -86,7 +86,7 @@ describe('a fair queue', () => {
     expect(await queue.take('a')).toBeTypeOf('function');
   });
 
-  it('limits the slots per key, and frees them on release', async () => {
+  it('limits the slots per key, and frees a slot on release', async () => {
     const queue = newQueue({ atOnce: 3, waiting: 1, ofKey: 1 });
     const release = await queue.take('a');
     await expect(queue.take('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -97,7 +97,7 @@ describe('a fair queue', () => {
     await expect(queue.take('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('does not count a rejected caller for the limit of its key', async () => {
+  it('does not count rejected callers towards the limit of their key', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 1, ofKey: 1, waitingMs: 10 });
     const release = await queue.take('a');
     await expect(queue.take('b')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -115,7 +115,7 @@ describe('a fair queue', () => {
     expect([queue.taken, queue.waiting]).toEqual([0, 0]);
   });
 
-  it('releases a slot when its work ends or fails', async () => {
+  it('releases a slot when the work that uses it ends or fails', async () => {
     const queue = newQueue({ atOnce: 1, waiting: 1 });
     const failed = queue.run(() => Promise.reject(new Error('failed')));
     const next = queue.run(async () => 'done');

@@ -39,7 +39,7 @@ const note = (ordinals: number[]) => accesses.note('default', ordinals, 7);
 const uses = () => other.prepare('SELECT ordinal, count FROM memory_access ORDER BY ordinal').raw().all();
 
 describe('AccessLog', () => {
-  it('writes the number of uses of each memory', async () => {
+  it('adds the number of new accesses to the access count of each memory', async () => {
     note([1, 2]);
     note([2]);
     await accesses.flush();
@@ -52,7 +52,7 @@ describe('AccessLog', () => {
     expect(reported).toEqual([]);
   });
 
-  it('drops and reports the oldest accesses while the disk is blocked', async () => {
+  it('drops the oldest accesses while the database is locked, and reports their number', async () => {
     other.exec('BEGIN IMMEDIATE');
     note([1, ...getMissing(LIMIT - 1)]);
     note([2, ...getMissing(LIMIT - 2), 3]);
@@ -67,7 +67,7 @@ describe('AccessLog', () => {
     expect(reported).toMatchObject([{ event: 'accesses_lost', facts: { accesses: LIMIT - 1 } }]);
   });
 
-  it('writes in batches, between which others can write', async () => {
+  it('writes in batches, so that other writes can run between two batches', async () => {
     const ended: string[] = [];
     note(getMissing(LIMIT - 1));
     const flushed = accesses.flush().then(() => ended.push('flushed'));

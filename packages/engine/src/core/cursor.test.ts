@@ -11,7 +11,7 @@ const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const [positions, numbers, texts] = [positionCursors('a'), numberCursors('a'), textCursors('a')];
 
 describe('a cursor', () => {
-  it('returns its place when read', () => {
+  it('returns the position that was encoded', () => {
     fc.assert(
       fc.property(integer, count, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
         const position = { createdAt, ordinal };
@@ -22,18 +22,18 @@ describe('a cursor', () => {
     );
   });
 
-  it('is stable for one database and refused by another', () => {
+  it('is the same each time it is created for one database, and is refused by another database', () => {
     const cursor = numbers.write(seal, 7, '');
     expect(numbers.write(createSeal(KEY), 7, '')).toBe(cursor);
     expect(() => numbers.read(createSeal('ff'.repeat(16)), cursor, '')).toThrow(/next_cursor/);
   });
 
-  it('has a length that does not depend on its place', () => {
+  it('has the same length for every position', () => {
     const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place, '').length);
     expect(new Set(lengths).size).toBe(1);
   });
 
-  it('has no common prefix with cursors of adjacent places', () => {
+  it('has no common prefix with the cursors of adjacent positions', () => {
     const cursors = Array.from({ length: 500 }, (_, ordinal) =>
       positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }, ''),
     );

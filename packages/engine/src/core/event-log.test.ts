@@ -33,8 +33,8 @@ const getIds = (events: MemoryEvent[]) =>
   events.map((event) => ('memory_ids' in event ? event.memory_ids[0] : event.type));
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `m${from + i}`);
 
-describe('a stream of events', () => {
-  it('delivers events since its start in order', async () => {
+describe('an event stream', () => {
+  it('delivers the events after its start in order', async () => {
     const log = newLog();
     store(log, 'before');
     const stream = follow(log);
@@ -53,7 +53,7 @@ describe('a stream of events', () => {
   describe('limited to one user', () => {
     const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
 
-    it('has ids that do not reveal events of others, and continues after them', async () => {
+    it('has ids that do not reveal events of other users, and resumes after such an id', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada' });
       log.publishMemories('default', 'stored', of('ada', 'first'));
@@ -71,7 +71,7 @@ describe('a stream of events', () => {
       expect((await take(guessed, 1))[0]?.type).toBe('gap');
     });
 
-    it('does not deliver recalls of another user, even with shared results', async () => {
+    it('does not deliver recalls by another user, even if their results are shared memories', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada', shared: true });
       log.publishRecalled('default', shared(['of all']), { userIds: ['ben', ''] });
@@ -123,7 +123,7 @@ describe('a stream of events', () => {
     expect(event).toMatchObject({ memory_ids: numbers(256), count: 1000 });
   });
 
-  it('continues after any stored event', async () => {
+  it('resumes after any stored event', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 900 }), fc.nat(100), async (read, missed) => {
         const log = newLog();
@@ -139,7 +139,7 @@ describe('a stream of events', () => {
     );
   });
 
-  it('begins with a gap and the stored events if the last seen event is no longer stored', async () => {
+  it('begins with a gap event and all stored events if the last seen event is no longer stored', async () => {
     const log = newLog();
     const first = follow(log);
     store(log, 'seen');
@@ -151,7 +151,7 @@ describe('a stream of events', () => {
     expect(getIds(events.slice(1))).toEqual(numbers(1024, 76));
   });
 
-  it('continues after a gap without another gap', async () => {
+  it('resumes after a gap event without a second gap event', async () => {
     const log = newLog();
     store(log, 'kept');
     const [gap] = await take(follow(log, { last_event_id: 'of an earlier process' }), 1);
@@ -160,13 +160,13 @@ describe('a stream of events', () => {
   });
 
   it.each(['', 'x', '.1', 'name-0.', 'name-0.1.2', `${'9'.repeat(400)}`])(
-    'begins with a gap after the unknown event id %j',
+    'begins with a gap event after the unknown event id %j',
     async (id) => {
       expect(await take(follow(newLog(), { last_event_id: id }), 1)).toMatchObject([{ type: 'gap' }]);
     },
   );
 
-  it('begins with a gap after the id of a future event', async () => {
+  it('begins with a gap event after the id of a future event', async () => {
     const log = newLog();
     const stream = follow(log);
     store(log, 'one');
@@ -175,7 +175,7 @@ describe('a stream of events', () => {
     expect(await take(follow(log, { last_event_id: ahead }), 1)).toMatchObject([{ type: 'gap' }]);
   });
 
-  it('ends if the client falls behind the stored events, and allows a reconnect', async () => {
+  it('ends if the client falls behind the stored events, and the client can reconnect', async () => {
     const log = newLog();
     const slow = follow(log);
     store(log, 'read');
@@ -185,7 +185,7 @@ describe('a stream of events', () => {
     expect(await take(follow(log, { last_event_id: (read as MemoryEvent).id }), 1)).toMatchObject([{ type: 'gap' }]);
   });
 
-  it('stores fewer events if they list many memories', async () => {
+  it('stores fewer events if the events list many memories', async () => {
     const log = newLog();
     for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', shared(numbers(256)));
     store(log, 'last');
@@ -194,9 +194,9 @@ describe('a stream of events', () => {
   });
 
   it.each([
-    ['its signal', (_log: EventLog, reader: AbortController) => reader.abort()],
-    ['the log', (log: EventLog) => log.close()],
-  ])('ends with %s, even while a client waits', async (_what, end) => {
+    ['its signal is aborted', (_log: EventLog, reader: AbortController) => reader.abort()],
+    ['the log is closed', (log: EventLog) => log.close()],
+  ])('ends when %s, even while a client waits for an event', async (_what, end) => {
     const log = newLog();
     const reader = new AbortController();
     const stream = follow(log, {}, reader.signal);
@@ -210,7 +210,7 @@ describe('a stream of events', () => {
     expect(await follow(newLog(), {}, AbortSignal.abort()).next()).toEqual({ value: undefined, done: true });
   });
 
-  it('is refused at the maximum number of streams until one ends', async () => {
+  it('is refused while the maximum number of streams is open', async () => {
     const log = newLog();
     const streams = Array.from({ length: 96 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
     expect(() => follow(log)).toThrow('open event streams');
@@ -220,7 +220,7 @@ describe('a stream of events', () => {
     expect(() => follow(log)).toThrow('open event streams');
   });
 
-  it('is available to other namespaces if one has reached its maximum', async () => {
+  it('can be opened for another namespace if one namespace has reached its maximum', async () => {
     const log = newLog();
     const streams = Array.from({ length: 64 }, () => follow(log));
     expect(() => follow(log)).toThrow('open event streams');
@@ -243,7 +243,7 @@ describe('a stream of events', () => {
     expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
-  it('begins with a gap in a namespace whose backlog was dropped for others', async () => {
+  it('begins with a gap event if the events of the namespace were dropped in favor of other namespaces', async () => {
     const log = newLog();
     const stream = follow(log);
     store(log, 'one');
@@ -277,7 +277,7 @@ describe('event logs that share notices', () => {
     return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.onGap(), hear };
   }
 
-  it('deliver own events and events of the other process once each', async () => {
+  it('deliver each event of their own and of the other process once', async () => {
     const { logs } = await twoLogs();
     const streams = logs.map((log) => follow(log));
     store(logs[0], 'a');
@@ -287,7 +287,7 @@ describe('event logs that share notices', () => {
     for (const stream of streams) expect(getIds(await take(stream, 3))).toEqual(['a', 'b', 'c']);
   });
 
-  it('end streams after missed notices, and begin with a gap after a reconnect', async () => {
+  it('end their streams after missed notices, and begin with a gap event after a reconnect', async () => {
     const { logs, miss } = await twoLogs();
     const stream = follow(logs[1]);
     store(logs[0], 'a');
@@ -317,7 +317,7 @@ describe('event logs that share notices', () => {
     expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
-  it('list fewer ids in a notice if ids are long, with the full count', async () => {
+  it('list fewer ids in a notice if the ids are long, but report the full count', async () => {
     const { logs, texts } = await twoLogs();
     const stream = follow(logs[1]);
     logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));

@@ -21,7 +21,7 @@ function highlight(query: string, content: string, thesaurus = NO_SYNONYMS): str
 const filler = (chars: number) => `${'Lorem ipsum dolor sit amet. '.repeat(chars / 28 + 1).slice(0, chars - 2)}. `;
 
 describe('createHighlighter', () => {
-  it('surrounds the word that is rarer in English if two words are far apart', () => {
+  it('returns the part around the rarer of two English words if they are far apart', () => {
     const content = `They live here. ${filler(600)}The quokka sleeps.`;
     const ranks = { live: 5, quokka: undefined };
     const thesaurus: Thesaurus = { ...NO_SYNONYMS, getRank: (term) => ranks[term as keyof typeof ranks] };
@@ -37,7 +37,7 @@ describe('createHighlighter', () => {
     expect(highlight('x', `${content}.`).length).toBeLessThan(300);
   });
 
-  it('returns the beginning of a text without any query word', () => {
+  it('returns the beginning of a text that contains no query word', () => {
     const content = `\n A title. ${filler(1000)}`;
     const found = highlight('peanuts', content);
     expect(content.trimStart().startsWith(found)).toBe(true);
@@ -45,7 +45,7 @@ describe('createHighlighter', () => {
     expect(highlight('peanuts', 'x'.repeat(1000))).toBe('x'.repeat(300));
   });
 
-  it('finds a rare word at the end of 100,000 characters', () => {
+  it('returns the part around a rare word at the end of 100,000 characters', () => {
     const content = `${filler(99_979)}\nThe code is zanzibar`;
     expect(content).toHaveLength(100_000);
     const found = highlight('What is the zanzibar?', content);
@@ -53,12 +53,12 @@ describe('createHighlighter', () => {
     expect(found.length).toBeGreaterThan(270);
   });
 
-  it('contains the most distinct query words, even if one of them is more frequent elsewhere', () => {
+  it('returns the part with the most distinct query words, even if another part repeats one of them', () => {
     const content = `${filler(500)}peanut peanut peanut. ${filler(500)}Ada avoids peanuts. ${filler(500)}`;
     expect(highlight('Does Ada avoid peanuts?', content)).toMatch(/^Ada avoids peanuts\. Lorem/);
   });
 
-  it('begins with the sentence or line of its words if it starts closely enough before them', () => {
+  it('returns a part that begins with the sentence or line of the query word if that starts close enough', () => {
     const sentence = 'In spring, as every year, she plants tomatoes.';
     for (const border of ['Yes. ', 'Yes?  ', 'a line\n', '- one item\r\n', 'He said “no.” ', '终わり。']) {
       const found = highlight('tomatoes', `${'x '.repeat(300)}${border}${sentence} ${'y '.repeat(300)}`);
@@ -66,14 +66,14 @@ describe('createHighlighter', () => {
     }
   });
 
-  it('begins and ends between words, with context on both sides, if no sentence starts near its words', () => {
+  it('returns a part that begins and ends between words, with context on both sides, if no sentence starts close enough', () => {
     const content = `${'before '.repeat(100)}tomatoes ${'after '.repeat(100)}`;
     expect(highlight('tomatoes', content)).toMatch(/^(before ){5,}tomatoes (after ){5,}after$/);
     const end = `${'before '.repeat(100)}tomatoes`;
     expect(highlight('tomatoes', end)).toMatch(/^(before ){40,}tomatoes$/);
   });
 
-  it('contains query words that span exactly 300 characters', () => {
+  it('returns a highlight with all query words if they span exactly 300 characters', () => {
     const part = `tomato ${'x'.repeat(286)} peanut`;
     expect(part).toHaveLength(300);
     expect(highlight('tomato peanut', `${'x '.repeat(200)}ripe_${part}_butter${' x'.repeat(200)}`)).toBe(part);
@@ -81,7 +81,7 @@ describe('createHighlighter', () => {
     expect(highlight('tomato peanut', `${'x '.repeat(200)}ripe_${shorter}_bbe\u0301 x`)).toBe(`${shorter}_bb`);
   });
 
-  it('is the first part that can begin with a sentence if several parts have the same words', () => {
+  it('returns the first part that can begin with a sentence if several parts contain the same query words', () => {
     const cut = `${'x '.repeat(200)}tomatoes ${'x '.repeat(200)}`;
     const whole = `- The tomatoes are ripe, says Ada ${'y '.repeat(200)}`;
     expect(highlight('tomatoes', `${cut}\n${whole}\n${whole}`)).toMatch(/^- The tomatoes are ripe, says Ada y y/);
@@ -91,37 +91,37 @@ describe('createHighlighter', () => {
     expect(highlight('red tomatoes', `Tomatoes ${red(cut)}\n${red(whole)}`)).toMatch(/^- The red tomatoes/);
   });
 
-  it('contains a synonym of a missing word', () => {
+  it('returns the part around a synonym if the text does not contain the query word', () => {
     const content = `${filler(500)}The physician comes. ${filler(500)}`;
     expect(highlight('doctor', content, SYNONYMS)).toMatch(/^The physician comes\./);
     expect(highlight('doctor', content)).toMatch(/^Lorem/);
   });
 
-  it('prefers a word of the query to synonyms of two others', () => {
+  it('prefers a part with one query word to a part with synonyms of two other query words', () => {
     const content = `A physician and a medic with a car. ${filler(500)}The harbour. ${filler(500)}`;
     expect(highlight('doctor vehicle harbour', content, SYNONYMS)).toMatch(/^The harbour\./);
   });
 
-  it('does not count a synonym next to its own word', () => {
+  it('ignores a synonym if the part contains the query word itself', () => {
     const content = `The doctor is here. ${filler(500)}The doctor, a physician. ${filler(500)}`;
     expect(highlight('doctor', content, SYNONYMS)).toMatch(/^The doctor is here\./);
     const harbour = `A physician at the harbour. ${filler(500)}The doctor, a physician at the harbour. ${filler(500)}`;
     expect(highlight('doctor harbour', harbour, SYNONYMS)).toMatch(/^The doctor, a physician/);
   });
 
-  it('finds inflected forms in the language of the text', () => {
+  it('matches inflected forms in the language of the text', () => {
     const content = `${'Das ist noch nicht alles, und es geht weiter. '.repeat(20)}Die Kinder spielen mit dem Ball.`;
     expect(highlight('mit den Kindern', content)).toContain('Die Kinder spielen');
     const apart = `Der Garten. ${content}\nEs ist der Garten, und er ist nicht groß. ${content}`;
     expect(highlight('mit den Kindern im Garten', apart)).toMatch(/^Die Kinder.*\n.*Garten/);
   });
 
-  it('finds words in scripts without spaces, and ends between words', () => {
+  it('matches words in scripts without spaces, and ends the highlight between words', () => {
     const content = `${'今日は雨が降っています。'.repeat(40)}来月の読書会は京都です。${'明日は晴れるでしょう。'.repeat(40)}`;
     expect(highlight('読書会', content)).toMatch(/^来月の読書会は京都です。明日/);
   });
 
-  it('searches at most maxUnits of all texts together, and returns the beginning of the others', () => {
+  it('searches at most maxUnits over all texts, and returns the beginning of the remaining texts', () => {
     const content = `${filler(900)}Tomatoes. ${filler(90)}`;
     const first = createHighlighter('tomatoes', NO_SYNONYMS, 1900);
     expect(first(content)).toContain('Tomatoes');
@@ -132,7 +132,7 @@ describe('createHighlighter', () => {
     expect(second(content)).toContain('Tomatoes');
   });
 
-  it('does not cut within a grapheme', () => {
+  it('does not split a grapheme', () => {
     const family = '👩🏽‍👩🏽‍👧🏽‍👦🏽';
     expect(highlight('y', family.repeat(100)).length % family.length).toBe(0);
     const accents = 'e\u0301'.repeat(300);
@@ -143,7 +143,7 @@ describe('createHighlighter', () => {
     expect(highlight('café', `${filler(500)}${'y '.repeat(110)}${marked}${' z'.repeat(200)}`)).toContain(marked);
   });
 
-  it('cuts a grapheme that is longer than a highlight between its code points', () => {
+  it('splits a grapheme that is longer than a highlight between two code points', () => {
     const marks = '\u0301'.repeat(400);
     expect(highlight('y', `x${marks}`)).toBe(`x${marks}`.slice(0, 300));
     expect(highlight('y', `x${'🏽'.repeat(500)}`)).toBe(`x${'🏽'.repeat(149)}`);
@@ -190,7 +190,7 @@ describe('a highlight for any query and text', () => {
     );
   });
 
-  it('contains a query word if the text does', () => {
+  it('contains a query word if the text contains one', () => {
     fc.assert(
       fc.property(query, content, (query, content) => {
         const matched = wordMatcher(query, content.length)(content);

@@ -11,7 +11,7 @@ const TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');
 const CARD = '4111 1111 1111 1111';
 
 describe('acceptRequest', () => {
-  it('removes secrets from content, tags, source and metadata, and counts them by kind', () => {
+  it('redacts secrets in content, tags, source and metadata, and returns their number by kind', () => {
     const { request, redacted } = accept({
       content: `Deploy with ${TOKEN}, pay with ${CARD}.`,
       tags: ['plain', TOKEN],
@@ -47,7 +47,7 @@ describe('acceptRequest', () => {
     expect(accept({ content: 'x', ...ids })).toEqual({ request: { content: 'x', ...ids } });
   });
 
-  it('keeps metadata fields whose names are equal after redaction', () => {
+  it('keeps all metadata fields if their names become equal by redaction', () => {
     const { request } = accept({ content: 'x', metadata: { [TOKEN]: 1, [`${TOKEN}Z`]: 2 } });
     expect(request.metadata).toEqual({ '[redacted:github-token]': 1, '[redacted:github-token] 2': 2 });
   });

@@ -43,7 +43,7 @@ describe('retention', () => {
     );
   });
 
-  it('never increases with time alone', () => {
+  it('never increases as time passes', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, later, (memory, now, ms) => {
         expect(getRetention(memory, now + ms)).toBeLessThanOrEqual(getRetention(memory, now));
@@ -51,7 +51,7 @@ describe('retention', () => {
     );
   });
 
-  it('rounds to 1 for a new memory, independent of its uses', () => {
+  it('rounds to 1 for a new memory, whatever its number of uses', () => {
     const soon = fc.integer({ min: 0, max: DAY_MS });
     fc.assert(
       fc.property(anyMemory, soon, soon, ({ importance, accessCount }, toUse, age) => {
@@ -63,7 +63,7 @@ describe('retention', () => {
     );
   });
 
-  it('never decreases with a use', () => {
+  it('never decreases when a memory is used', () => {
     fc.assert(
       fc.property(ordinary, fc.integer({ min: 1, max: 1000 }), ({ memory, now }, uses) => {
         const used = { ...memory, accessCount: memory.accessCount + uses, accessedAt: now };
@@ -72,7 +72,7 @@ describe('retention', () => {
     );
   });
 
-  it('never decreases with a later last use', () => {
+  it('never decreases if the last use is later', () => {
     fc.assert(
       fc.property(ordinary, fc.double({ min: 0, max: 1, noNaN: true }), ({ memory, now }, part) => {
         const accessedAt = memory.accessedAt + Math.floor(part * (now - memory.accessedAt));
@@ -81,7 +81,7 @@ describe('retention', () => {
     );
   });
 
-  it('never decreases with importance', () => {
+  it('never decreases if the importance is higher', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, fc.double({ min: 0, max: 1, noNaN: true }), (memory, now, importance) => {
         const [less, more] = [memory.importance, importance].sort((a, b) => a - b);
@@ -91,7 +91,7 @@ describe('retention', () => {
     );
   });
 
-  it('changes with time, importance and use at medium values', () => {
+  it('depends on time, importance and use at medium values', () => {
     const retention = afterDays(60);
     expect(afterDays(61)).toBeLessThan(retention);
     expect(afterDays(60, { importance: 0.6 })).toBeGreaterThan(retention);
@@ -111,13 +111,13 @@ describe('retention', () => {
     expect(afterDays(220, { importance: 1 })).toBeCloseTo(0.5, 1);
   });
 
-  it('is that of a new memory in its first hour, and if it was stored in the future', () => {
+  it('stays at its initial value in the first hour, and if the storing time is in the future', () => {
     expect(afterDays(0)).toBe(afterDays(1 / 24));
     expect(afterDays(-1000)).toBe(afterDays(0));
     expect(afterDays(1)).toBeLessThan(afterDays(0));
   });
 
-  it('approximates the sum over all uses if they are evenly spread', () => {
+  it('approximates the exact sum over all uses if the uses are evenly spread', () => {
     const days = 100;
     const uses = 49;
     const ages = Array.from({ length: uses + 1 }, (_, i) => days - i * 2);

@@ -24,7 +24,7 @@ it('ArrivalClock keeps the order of arrivals if the clock is set back by up to a
   ]);
 });
 
-it('ArrivalClock follows a clock that is set forward, or set back by more than a day', () => {
+it('ArrivalClock adopts the time of a clock that is set forward, or set back by more than a day', () => {
   expect(getArrivalTimes(5 * DAY_MS, 90 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
     5 * DAY_MS,
     90 * DAY_MS,
@@ -34,7 +34,7 @@ it('ArrivalClock follows a clock that is set forward, or set back by more than a
 });
 
 describe('paced', () => {
-  it('pauses for other work before it returns the result', async () => {
+  it('lets other work run before it returns the result', async () => {
     let hasOtherWorkRun = false;
     const result = await paced(async () => {
       await delay(20);

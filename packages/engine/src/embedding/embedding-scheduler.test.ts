@@ -45,7 +45,7 @@ describe('EmbeddingScheduler', () => {
     scheduler = new EmbeddingScheduler(embedParts, TEXTS_TOGETHER);
   });
 
-  it('embeds queries together that arrived during a step', async () => {
+  it('embeds queries that arrive during a step together in the next step', async () => {
     const calls = [scheduler.embed(['first'], 'query')];
     for (const query of ['second', 'third', 'last']) {
       await Promise.resolve();
@@ -55,7 +55,7 @@ describe('EmbeddingScheduler', () => {
     expect(steps).toEqual([['first'], ['second', 'third', 'last']]);
   });
 
-  it('limits the texts and characters of a step', async () => {
+  it('limits the number of texts and characters per step', async () => {
     await scheduler.embed(Array(40).fill('short'), 'memory');
     expect(steps.map(({ length }) => length)).toEqual([16, 16, 8]);
     await scheduler.embed(Array(6).fill('word '.repeat(200)), 'memory');
@@ -69,13 +69,13 @@ describe('EmbeddingScheduler', () => {
     expect(steps).toEqual([['one'], ['two']]);
   });
 
-  it('takes texts of calls in turn, whatever their lengths', async () => {
+  it('alternates between the texts of concurrent calls, whatever their lengths', async () => {
     const calls = [scheduler.embed(Array(8).fill(LONG), 'memory'), scheduler.embed(['short'], 'memory')];
     await Promise.all(calls);
     expect(steps.findIndex((windows) => windows.includes('short'))).toBe(1);
   });
 
-  it('resolves a text of one part before an earlier longer one', async () => {
+  it('resolves a short text before a longer text that was queued earlier', async () => {
     const resolved: string[] = [];
     const long = scheduler.embed([LONG.repeat(2)], 'memory').then(() => resolved.push('long'));
     const short = scheduler.embed([LONG.slice(0, 200)], 'memory').then(() => resolved.push('short'));
@@ -84,7 +84,7 @@ describe('EmbeddingScheduler', () => {
     expect(steps.findIndex((windows) => windows.includes(LONG.slice(0, 200)))).toBe(1);
   });
 
-  it('rejects only the call whose text the model fails at, and stops embedding it', async () => {
+  it('rejects only the call with the text that makes the model fail, and skips the other texts of that call', async () => {
     const calls = [['before'], [BROKEN, ...Array(30).fill('orphan')], ['behind']];
     const outcomes = await Promise.allSettled(calls.map((texts) => scheduler.embed(texts, 'memory')));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -93,7 +93,7 @@ describe('EmbeddingScheduler', () => {
     expect(steps.slice(4)).toEqual([['next']]);
   });
 
-  it('rejects calls beyond the limit until others are done', async () => {
+  it('rejects calls beyond the maximum number until running calls are done', async () => {
     const calls = Array.from({ length: CALL_LIMITS.memory }, () => scheduler.embed(['text'], 'memory'));
     await expect(scheduler.embed(['one too many'], 'memory')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -115,7 +115,7 @@ describe('EmbeddingScheduler', () => {
     expect(steps).toHaveLength(1);
   });
 
-  it('does not retry calls one by one after close', async () => {
+  it('does not retry the calls of a failed step one by one after close', async () => {
     const calls = ['one', BROKEN, 'two'].map((text) => scheduler.embed([text], 'memory'));
     const outcomes = Promise.allSettled(calls);
     await Promise.resolve();

@@ -11,7 +11,7 @@ const END_ONE_CALL = `
   parentPort.postMessage('ready');`;
 
 describe('InFlightCalls', () => {
-  it('waits until the thread has ended a call while the event loop is blocked', async () => {
+  it('waits until the thread has ended a call, even though the event loop is blocked', async () => {
     const calls = new InFlightCalls();
     const thread = new Worker(END_ONE_CALL, { eval: true, workerData: calls.cell });
     await new Promise((resolve) => thread.once('message', resolve));
@@ -23,7 +23,7 @@ describe('InFlightCalls', () => {
     await thread.terminate();
   });
 
-  it('does not count calls of a dead thread', async () => {
+  it('does not count calls of a terminated thread', async () => {
     const calls = new InFlightCalls();
     const died = () => Promise.reject(new Error('the thread died'));
     const both = await Promise.allSettled([calls.count(died), calls.count(died)]);
@@ -31,7 +31,7 @@ describe('InFlightCalls', () => {
     expect(calls.cell[0]).toBe(0);
   });
 
-  it('still counts a call when another has failed', async () => {
+  it('still counts a running call after another call has failed', async () => {
     const calls = new InFlightCalls();
     void calls.count(() => new Promise(() => {}));
     await expect(calls.count(() => Promise.reject(new Error('it failed')))).rejects.toThrow('it failed');

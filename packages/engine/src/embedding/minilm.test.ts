@@ -54,7 +54,7 @@ describe('bundled MiniLM', () => {
     return vectors;
   }
 
-  it('returns the same vectors without token states under another model id', async () => {
+  it('returns the same vectors under another model id if token states are disabled', async () => {
     const alone = withoutStates(embedder);
     expect(alone.modelId).not.toBe(embedder.modelId);
     const [whole] = await embedder.embed([TREASURE], 'memory');
@@ -62,7 +62,7 @@ describe('bundled MiniLM', () => {
     expect(await alone.embed([TREASURE], 'memory')).toEqual([{ vectors: whole?.vectors }]);
   });
 
-  it('returns vectors close to those of the unquantized model', async () => {
+  it('returns vectors that are close to the vectors of the unquantized model', async () => {
     const all = await readFixtureTexts();
     expect(all).toHaveLength(186);
     const step = Math.floor(all.length / propertyRuns(all.length));
@@ -75,7 +75,7 @@ describe('bundled MiniLM', () => {
     expect(sorted[Math.floor(sorted.length / 2)]).toBeGreaterThan(0.99);
   });
 
-  it('returns the same vector for a text in any batch', async () => {
+  it('returns the same vector for a text, whatever other texts are in the batch', async () => {
     const texts = (await readFixtureTexts()).filter((_, i) => i % 10 === 0);
     const together = await embedAll(texts);
     for (const [i, text] of texts.entries()) {
@@ -83,7 +83,7 @@ describe('bundled MiniLM', () => {
     }
   });
 
-  it('embeds the last sentence of a text of thousands of words in its own part', async () => {
+  it('returns a vector of its own for the last sentence of a text of thousands of words', async () => {
     const text = `${`${WEATHER} `.repeat(propertyRuns(1000))}${TREASURE}`;
     expect(text.split(' ').length).toBeGreaterThan(4000);
     const [parts = []] = await embedVectors(embedder, [text], 'memory');
@@ -96,7 +96,7 @@ describe('bundled MiniLM', () => {
     expect(cosine(parts.at(-1), sentence)).toBe(nearest);
   });
 
-  it('covers the question at the end of a long query', async () => {
+  it('includes the question at the end of a long query in the vector', async () => {
     const query = `${`${WEATHER} `.repeat(25)}${`${TREASURE} `.repeat(25)}`;
     const texts = [query, `${WEATHER} `.repeat(25), TREASURE];
     const [whole, beginning, question] = (await embedVectors(embedder, texts, 'query')).map(([vector]) => vector);
@@ -128,7 +128,7 @@ describe('bundled MiniLM', () => {
       expect(await embedVectors(embedder, [text], purpose)).toEqual([[]]);
   });
 
-  it('distinguishes long words', async () => {
+  it('returns different vectors for different long words', async () => {
     const [[left], [right]] = (await embedVectors(
       embedder,
       ['lighthouse'.repeat(20), 'marmalade'.repeat(20)],
@@ -137,7 +137,7 @@ describe('bundled MiniLM', () => {
     expect(cosine(left, right)).toBeLessThan(0.9);
   });
 
-  it('embeds a query before an earlier memory', async () => {
+  it('embeds a query before a memory that was queued earlier', async () => {
     const resolved: string[] = [];
     const memory = embedder.embed(['word '.repeat(PART_TOKENS)], 'memory').then(() => resolved.push('memory'));
     const query = embedder.embed(['what now?'], 'query').then(() => resolved.push('query'));
@@ -163,11 +163,11 @@ describe('openMiniLm', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('names the folder if the model was not built', async () => {
+  it('throws an error with the folder if the model was not built', async () => {
     await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: ENOENT`);
   });
 
-  it('rejects a corrupted graph', async () => {
+  it('throws an error with the folder if a graph is corrupted', async () => {
     for (const name of Object.values(MODEL_FILES).flat()) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
     await writeFile(join(folder, MODEL_FILES.graphs[1]), 'no graph');
     await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
@@ -190,15 +190,15 @@ describe('a process with the bundled MiniLM', () => {
     );
   }
 
-  it('exits with its own code during a call', async () => {
+  it('exits with its own exit code while a call is running', async () => {
     expect(await getExitCode(`${embedding(64)} await pause(); process.exit(3);`)).toBe(3);
   });
 
-  it('exits after the embedder was closed during a call', async () => {
+  it('exits after the embedder was closed while a call was running', async () => {
     expect(await getExitCode(`${embedding(64)} await pause(); await embedder.close();`)).toBe(0);
   });
 
-  it('exits with an open embedder', async () => {
+  it('exits even if the embedder is still open', async () => {
     expect(await getExitCode(`${embedding(2)} await embedding;`)).toBe(0);
   });
 });

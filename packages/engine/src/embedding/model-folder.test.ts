@@ -38,7 +38,7 @@ describe('model prefixes', () => {
     ],
     ['none', { prompts: {}, default_prompt_name: null }, { query: '', memory: '' }],
     ['no prompts field', { __version__: {} }, { query: '', memory: '' }],
-  ])('are read from the prompts: %s', async (_, prompts, prefixes) => {
+  ])('are read from the prompts of the model: %s', async (_, prompts, prefixes) => {
     expect((await readConfig({ [PROMPTS]: prompts })).prefixes).toEqual(prefixes);
   });
 
@@ -46,7 +46,7 @@ describe('model prefixes', () => {
     expect((await readConfig({})).prefixes).toEqual({ query: '', memory: '' });
   });
 
-  it('are overridden one by one by configured prefixes, including empty ones', async () => {
+  it('are overridden individually by configured prefixes, even by empty prefixes', async () => {
     const files = { [PROMPTS]: { prompts: E5 } };
     expect((await readConfig(files, { query: 'q: ' })).prefixes).toEqual({ query: 'q: ', memory: 'passage: ' });
     expect((await readConfig(files, { memory: '' })).prefixes).toEqual({ query: 'query: ', memory: '' });
@@ -97,7 +97,7 @@ describe('model pooling', () => {
     [poolingFlags(), 'has no pooling'],
     [{ pooling_mode: 'weightedmean' }, 'has the unsupported pooling weightedmean'],
     [{ pooling_mode: 'mean', include_prompt: false }, 'excludes the prefix from the pooling'],
-  ])('is rejected if the file is %j, unless a pooling is configured', async (config, rule) => {
+  ])('is rejected for the file %j unless a pooling is configured', async (config, rule) => {
     const reading = readConfig({ [POOLING]: config });
     await expect(reading).rejects.toThrow(EmbedderUnavailable);
     await expect(reading).rejects.toMatchObject({
@@ -125,13 +125,13 @@ describe('model pooling', () => {
 describe('model modules', () => {
   const module = (name: string, path = '') => ({ type: `sentence_transformers.models.${name}`, path });
 
-  it('may normalize vectors', async () => {
+  it('can include a normalization of vectors', async () => {
     const modules = [module('Transformer'), module('Pooling', '1_Pooling'), module('Normalize', '2_Normalize')];
     const files = { 'modules.json': modules, [POOLING]: { pooling_mode: 'cls' } };
     expect((await readConfig(files)).pooling).toBe('cls');
   });
 
-  it('are rejected if one of them is not supported, whatever is configured', async () => {
+  it('are rejected if one module is unsupported, even if the pooling is configured', async () => {
     const files = { 'modules.json': [module('Transformer'), module('Dense', '2_Dense')] };
     await expect(readConfig(files, { pooling: 'mean' })).rejects.toThrow(
       'modules.json of the model has the module Dense, but only Transformer, Pooling, Normalize are supported: choose another model',
@@ -139,20 +139,23 @@ describe('model modules', () => {
   });
 });
 
-it.each(['modules.json', PROMPTS, POOLING] as const)('rejects a malformed %s and names it', async (name) => {
-  await writeModelConfig(folder, {});
-  for (const [text, rule] of [
-    ['{', 'is not valid JSON'],
-    ['null', 'is not a JSON object'],
-  ] as const) {
-    await writeFile(join(folder, name), text);
-    const reading = readEncoding(folder, { prefixes: { query: undefined, memory: undefined }, pooling: undefined });
-    await expect(reading).rejects.toThrow(EmbedderUnavailable);
-    await expect(reading).rejects.toThrow(`${name} of the model ${rule}: download it again`);
-  }
-});
+it.each(['modules.json', PROMPTS, POOLING] as const)(
+  'readEncoding rejects a malformed %s with an error that names the file',
+  async (name) => {
+    await writeModelConfig(folder, {});
+    for (const [text, rule] of [
+      ['{', 'is not valid JSON'],
+      ['null', 'is not a JSON object'],
+    ] as const) {
+      await writeFile(join(folder, name), text);
+      const reading = readEncoding(folder, { prefixes: { query: undefined, memory: undefined }, pooling: undefined });
+      await expect(reading).rejects.toThrow(EmbedderUnavailable);
+      await expect(reading).rejects.toThrow(`${name} of the model ${rule}: download it again`);
+    }
+  },
+);
 
-it('returns the configured encoding for a model of the hub, or no prefixes and mean pooling', async () => {
+it('readEncoding returns the configured encoding for a model from the hub, by default without prefixes and with mean pooling', async () => {
   const nothing = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
   expect(await readEncoding(undefined, nothing)).toEqual({ prefixes: { query: '', memory: '' }, pooling: 'mean' });
   const configured = { prefixes: { query: 'q: ', memory: 'p: ' }, pooling: 'cls' } as const;

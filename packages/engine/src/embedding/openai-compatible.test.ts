@@ -60,7 +60,7 @@ describe('OpenAI-compatible embedder', () => {
 });
 
 describe('OpenAI-compatible model id', () => {
-  it('does not change with the port, scheme or trailing slash', async () => {
+  it('does not depend on the port, the scheme or a trailing slash of the URL', async () => {
     const { modelId } = await open();
     expect(modelId).toBe('openai:hashed-words@127.0.0.1/v1:256');
     const another = await startEmbeddingServer();
@@ -68,7 +68,7 @@ describe('OpenAI-compatible model id', () => {
     await another.close();
   });
 
-  it('changes with the host, name or dimensions', async () => {
+  it('depends on the host, the model name and the dimensions', async () => {
     const { modelId } = await open();
     expect((await open({ url: server.url.replace('127.0.0.1', 'localhost') })).modelId).not.toBe(modelId);
     server.dimensions = 128;
@@ -78,7 +78,7 @@ describe('OpenAI-compatible model id', () => {
     expect((await open()).modelId).not.toBe(modelId);
   });
 
-  it('changes with a prefix, but not with empty ones', async () => {
+  it('depends on prefixes unless they are empty', async () => {
     const { modelId } = await open({ prefixes: { query: '', memory: '' } });
     expect(modelId).toBe((await open()).modelId);
     const prefixes = [
@@ -93,7 +93,7 @@ describe('OpenAI-compatible model id', () => {
 });
 
 describe('OpenAI-compatible request', () => {
-  it('sends the model, the texts and the API key', async () => {
+  it('contains the model, the texts and the API key', async () => {
     server.apiKey = KEY;
     const embedder = await open({ apiKey: KEY });
     await embedVectors(embedder, ['one', 'two'], 'memory');
@@ -102,14 +102,14 @@ describe('OpenAI-compatible request', () => {
     expect(request?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' });
   });
 
-  it('prepends the prefix of the purpose to each text', async () => {
+  it('contains each text with the prefix for its purpose', async () => {
     const embedder = await open({ prefixes: { query: 'query: ', memory: 'passage: ' } });
     await embedVectors(embedder, ['one', '', 'two'], 'memory');
     await embedVectors(embedder, ['who'], 'query');
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['passage: one', 'passage: two'], ['query: who']]);
   });
 
-  it('sends parts of long texts, of at most 1,500 bytes including the prefix', async () => {
+  it('contains long texts as parts of at most 1,500 bytes, including the prefix', async () => {
     const memory = 'passage: ';
     const embedder = await open({ prefixes: { query: '', memory } });
     const text = SENTENCE.repeat(40);
@@ -128,18 +128,18 @@ describe('OpenAI-compatible request', () => {
     }
   });
 
-  it('sends no key if none is configured', async () => {
+  it('contains no API key if none is configured', async () => {
     await (await open()).embed(['one'], 'memory');
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('keeps the query string of the URL', async () => {
+  it('contains the query string of the configured URL', async () => {
     const outcome = await getFailure(open({ url: `${server.url}?api-version=1` }));
     // The test server knows only the bare path, so a 404 shows that the query string was sent.
     expect(outcome).toMatchObject({ message: 'the address does not serve embeddings (404)', option: 'embeddingUrl' });
   });
 
-  it('has at most 16 parts, with at most four concurrent requests', async () => {
+  it('contains at most 16 parts, and at most four requests run concurrently', async () => {
     const embedder = await open();
     const texts = Array.from({ length: 64 }, (_, i) => `memory ${i}`);
     await Promise.all([embedder.embed(texts, 'memory'), embedder.embed(texts, 'memory')]);
@@ -147,7 +147,7 @@ describe('OpenAI-compatible request', () => {
     expect(Math.max(...server.requests.map(({ concurrent }) => concurrent))).toBe(4);
   });
 
-  it('is skipped once another request of the call has failed', async () => {
+  it('is not sent after another request of the same call has failed', async () => {
     const embedder = await open();
     server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
     await getFailure(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
@@ -156,7 +156,7 @@ describe('OpenAI-compatible request', () => {
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
-  it('omits blank texts', async () => {
+  it('contains no blank texts', async () => {
     expect(await embedVectors(await open(), [' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['something']]);
   });
@@ -181,7 +181,7 @@ describe('OpenAI-compatible long text', () => {
     expect(Math.max(...accepted.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(1500);
   });
 
-  it('is split further if the server rejects a part as too long, without affecting other texts', async () => {
+  it('is split into smaller parts if the server rejects a part as too long, without affecting other texts', async () => {
     server.maxWords = 40;
     const embedder = await open();
     accepted = [];
@@ -193,7 +193,7 @@ describe('OpenAI-compatible long text', () => {
     expect(await embedVectors(embedder, [text], 'query')).toEqual([[expect.anything()]]);
   });
 
-  it.each([413, 400, 500])('is recognized as too long with status %i', async (status) => {
+  it.each([413, 400, 500])('is split into smaller parts after the status %i', async (status) => {
     const embedder = await open();
     server.fault = (inputs) => {
       if (inputs.join('').length > 500) return { status, message: 'input is too large to process' };
@@ -206,7 +206,7 @@ describe('OpenAI-compatible long text', () => {
     expect(accepted.join('')).toBe(text);
   });
 
-  it('is rejected alone if even its shortest parts are too long', async () => {
+  it('is rejected without affecting other texts if even its shortest parts are too long', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
     const error = await getFailure(embedder.embed(['poison'], 'memory'));
@@ -216,7 +216,7 @@ describe('OpenAI-compatible long text', () => {
   });
 });
 
-describe('OpenAI-compatible failure names the cause and the option', () => {
+describe('OpenAI-compatible embedder reports the cause and the option for', () => {
   const faults: { row: string; fault?: Fault; model?: Partial<EmbeddingModel>; says: string; option?: string }[] = [
     { row: 'a wrong key', model: { apiKey: KEY }, says: 'rejects the API key (401)', option: 'embeddingApiKey' },
     { row: 'a missing key', model: {}, says: 'requires an API key (401)', option: 'embeddingApiKey' },
@@ -224,7 +224,7 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     { row: 'too many requests', fault: { status: 429 }, says: 'is limiting requests (429)' },
     { row: 'a server error', fault: { status: 500 }, says: 'fails (500)' },
     { row: 'a bad gateway', fault: { status: 502 }, says: 'fails (502)' },
-    { row: 'every text rejected', fault: { status: 400 }, says: 'rejects every text', option: 'embedder' },
+    { row: 'a rejection of every text', fault: { status: 400 }, says: 'rejects every text', option: 'embedder' },
     {
       row: 'a truncated response',
       fault: 'truncate',
@@ -252,7 +252,7 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
   });
 
-  it('for an unreachable server', async () => {
+  it('an unreachable server', async () => {
     const { url } = await startEmbeddingServer().then(async (gone) => {
       await gone.close();
       return gone;
@@ -262,12 +262,12 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  it('for a wrong URL', async () => {
+  it('a wrong URL', async () => {
     const error = await getFailure(open({ url: server.url.replace('/v1', '/v2') }));
     expect(error).toMatchObject({ message: 'the address does not serve embeddings (404)', option: 'embeddingUrl' });
   });
 
-  it('without leaking a key that is invalid or that the server repeats', async () => {
+  it('a failure without exposing a key that is invalid or that the server repeats', async () => {
     const error = await getFailure(open({ apiKey: `${KEY}\nagain` }));
     expect(error).toBeInstanceOf(EmbedderUnavailable);
     expect(inspect(error, { depth: 9 })).not.toContain(KEY);
@@ -276,7 +276,7 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     expect(repeated.cause).toMatchObject({ message: expect.stringContaining('cannot parse Bearer [key]') });
   });
 
-  it('without leaking a text that the server quotes', async () => {
+  it('a failure without exposing a text that the server quotes', async () => {
     const embedder = await open();
     for (const status of [400, 422, 413, 500, 404]) {
       server.fault = ([input]) => ({ status, message: `too long: ${input}` });
@@ -285,7 +285,7 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     }
   });
 
-  it('for vectors of changed or different lengths', async () => {
+  it('vectors whose length changes or differs', async () => {
     const embedder = await open();
     server.fault = () => changed(([first, ...others]) => [first, ...others.map(() => [1, 2])]);
     expect(await getFailure(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
@@ -301,7 +301,7 @@ describe('OpenAI-compatible failure names the cause and the option', () => {
     expect(await embedVectors(embedder, ['a'], 'query')).toHaveLength(1);
   });
 
-  it('for a timeout, after which requests become smaller', async () => {
+  it('a timeout, and then sends smaller requests', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
     expect(await getFailure(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
@@ -329,7 +329,7 @@ describe('OpenAI-compatible transient failure', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is not assumed for a rejected text, which is sent once', async () => {
+  it('is not retried if the server rejects the text', async () => {
     const embedder = await open();
     server.fault = () => ({ status: 400 });
     await getFailure(embedder.embed(['patience'], 'memory'));
@@ -346,8 +346,8 @@ describe('OpenAI-compatible vectors', () => {
   });
 });
 
-describe('OpenAI-compatible close', () => {
-  it('aborts hanging requests', async () => {
+describe('stopping an OpenAI-compatible embedder', () => {
+  it('aborts hanging requests when the embedder is closed', async () => {
     const embedder = await open();
     server.fault = () => 'hang';
     const waiting = getFailure(embedder.embed(['waits'], 'memory'));
@@ -356,7 +356,7 @@ describe('OpenAI-compatible close', () => {
     expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('aborts opening', async () => {
+  it('aborts opening when the signal is aborted', async () => {
     server.fault = () => 'hang';
     const abort = new AbortController();
     const opening = getFailure(openOpenAiCompatible({ url: server.url, model: server.model }, abort.signal));

@@ -34,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true }));
 describe('transformers model in a folder', () => {
   const embedder = embedderContract(() => openTransformers(model, signal));
 
-  it('has an id derived from its files, whatever the path', async () => {
+  it('has an id that depends on its files but not on its path', async () => {
     const [same, other] = [join(folder, 'copy'), join(folder, 'other')];
     await writeTinyModel(same);
     await writeTinyModel(other, 2);
@@ -61,7 +61,7 @@ describe('transformers model in a folder', () => {
     expect(cosine(both, harbour)).toBeGreaterThan(cosine(boat, harbour));
   });
 
-  it('receives parts that fit its window', async () => {
+  it('receives texts in parts that fit into its context window', async () => {
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2;
     const counts = await embedVectors(embedder(), [words(window), words(window + 1), words(10 * window)], 'memory');
@@ -128,14 +128,14 @@ describe('transformers model with prefixes and pooling', () => {
     expectClose(memory, getMeanState('[CLS]', 'log', 'says', 'that', 'boat', '[SEP]'));
   });
 
-  it('prepends configured prefixes instead of the prompts of its folder', async () => {
+  it('prepends configured prefixes, which override the prompts of its folder', async () => {
     const prefixes = { query: 'entry of ', memory: '' };
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS }, { prefixes });
     expectClose(await embedOne(embedder, 'boat', 'query'), getMeanState('[CLS]', 'entry', 'of', 'boat', '[SEP]'));
     expectClose(await embedOne(embedder, 'boat', 'memory'), getMeanState('[CLS]', 'boat', '[SEP]'));
   });
 
-  it('pools by mean, first or last token as its folder or the configuration specifies', async () => {
+  it('pools by mean, first token or last token as the folder or the configuration specifies', async () => {
     const plain = await openWith({});
     const first = await openWith({ '1_Pooling/config.json': CLS });
     const last = await openWith({ '1_Pooling/config.json': CLS }, { pooling: 'last' });
@@ -144,7 +144,7 @@ describe('transformers model with prefixes and pooling', () => {
     expectClose(await embedOne(last, 'boat', 'memory'), getMeanState('[SEP]'));
   });
 
-  it('receives parts that fit its window together with the prefix', async () => {
+  it('receives texts in parts that fit into its context window together with the prefix', async () => {
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2 - 3;
@@ -152,12 +152,12 @@ describe('transformers model with prefixes and pooling', () => {
     expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
   });
 
-  it('returns no vector for an unknown text with a known prefix', async () => {
+  it('returns no vector for a text of unknown characters, even with a known prefix', async () => {
     const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
     expect(await embedVectors(embedder, ['𒀀'], 'memory')).toEqual([[]]);
   });
 
-  it('has a different id for each prefix and pooling, wherever it is configured', async () => {
+  it('has a different id for each prefix and pooling, and the same id whether they are configured or in its folder', async () => {
     const prompts = { 'config_sentence_transformers.json': PROMPTS };
     const byFile = { query: PROMPTS.prompts.query, memory: PROMPTS.prompts.document };
     const getId = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;
@@ -177,8 +177,8 @@ describe('transformers model with prefixes and pooling', () => {
   });
 });
 
-describe('transformers model that cannot be loaded', () => {
-  it('names the file with an unsupported pooling', async () => {
+describe('opening a transformers model that cannot be loaded', () => {
+  it('reports the file with an unsupported pooling', async () => {
     const path = join(folder, 'other pooling');
     await writeTinyModel(path);
     await writeModelConfig(path, { '1_Pooling/config.json': { pooling_mode_max_tokens: true } });
@@ -219,7 +219,7 @@ describe('transformers model that cannot be loaded', () => {
     }
   });
 
-  it('leaves no thread behind if a file cannot be read', async () => {
+  it('stops its thread if a file cannot be read', async () => {
     const unreadable = join(folder, 'unreadable');
     await writeTinyModel(unreadable);
     await mkdir(join(unreadable, 'onnx', 'model.onnx_data'));
@@ -229,14 +229,14 @@ describe('transformers model that cannot be loaded', () => {
     expect(process.listenerCount('exit')).toBe(before);
   });
 
-  it('rejects immediately when aborted', async () => {
+  it('rejects immediately if the signal is aborted', async () => {
     const abort = new AbortController();
     const opening = openTransformers(model, abort.signal);
     abort.abort();
     await expect(opening).rejects.toMatchObject({ cause: { message: 'opening the model was aborted' } });
   });
 
-  it('names the package to install if it is missing', async () => {
+  it('reports the package to install if the package is missing', async () => {
     const installed = join(folder, 'installed', 'node_modules');
     await copyWithoutTransformers(installed);
     const opening = `

@@ -43,8 +43,8 @@ afterAll(async () => {
 
 const add = (namespace = 'default', scope: Scope = 'write') => ring.add({ namespace, scope });
 
-describe('a key', () => {
-  it('is accepted with its namespace and scope', async () => {
+describe('an API key', () => {
+  it('is accepted, and the check returns its namespace and scope', async () => {
     const { key, id } = await add('kitchen', 'read');
     await add('garden', 'operate');
     expect(key).toMatch(/^mmd_[0-9a-f]{16}_[0-9a-f]{64}$/);
@@ -52,7 +52,7 @@ describe('a key', () => {
     expect(await ring.check(key)).toEqual({ id, namespace: 'kitchen', scope: 'read' });
   });
 
-  it('is rejected if its text differs in any character', async () => {
+  it('is rejected if any character differs', async () => {
     const { key } = await add();
     const other = await add();
     const mixed = key.slice(0, 21) + other.key.slice(21);
@@ -67,7 +67,7 @@ describe('a key', () => {
     );
   });
 
-  it('is rejected once revoked, but stays in the list with the time of revocation', async () => {
+  it('is rejected after it was revoked, and is still listed with the time of revocation', async () => {
     const first = await add();
     const second = await add('garden', 'read');
     await ring.revoke(first.id);
@@ -86,11 +86,11 @@ describe('a key', () => {
     ]);
   });
 
-  it('cannot be revoked by an unknown id', async () => {
+  it('is not revoked for an unknown id', async () => {
     await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('is unique, and its secret is in no file and no list', async () => {
+  it('is unique, and its secret is neither stored in a file nor listed', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => add()));
     expect(new Set(made.map(({ id }) => id)).size).toBe(20);
     const secrets = made.map(({ key }) => key.split('_')[2] as string);
@@ -127,7 +127,7 @@ describe('a key', () => {
   });
 });
 
-describe('a key with an expiry', () => {
+describe('an API key with an expiry', () => {
   it('is accepted until its expiry', async () => {
     const clock = { time: Date.parse('2026-01-01T00:00:00Z'), now: () => clock.time };
     const ring = new KeyRing(await open('expiring.db'), clock);
@@ -142,7 +142,7 @@ describe('a key with an expiry', () => {
 });
 
 describe('callers on the same machine', () => {
-  it('need no key after loopback was opened, until another key is created', async () => {
+  it('need no API key after loopback access was opened, until another key is created', async () => {
     const ring = makeRing(await open('opened.db'));
     await ring.add({ namespace: 'default', scope: 'write' });
     await ring.openLoopback();
@@ -152,8 +152,8 @@ describe('callers on the same machine', () => {
   });
 });
 
-describe('the need for keys', () => {
-  it('begins with the first key, and stays when the last key is revoked', async () => {
+describe('the requirement for API keys', () => {
+  it('begins with the first key, and remains after the last key is revoked', async () => {
     const [first, another] = [makeRing(await open('new.db')), makeRing(await open('new.db'))];
     expect(await first.areRequired()).toBe(false);
     const { id } = await first.add({ namespace: 'default', scope: 'write' });
@@ -164,8 +164,8 @@ describe('the need for keys', () => {
   });
 });
 
-describe('a change of keys by another process', () => {
-  it('is visible at once for a new key', async () => {
+describe('a change of API keys by another process', () => {
+  it('is visible immediately if a key was created', async () => {
     const other = makeRing(keysElsewhere);
     await ring.areRequired();
     for (const namespace of ['kitchen', 'garden']) {
@@ -174,7 +174,7 @@ describe('a change of keys by another process', () => {
     }
   });
 
-  it('is visible for a key that is created while keys are being read', async () => {
+  it('is visible if a key is created while the keys are being read', async () => {
     let resume: (() => void) | undefined;
     const slow = makeRing({
       ...keys,
@@ -193,7 +193,7 @@ describe('a change of keys by another process', () => {
     expect(await checked).toMatchObject({ namespace: 'kitchen' });
   });
 
-  it('causes one read of the store for many concurrent checks', async () => {
+  it('causes one read of the key store for many concurrent checks', async () => {
     let reads = 0;
     const counted = makeRing({
       ...keys,
@@ -220,7 +220,7 @@ describe('a change of keys by another process', () => {
     expect(await ring.check(key)).toBeUndefined();
   });
 
-  it('is loaded in the background within the second', async () => {
+  it('is loaded in the background before one second has passed', async () => {
     const other = makeRing(keysElsewhere);
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     expect(await ring.check(key)).toBeDefined();
@@ -232,8 +232,8 @@ describe('a change of keys by another process', () => {
   });
 });
 
-describe('unreadable keys', () => {
-  it('reject every check until they can be read', async () => {
+describe('a key ring with an unreadable key store', () => {
+  it('rejects every check until the keys can be read', async () => {
     const { key } = await add();
     let broken = true;
     const failing: KeyStore = {

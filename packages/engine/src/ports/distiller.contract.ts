@@ -90,13 +90,13 @@ export function distillerContract(distiller: () => Distiller): void {
     expect(by).toBe(distiller().name);
   });
 
-  describe('returns a non-empty text within the limits, with sources of the group alone, for', () => {
+  describe('returns a non-empty text within the limits, and only sources of the group, for', () => {
     it.each(Object.entries(GROUPS))('%s', async (_, group) => {
       expectSound(await distiller().distil(group, signal), group);
     });
   });
 
-  it('returns a non-empty text within the limits, with sources of the group alone, for any group', async () => {
+  it('returns a non-empty text within the limits, and only sources of the group, for any group', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 12 }), async (contents) => {
         const group = getGroup(...contents);
@@ -112,7 +112,7 @@ export function distillerContract(distiller: () => Distiller): void {
     expect(group).toEqual(getGroup('Ada likes tea.', 'Bo likes coffee.'));
   });
 
-  it('rejects with the reason of an aborted signal', async () => {
+  it('rejects with the abort reason if its signal is aborted', async () => {
     const reason = new Error('the run is over');
     const distilling = distiller().distil(getGroup('Ada likes tea.'), AbortSignal.abort(reason));
     await expect(distilling).rejects.toBe(reason);

@@ -47,19 +47,22 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     await another.close();
   });
 
-  it.each(PURPOSES)('returns a unit vector of the stated length for each %s, in order', async (purpose) => {
-    const lists = await embedVectors(embedder, TEXTS, purpose);
-    expect(lists).toHaveLength(TEXTS.length);
-    for (const [i, list] of lists.entries()) {
-      const [alone] = await embedVectors(embedder, [TEXTS[i] as string], purpose);
-      expect(list).toHaveLength(1);
-      expect(list[0]).toHaveLength(embedder.dimensions);
-      expect(cosine(list[0], list[0])).toBeCloseTo(1, 4);
-      expect(cosine(list[0], alone?.[0])).toBeGreaterThan(0.99);
-    }
-  });
+  it.each(PURPOSES)(
+    'returns for each %s, in order, a unit vector with the number of dimensions of the model',
+    async (purpose) => {
+      const lists = await embedVectors(embedder, TEXTS, purpose);
+      expect(lists).toHaveLength(TEXTS.length);
+      for (const [i, list] of lists.entries()) {
+        const [alone] = await embedVectors(embedder, [TEXTS[i] as string], purpose);
+        expect(list).toHaveLength(1);
+        expect(list[0]).toHaveLength(embedder.dimensions);
+        expect(cosine(list[0], list[0])).toBeCloseTo(1, 4);
+        expect(cosine(list[0], alone?.[0])).toBeGreaterThan(0.99);
+      }
+    },
+  );
 
-  it('gives related texts a higher cosine than unrelated texts', async () => {
+  it('returns vectors with a higher cosine for related texts than for unrelated texts', async () => {
     const [[near], [query], [far]] = (await embedVectors(
       embedder,
       ['The boat sails at dawn.', 'When does the boat depart?', 'He is allergic to walnuts.'],
@@ -68,7 +71,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(cosine(near, query)).toBeGreaterThan(cosine(far, query) + 0.1);
   });
 
-  it.each(PURPOSES)('gives a %s without content at most one vector', async (purpose) => {
+  it.each(PURPOSES)('returns at most one vector for a %s without content', async (purpose) => {
     const texts = ['', ' \n\t', '\u0001\u200b', '𒀀'];
     const lists = await embedVectors(embedder, texts, purpose);
     expect(lists).toHaveLength(texts.length);
@@ -88,7 +91,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     await expect(embedder.embed([...texts, 'one more'], 'memory')).rejects.toThrow(RangeError);
   });
 
-  it('gives a long memory several vectors and a long query one vector', async () => {
+  it('returns several vectors for a long memory, and one vector for a long query', async () => {
     const [[ofMemory], [ofQuery]] = await Promise.all([
       embedVectors(embedder, [LONG_TEXT], 'memory'),
       embedVectors(embedder, [LONG_TEXT], 'query'),
@@ -99,7 +102,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(cosine(ofQuery?.[0], ofQuery?.[0])).toBeCloseTo(1, 4);
   });
 
-  it('embeds a query before memories that are already waiting', async () => {
+  it('embeds a query before memories that are already queued', async () => {
     const completed: string[] = [];
     // The maximum number of waiting calls, and more than any adapter embeds at once: in order of arrival, the query
     // would come last.
@@ -112,7 +115,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(completed.at(-1)).toBe('memory');
   });
 
-  it('rejects waiting calls when it is closed, and all later calls', async () => {
+  it('rejects queued calls when it is closed, and all calls after that', async () => {
     const closing = await open();
     const waiting = [closing.embed([LONG_TEXT], 'memory'), closing.embed([LONG_TEXT], 'memory')];
     const outcomes = Promise.allSettled(waiting);

@@ -60,7 +60,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual(before);
     });
 
-    it('lists a revoked key with the time of the first revocation', async () => {
+    it('returns a revoked key with the time of its first revocation', async () => {
       await tested.keys.add(key());
       await tested.keys.add(key({ id: 'two' }));
       expect(await tested.keys.revoke('one', 5)).toBe(true);
@@ -80,7 +80,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await getKeys()).toEqual([key()]);
     });
 
-    it('imports the keys of another store in order, once, and does not change existing keys', async () => {
+    it('imports the keys of another store in their order, and neither changes nor repeats existing keys', async () => {
       await tested.keys.add(key({ id: 'two', namespace: 'here' }));
       const { changes: before = 0 } = (await tested.keys.read()) ?? {};
       const keys = [key({ id: 'z', revokedAt: 9 }), key({ id: 'two' }), key({ id: 'a', scope: 'operate' })];
@@ -92,7 +92,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual(all);
     });
 
-    it('records the last use of a key without counting a change', async () => {
+    it('records the last use of a key, which is not counted as a change', async () => {
       await tested.keys.add(key());
       const { changes } = (await tested.keys.read()) ?? {};
       await tested.keys.recordUse('one', 70);
@@ -102,7 +102,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read(changes)).toBeUndefined();
     });
 
-    it('closes loopback with the first key, and opens it on request until another key is created', async () => {
+    it('closes keyless loopback access when a key is created, and reopens it on request until the next key is created', async () => {
       await tested.openNew();
       const isOpen = async () => (await tested.keys.read())?.isLoopbackOpen;
       expect(await isOpen()).toBe(true);
@@ -117,7 +117,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await isOpen()).toBe(false);
     });
 
-    it('returns undefined if the reader has seen the last change, and all keys after another change', async () => {
+    it('returns undefined if the reader knows the last change, and all keys after a further change', async () => {
       await tested.keys.add(key());
       const { changes = 0 } = (await tested.keys.read()) ?? {};
       expect(changes).toBeGreaterThan(0);

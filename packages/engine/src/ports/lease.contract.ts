@@ -15,7 +15,7 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('other job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('can be taken by another holder once it has expired or was released', async () => {
+    it('can be acquired by another holder after it has expired or was released', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW, 1000);
       expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toEqual(MINE);
@@ -25,13 +25,13 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toEqual(MINE);
     });
 
-    it('can be taken by another holder after the clock was set far back', async () => {
+    it('can be acquired by another holder after the clock was set far back', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW + 1e9, 1000);
       expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('keeps its fencing token on renewal and increases it for a new holder', async () => {
+    it('keeps its fencing token when it is renewed, and has a higher fencing token for a new holder', async () => {
       const { lease } = tested;
       const first = (await lease.acquire('job', 'a', NOW, 1000)) as number;
       expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(first);

@@ -16,7 +16,7 @@ export function redactorContract(redactor: Redactor): void {
   const markers = /\[redacted:[a-z]+(?:-[a-z]+)*\]/g;
 
   describe.each(SECRETS)('$row', ({ secret }) => {
-    it('is replaced by its kind at every occurrence', () => {
+    it('is replaced at every occurrence by a marker with its kind', () => {
       const { text, kinds } = redactor.redact(`${secret} and ${secret}`);
       expect(text).toBe(`[redacted:${kinds[0]}] and [redacted:${kinds[1]}]`);
       expect(kinds).toHaveLength(2);
@@ -35,7 +35,7 @@ export function redactorContract(redactor: Redactor): void {
     });
   });
 
-  it('returns the kinds of the replaced secrets in the order of the text', () => {
+  it('returns the kinds of the replaced secrets in the order of their occurrence', () => {
     const { text, kinds } = redactor.redact(`${CARD}, then ${GITHUB_TOKEN}, then ${CARD}.`);
     expect(text.match(markers)).toEqual(kinds.map((kind) => `[redacted:${kind}]`));
     expect(kinds[0]).toBe(kinds[2]);
@@ -48,7 +48,7 @@ export function redactorContract(redactor: Redactor): void {
     }
   });
 
-  it('does not change its own result', () => {
+  it('does not change a text that was already redacted', () => {
     const parts = ['password=', 'token: ', 'Bearer ', '"', "'", ' ', 'https://u:', '@h', 'Tr0ub4dor&3'];
     const text = fc.array(fc.constantFrom(GITHUB_TOKEN, CARD, ...parts)).map((some) => some.join(''));
     fc.assert(
@@ -61,7 +61,7 @@ export function redactorContract(redactor: Redactor): void {
     );
   });
 
-  it('redacts a very long text with any repeated beginning, and finds no secret in the result', () => {
+  it('leaves no secret in a very long text that repeats the beginning of a secret', () => {
     const characters = propertyRuns(1_000_000);
     const beginnings = [
       '-----BEGIN PRIVATE KEY-----',
@@ -84,7 +84,7 @@ export function redactorContract(redactor: Redactor): void {
     }
   });
 
-  it('redacts the value of a field that is named like a password', () => {
+  it('redacts the value of a field whose name indicates a password', () => {
     expect(redactor.redact('Tr0ub4dor&3').kinds).toEqual([]);
     const { text, kinds } = redactor.redact('Tr0ub4dor&3', 'db_password');
     expect(text).toBe(`[redacted:${kinds[0]}]`);

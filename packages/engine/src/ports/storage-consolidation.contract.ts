@@ -8,7 +8,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
   const { storeMemory, findOrdinals, countTiers, beginRun, promote, mergeDuplicates, evictExpired } = tested;
 
   describe('consolidation', () => {
-    it('promotes by the time of storing, in batches', async () => {
+    it('promotes memories that were stored before a given time, in batches', async () => {
       const stored = [await storeMemory(), await storeMemory(), await storeMemory()];
       const until = (stored[1] as NewMemory).storedAt;
       expect(await promote(until, 1)).toEqual({ count: 1, more: true });
@@ -28,7 +28,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       return ids;
     }
 
-    it('merges exact duplicates into the oldest, which gains their tags, importance and uses', async () => {
+    it('merges duplicates into the oldest, which receives their tags, maximum importance and access counts', async () => {
       const [second, first, third] = [
         await storeMemory({ content: duplicates[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
         await storeMemory({ content: duplicates[1] as string, createdAt: NOW + 1, tags: ['a'] }),
@@ -56,7 +56,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('limits the access count, of merged duplicates and of one memory, to the maximum of an import', async () => {
+    it('limits the access count, also after a merge, to the maximum that an import accepts', async () => {
       const [first, second] = [
         await storeMemory({ content: 'duplicate' }),
         await storeMemory({ content: 'duplicate' }),
@@ -96,7 +96,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('does not merge a duplicate whose tags exceed the maximum of the oldest, so no tag is lost', async () => {
+    it('does not merge a duplicate if the oldest memory would have too many tags', async () => {
       const many = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
       const oldest = await storeMemory({ content: 'same text', tags: many });
       const other = await storeMemory({ content: 'same text', tags: ['special'] });
@@ -112,7 +112,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
-    it('forgets the hidden duplicates of a visible memory with it, and returns their ids', async () => {
+    it('forgets the hidden duplicates together with the visible memory, and returns their ids', async () => {
       const [visible = '', ...hidden] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', visible);
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
@@ -120,7 +120,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([0, 0, 0]);
     });
 
-    it('forgets a hidden duplicate alone, and returns the ids of the memories that still have its text', async () => {
+    it('forgets a hidden duplicate alone, and returns the ids of the remaining memories with the same text', async () => {
       const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', second);
       expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });
@@ -139,7 +139,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await read(correction.id)).toMatchObject({ supersedes: visible });
     });
 
-    it('turns a hidden duplicate with a new text into an independent memory', async () => {
+    it('makes a hidden duplicate independent if its text changes', async () => {
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'individual' });
@@ -179,7 +179,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       if (change.content !== undefined) expect(await findOrdinals('x')).toEqual([]);
     });
 
-    it('expires the hidden duplicates of a memory with it, until its expiry is cleared', async () => {
+    it('expires hidden duplicates together with the visible memory, until the expiry is cleared', async () => {
       const ids = await merged('x', 'x');
       const update = (expiresAt: number | null) =>
         tested.storage.update({ namespace: 'default', id: ids[0] ?? '', at: NOW, expiresAt });
@@ -195,7 +195,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('x', {}, NOW + 5)).toEqual([]);
     });
 
-    it('merges a memory with a new text, and its hidden duplicates, into an older memory with that text', async () => {
+    it('merges a memory and its hidden duplicates into an older memory after the memory gets the text of the older memory', async () => {
       const [older] = await merged('y');
       const [visible = '', hidden = ''] = await merged('x', 'x');
       await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
@@ -225,7 +225,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
     });
 
-    it('turns a hidden duplicate with other metadata into an independent memory', async () => {
+    it('makes a hidden duplicate independent if its metadata changes', async () => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
       const changed = { namespace: 'default', id: hidden, at: NOW, metadata: { k: '1' } };
       expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
@@ -234,7 +234,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('supersedes the visible memory of a superseded hidden duplicate, until the successor is forgotten', async () => {
+    it('marks the visible memory as superseded by the successor of a hidden duplicate, until the successor is forgotten', async () => {
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
@@ -245,7 +245,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBeNull();
     });
 
-    it('keeps a memory superseded while any successor of it or of its duplicate exists', async () => {
+    it('marks a memory as superseded as long as any successor of the memory or of its duplicate exists', async () => {
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       const corrections = [];
@@ -264,7 +264,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('keeps the successor of a hidden duplicate only with the duplicate when that becomes independent', async () => {
+    it('removes the successor from the visible memory if the superseded hidden duplicate becomes independent', async () => {
       const [visible = '', hidden = ''] = await merged('x', 'x');
       const correction = await storeMemory({ content: 'y', supersedes: hidden });
       await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, content: 'something else' });
@@ -274,14 +274,14 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await read(hidden))?.supersededBy).toBeNull();
     });
 
-    it('limits the work of a step approximately', async () => {
+    it('merges a limited number of memories per step', async () => {
       for (let i = 0; i < 90; i++) await storeMemory({ content: `again ${i % 2}` });
       const step = await mergeDuplicates(10);
       expect(step.count).toBeLessThan(50);
       expect(step.more).toBe(true);
     });
 
-    it('does not give a merged memory more tags than a client may set', async () => {
+    it('does not merge tags beyond the maximum number of tags that a client can set', async () => {
       const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
       const first = await storeMemory({ content: 'x', tags: tags(0) });
       await storeMemory({ content: 'x', tags: tags(64) });
@@ -335,7 +335,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('returns the end of the last consolidation of a namespace', async () => {
+    it('returns the end time of the last consolidation of a namespace', async () => {
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBeNull();
       await tested.storage.endRun(await beginRun(), NOW + 5);
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);

@@ -92,8 +92,8 @@ export function distilStorageContract(tested: TestedStorage): void {
   const getOrdinals = (memories: readonly MemoryVersion[]) => memories.map(({ ordinal }) => ordinal);
   const getIds = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
 
-  describe('candidates for distillation', () => {
-    it('have neighbors with cosine and number of shared rare words', async () => {
+  describe('distillation candidates', () => {
+    it('are returned with their neighbors, the cosines and the numbers of shared rare words', async () => {
       const [first, second] = (await storeAll(CATS.slice(0, 2))) as [StoredMemory, StoredMemory];
       const far = await storeMemory('Taxes are due.', 40);
       const found = (await candidates()).candidates;
@@ -125,7 +125,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(second.next).toBeUndefined();
     });
 
-    it('are skipped until they are promoted and have vectors', async () => {
+    it('are only returned after they are promoted and have vectors', async () => {
       const [old, young] = [await storeMemory('old', 1), await storeMemory('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
@@ -133,7 +133,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(found[0]?.neighbours).toEqual([]);
     });
 
-    it('are pending again when their text changes, and no longer when they are forgotten', async () => {
+    it('are pending again if their text changes, until they are forgotten', async () => {
       const [first, second, third] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun((run) => tested.storage.dropCandidates(run, [first, second, third]));
       expect(await waiting()).toEqual([]);
@@ -144,7 +144,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await waiting()).toEqual([]);
     });
 
-    it('are pending again when their successor is forgotten', async () => {
+    it('are pending again if their successor is forgotten', async () => {
       const [corrected] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
       const successor = await storeMemory('The cat Mimi is awake.', 1, { supersedes: corrected.id });
       await inRun((run) => tested.storage.dropCandidates(run, [corrected, successor]));
@@ -153,14 +153,14 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await waiting()).toEqual([corrected.ordinal]);
     });
 
-    it('stay pending if they were written since they were read', async () => {
+    it('remain pending if they were changed after they were read', async () => {
       const stored = await storeMemory('text', 1);
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, importance: 1 });
       await inRun((run) => tested.storage.dropCandidates(run, [stored]));
       expect(await waiting()).toEqual([stored.ordinal]);
     });
 
-    it('have no neighbors that expire, are superseded or are semantic', async () => {
+    it('have no neighbors that expire, are superseded or are semantic memories', async () => {
       const stored = await storeAll(CATS);
       await storeMemory('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
       const wrong = await storeMemory('The cat Mimi is a dog.', 1);
@@ -176,7 +176,7 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a semantic memory', () => {
-    it('has the common properties of its sources, and is pending for vectors', async () => {
+    it('has the common tags and the maximum importance of its sources, and is pending for vectors', async () => {
       const stored = [
         await storeMemory('one', 1, { tags: ['a', 'b'], importance: 0.2 }),
         await storeMemory('two', 1, { tags: ['b', 'c'], importance: 0.8 }),
@@ -202,7 +202,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', stored[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
     });
 
-    it('is not created if a source was written, was forgotten, expires or is a source of another one', async () => {
+    it('is not created if a source was changed or forgotten, expires, or already has a semantic memory', async () => {
       const stored = await storeAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
       const [a, b, c, d, e] = stored as [StoredMemory, StoredMemory, StoredMemory, StoredMemory, StoredMemory];
       await tested.storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
@@ -224,7 +224,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
     });
 
-    it('is found with its sources, even if only the semantic memory matches well', async () => {
+    it('is found together with its sources, even if only the semantic memory matches the query', async () => {
       const stored = await storeAll(['alpha', 'beta', 'gamma']);
       for (let i = 0; i < 5; i++) await storeMemory('delta delta delta', 2);
       const ordinal = await distil(stored, 'delta delta delta delta');
@@ -236,7 +236,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
     });
 
-    it('is found with its sources, however many are found together', async () => {
+    it('is found together with its sources, even if the query matches 50 semantic memories', async () => {
       const [groups, size] = [50, 12];
       const sources: MemoryVersion[][] = [];
       for (let i = 0; i < groups; i++) {
@@ -253,7 +253,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.search(asked)).admitted).toBe(groups * (1 + size));
     });
 
-    it('gets a new text and new sources, unless a client has written it', async () => {
+    it('can get a new text and new sources unless a client has changed it', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
@@ -300,7 +300,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 
-    it('keeps its sources when one of them is merged into an older duplicate', async () => {
+    it('keeps its sources if one source is merged into an older duplicate', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       const older = await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
@@ -320,7 +320,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         await all(() => tested.storage.clearArchive(run, NOW, 10));
       });
 
-    it('is deleted when they get an expiry or are deleted from the archive', async () => {
+    it('is deleted if the sources get an expiry or are deleted from the archive', async () => {
       const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await expiring(sources);
@@ -331,7 +331,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic('another')).toBeUndefined();
     });
 
-    it('stays if a client has written its text, without the distilled texts', async () => {
+    it('is retained if a client has written its text, but its distilled texts are deleted', async () => {
       const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
@@ -351,7 +351,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('merging sources of two semantic memories', () => {
+  describe('merging the sources of two semantic memories', () => {
     it('keeps both memories, and the text that a client has written', async () => {
       const [a, b, c, d] = (await storeAll([...CATS, 'Mimi is a cat.'])) as [
         StoredMemory,
@@ -372,8 +372,8 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('forgetting a source', () => {
-    it('keeps the text of the other sources', async () => {
+  describe('forgetting a source of a semantic memory', () => {
+    it('keeps the texts of the other sources in the semantic memory', async () => {
       const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       expect(await tested.storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
@@ -391,7 +391,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toBeUndefined();
     });
 
-    it('keeps a text that a client has written in the semantic memory', async () => {
+    it('keeps the text of the semantic memory if a client has written it', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
@@ -399,7 +399,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: getIds(stored.slice(1)) });
     });
 
-    it('removes its words from the semantic memory if a client has changed only the tags', async () => {
+    it('removes the words of the source even if a client has changed the tags of the semantic memory', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
@@ -407,7 +407,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
     });
 
-    it('that has left the group removes its words from the earlier texts of the semantic memory', async () => {
+    it('removes the words of a former source from earlier texts of the semantic memory', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const content = CATS.slice(1).join('\n');
@@ -421,13 +421,13 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
     });
 
-    it('counts the semantic memories that are deleted by a bulk forget', async () => {
+    it('includes deleted semantic memories in the number that a bulk forget returns', async () => {
       await distil(await storeAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
 
-    it('works in one bulk forget with its duplicate, a successor and semantic memories', async () => {
+    it('is possible in one bulk forget with a duplicate, a successor and a semantic memory', async () => {
       const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const [d] = (await storeAll(['Mimi is a cat.'])) as [StoredMemory];
       await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
@@ -443,8 +443,8 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('a group', () => {
-    it('is closed once its semantic memory is forgotten, until a source gets another text', async () => {
+  describe('a distillation group', () => {
+    it('is closed after its semantic memory is forgotten, until the text of a source changes', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       await tested.storage.forget('default', 'semantic');
@@ -463,7 +463,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('a source', () => {
+  describe('a source of a distillation group', () => {
     it('is read without leading white space', async () => {
       const [a] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
       const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
@@ -473,7 +473,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('a correction found by a run', () => {
+  describe('a correction by a consolidation run', () => {
     it('supersedes the corrected memory until the run is undone', async () => {
       const [wrong, right, other] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun(async (run) => {
@@ -489,8 +489,8 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('undoing', () => {
-    it('removes a semantic memory, and prevents its group from being distilled again', async () => {
+  describe('undoing a distillation run', () => {
+    it('removes the semantic memory, and prevents a new distillation of its group', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       await undo('run of semantic');
@@ -499,7 +499,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
-    it('restores the earlier text and sources of a semantic memory', async () => {
+    it('restores the earlier text and sources of the semantic memory', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
@@ -508,7 +508,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
     });
 
-    it('restores a source that the same run has merged, so that forgetting the source removes its words', async () => {
+    it('restores merged sources, so that forgetting one removes its words from the semantic memory', async () => {
       const [a, b, c, d] = (await storeAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.', 'Mimi is old.'])) as [
         StoredMemory,
         StoredMemory,
@@ -527,7 +527,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
     });
 
-    it('does not restore words of a source that has been forgotten since', async () => {
+    it('does not restore the words of a source that was forgotten after the run', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const change = { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW };
@@ -537,7 +537,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
     });
 
-    it('is refused if a client has written the semantic memory', async () => {
+    it('is rejected if a client has changed the semantic memory', async () => {
       await distil(await storeAll(CATS), 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       await expect(undo('run of semantic')).rejects.toThrow('written');

@@ -121,7 +121,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
   });
 
   describe('an export', () => {
-    it('gives the same bytes when imported elsewhere, at once or in two parts, and exported again', async () => {
+    it('can be imported in one or two parts, and the imported data is exported with the same bytes', async () => {
       await fc.assert(
         fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (steps, part) => {
           await newLife().happen(database, steps);
@@ -137,7 +137,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       );
     }, 120_000);
 
-    it('starts with its format and number of lines, followed by all fields of each memory', async () => {
+    it('starts with a header with format and line count, followed by all fields of each memory', async () => {
       await storeSome();
       const lines = await exported(database);
       expect(lines[0]).toBe('{"format":"memoryd","version":1,"lines":7}');
@@ -151,7 +151,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(memories[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
     });
 
-    it('lists a semantic memory after the first of its sources, whenever it was created', async () => {
+    it('contains a semantic memory after the first of its sources, whenever they were created', async () => {
       await storeSome();
       const { storage } = database;
       await storage.store(life.newMemory('late', 'Mimi purrs.'));
@@ -173,7 +173,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('contains one namespace, and can be imported into another namespace', async () => {
+    it('contains the memories of one namespace, and can be imported into another namespace', async () => {
       await storeSome();
       const lines = await exported(database);
       const first = namespace;
@@ -185,12 +185,12 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(database)).toEqual(lines);
     });
 
-    it('is not created when the signal is aborted', async () => {
+    it('is not created if the signal is aborted', async () => {
       const exporting = database.storage.kept('default', {}, AbortSignal.abort());
       await expect(exporting).rejects.toThrow(/abort|was given up|closed/i);
     });
 
-    it('is a snapshot, whatever is written while it is read', async () => {
+    it('is a snapshot that later writes do not change', async () => {
       await storeSome();
       const { storage } = database;
       const before = await exported(database);
@@ -206,8 +206,8 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
   });
 
-  describe('importing', () => {
-    it('continues a truncated import, and a repeated import changes nothing', async () => {
+  describe('an import', () => {
+    it('completes a truncated import, and changes nothing when it is repeated', async () => {
       await storeSome();
       const lines = await exported(database);
       expect(await imported(other, lines.slice(0, 4))).toMatchObject({
@@ -219,7 +219,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('does not overwrite changes by consolidation or the access counts of existing memories', async () => {
+    it('does not overwrite the results of consolidation or the access counts of existing memories', async () => {
       await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
@@ -229,7 +229,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect((await other.storage.memory(namespace, first?.id ?? '', life.time))?.accessCount).toBe(3);
     });
 
-    it('refuses an id that has another text or was written since, and overwrites nothing', async () => {
+    it('refuses a memory if the existing memory with its id has another text or was changed, and overwrites nothing', async () => {
       await storeSome();
       const lines = await exported(database);
       await other.storage.store(life.newMemory('cat', 'another cat'));
@@ -242,7 +242,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect((await other.storage.memory(namespace, 'fish', life.time))?.importance).toBe(1);
     });
 
-    it('drops links to missing memories, and hides no memory because of them', async () => {
+    it('drops links to missing memories, and keeps the memories with dropped links visible', async () => {
       await storeSome();
       const incomplete = (await exported(database))
         .filter((line) => !/^\{"id":"(duplicate|right)"/.test(line))
@@ -256,7 +256,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
     });
 
-    it('sets missing links when repeated, and lets a duplicate be merged that arrived before the oldest', async () => {
+    it('adds links that were missing before, and stores a duplicate so that the next consolidation can merge it', async () => {
       await storeSome();
       const lines = await exported(database);
       const incomplete = lines.filter((line) => !line.startsWith('{"id":"duplicate"')).slice(1);
@@ -277,7 +277,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect((await semantic())?.content).not.toContain('sleeps');
     });
 
-    it('refuses a semantic memory whose source has been distilled into another one meanwhile', async () => {
+    it('refuses a semantic memory if another semantic memory already has one of its sources', async () => {
       await storeSome();
       const lines = await exported(database);
       const sources = lines.filter((line) => /^\{"id":"(duplicate|fish)"/.test(line));
@@ -299,7 +299,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await other.storage.integrity()).toEqual([]);
     });
 
-    it('refuses a semantic memory without any of its sources', async () => {
+    it('refuses a semantic memory if none of its sources exists', async () => {
       await storeSome();
       const semantic = (await exported(database)).at(-1) ?? '';
       const response = await imported(other, [header(), semantic]);
@@ -342,20 +342,23 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       ['uses without a time', JSON.stringify({ ...GOLDEN, access_count: 1 }), '/accessed_at'],
       ['an invalid digest', '{"declined_group":"0F"}', '/declined_group'],
     ];
-    it.each(broken)('refuses %s with line and path, and imports the other lines', async (_what, line, path) => {
-      const good = JSON.stringify(GOLDEN);
-      const response = await imported(other, [
-        header(3),
-        good.replace('fish', 'first'),
-        line,
-        good.replace('fish', 'last'),
-      ]);
-      expect(response).toMatchObject({ imported_count: 2, refused_count: 1 });
-      expect(response.refused).toMatchObject([{ line: 3, error: { code: 'INVALID_REQUEST', details: [{ path }] } }]);
-      expect((await life.seen(other)).map(({ id }) => id)).toEqual(['first', 'last']);
-    });
+    it.each(broken)(
+      'refuses %s with its line number and path, and stores the other lines',
+      async (_what, line, path) => {
+        const good = JSON.stringify(GOLDEN);
+        const response = await imported(other, [
+          header(3),
+          good.replace('fish', 'first'),
+          line,
+          good.replace('fish', 'last'),
+        ]);
+        expect(response).toMatchObject({ imported_count: 2, refused_count: 1 });
+        expect(response.refused).toMatchObject([{ line: 3, error: { code: 'INVALID_REQUEST', details: [{ path }] } }]);
+        expect((await life.seen(other)).map(({ id }) => id)).toEqual(['first', 'last']);
+      },
+    );
 
-    it('refuses bytes that are not UTF-8', async () => {
+    it('refuses a line that is not UTF-8', async () => {
       async function* bytes() {
         yield encoder.encode(header());
         yield Buffer.from(JSON.stringify(GOLDEN).replace('salmon', '\xff'), 'latin1');
@@ -365,7 +368,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
 
     it.each(['', '{}', '{"format":"sqlite","version":1}', '{"format":"memoryd","version":2}', JSON.stringify(GOLDEN)])(
-      'rejects an import with the first line %j',
+      'is rejected if the first line is %j',
       async (first) => {
         const importing = imported(other, [first, JSON.stringify(GOLDEN)]);
         await expect(importing).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -373,18 +376,18 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       },
     );
 
-    it('requires a header, and accepts a header alone', async () => {
+    it('is rejected without a header, and accepted with only a header', async () => {
       await expect(imported(other, [])).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
       expect(await imported(other, [header(0)])).toMatchObject({ imported_count: 0, refused_count: 0 });
     });
 
-    it('skips empty lines, and counts all refused lines although it lists only the first', async () => {
+    it('skips empty lines, and counts all refused lines but lists only the first 100', async () => {
       const response = await imported(other, [header(), '', '\r', ...Array.from({ length: 150 }, () => '{}')]);
       expect(response.refused_count).toBe(150);
       expect(response.refused.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4));
     });
 
-    it('imports inconsistent links without hiding memories or storing partial links', async () => {
+    it('stores memories with inconsistent links, but neither hides them nor stores partial links', async () => {
       const episode = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
       const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
       const response = await imported(other, [
@@ -421,7 +424,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(database)).toEqual(again);
     });
 
-    it('makes imported memories pending for vectors, and findable by words at once', async () => {
+    it('stores memories that can be found by words immediately and are pending for vectors', async () => {
       await storeSome();
       await other.storage.useModel('model');
       await imported(other, await exported(database));
@@ -431,7 +434,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(pendingEmbeddings).toBe((await life.seen(other)).length);
     });
 
-    it('imports links to duplicates and sources, so that forgetting removes words everywhere', async () => {
+    it('stores links to duplicates and sources, so that forgetting a memory removes its words from all of them', async () => {
       await storeSome();
       await imported(other, await exported(database));
       const forgotten = await other.storage.forget(namespace, 'duplicate');
@@ -441,7 +444,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await other.storage.forget(namespace, 'fish')).toMatchObject({ alsoForgotten: ['semantic'] });
     });
 
-    it('restores a forgotten memory with the link to its successor, which can then be forgotten', async () => {
+    it('restores a forgotten memory and the link to its successor, and the successor can then be forgotten', async () => {
       await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
@@ -453,7 +456,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await other.storage.integrity()).toEqual([]);
     });
 
-    it('preserves the pending work of the next consolidation', async () => {
+    it('preserves which memories are pending for the next consolidation', async () => {
       await storeSome();
       await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));
       await imported(other, await exported(database));
@@ -465,7 +468,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       });
     });
 
-    it('preserves groups that must not be distilled because a client forgot the result', async () => {
+    it('preserves that a group is not distilled again after a client has forgotten its semantic memory', async () => {
       await storeSome();
       await database.storage.forget(namespace, 'semantic');
       const lines = await exported(database);

@@ -7,8 +7,8 @@ import type { OwnedCount } from './storage-owner.ts';
 export function memoryStorageContract(tested: TestedStorage): void {
   const { storeMemory, findOrdinals, search, getAdmitted, putVector, countTiers, beginRun, evictExpired } = tested;
 
-  describe('storing', () => {
-    it('returns every field of a memory byte for byte', async () => {
+  describe('storing memories', () => {
+    it('preserves every field of a memory byte for byte', async () => {
       const stored = await storeMemory({
         content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
         tags: ['b', 'a'],
@@ -40,7 +40,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('keeps memories, vectors and the secret of the database after a restart', async () => {
+    it('preserves memories, vectors and the database secret after a restart', async () => {
       const secret = await tested.storage.secret();
       expect(secret).toMatch(/^[0-9a-f]{32}$/);
       await tested.storage.useModel(MODEL);
@@ -54,7 +54,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('stores many concurrent memories in order of arrival', async () => {
+    it('keeps the order of arrival of many concurrent memories', async () => {
       const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
       await Promise.all(memories.map((memory) => tested.storage.store(memory)));
       const { items } = await tested.storage.session('default', 'crowd', ALL, NOW);
@@ -80,7 +80,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(19);
     });
 
-    it('accepts an idempotency key again after 24 hours', async () => {
+    it('accepts an idempotency key for a new request after 24 hours', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const first = await storeMemory({ idempotency });
       const day = 24 * 60 * 60 * 1000;
@@ -88,14 +88,14 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(later).toMatchObject({ outcome: 'stored' });
     });
 
-    it('refuses to supersede an unknown memory', async () => {
+    it('rejects a memory that supersedes an unknown memory', async () => {
       expect(await tested.storage.store(nextMemory({ supersedes: 'nobody' }))).toEqual({
         outcome: 'superseded-unknown',
       });
       expect(await countTiers()).toEqual([0, 0, 0]);
     });
 
-    it('stores a batch in order, and refuses single memories of the batch', async () => {
+    it('stores a batch in order, and rejects single memories of the batch', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const before = await storeMemory({ idempotency });
       const many = [
@@ -121,7 +121,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.storeMany([])).toEqual([]);
     });
 
-    it('stores none of a batch if one memory cannot be written', async () => {
+    it('stores no memory of a batch if one memory of the batch cannot be written', async () => {
       const twice = nextMemory();
       await expect(tested.storage.storeMany([nextMemory(), twice, twice])).rejects.toThrow();
       expect(await countTiers()).toEqual([0, 0, 0]);
@@ -129,7 +129,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('stores concurrent batches if one of them cannot be written', async () => {
+    it('stores concurrent batches even if one of them cannot be written', async () => {
       const [twice, ...others] = Array.from({ length: 5 }, () => nextMemory());
       const stores = [[twice, twice], ...others.map((memory) => [memory])] as NewMemory[][];
       // While the first is being written, the rest arrive and are then written together.
@@ -141,7 +141,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([5, 0, 0]);
     });
 
-    it('promotes the oldest memories of a batch beyond three quarters of the maximum, in each namespace', async () => {
+    it('promotes the oldest memories of a batch if a namespace exceeds three quarters of its working maximum', async () => {
       const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
       await tested.storage.storeMany(many.flat());
       expect(await countTiers()).toEqual([30, 10, 0]);
@@ -149,7 +149,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect([working_count, episodic_count]).toEqual([30, 10]);
     });
 
-    it('promotes the oldest working memories beyond three quarters of the maximum', async () => {
+    it('promotes the oldest working memories if the tier exceeds three quarters of its maximum', async () => {
       const stored: number[] = [];
       for (let i = 0; i < WORKING_MAX; i++) stored.push((await storeMemory()).ordinal);
       expect(await countTiers()).toEqual([30, 10, 0]);
@@ -159,8 +159,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('updating', () => {
-    it('changes the given fields, keeps the others and increments the version', async () => {
+  describe('updating a memory', () => {
+    it('changes the fields of the update, keeps the other fields and increments the version', async () => {
       const stored = await storeMemory({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
       const at = stored.storedAt + 500;
       await tested.storage.update({ namespace: 'default', id: stored.id, at, importance: 0.9 });
@@ -174,7 +174,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('makes a memory findable by its new words and tags, and no longer by the old ones', async () => {
+    it('makes the new words and tags searchable, and the old words and tags unsearchable', async () => {
       const stored = await storeMemory({ content: 'apples', tags: ['fruit'], metadata: { colour: 'red' } });
       await tested.storage.update({
         namespace: 'default',
@@ -198,7 +198,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBeNull();
     });
 
-    it('changes nothing if another client has written the memory first', async () => {
+    it('changes nothing if another client has changed the memory first', async () => {
       const stored = await storeMemory({ content: 'mine' });
       const change = { namespace: 'default', id: stored.id, at: NOW, ifVersions: [1] };
       expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
@@ -223,7 +223,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
     const change = (id: string, at: number, content: string) =>
       tested.storage.update({ namespace: 'default', id, at, content });
 
-    it('returns every text of a memory with its period of validity', async () => {
+    it('contains every text of a memory with its period of validity', async () => {
       const { id, storedAt } = await storeMemory({ content: 'first' });
       await change(id, storedAt + 10, 'second');
       await tested.storage.update({ namespace: 'default', id, at: storedAt + 15, importance: 1 });
@@ -239,7 +239,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
     });
 
-    it('returns texts page by page, each once, and never an empty page', async () => {
+    it('is returned page by page, with each text once and no empty page', async () => {
       const { id, storedAt } = await storeMemory({ content: 'text 0' });
       for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
       const whole = (await tested.storage.history('default', id, every, NOW + 1e6))?.items;
@@ -258,7 +258,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('never ends a text before it began, although the clock was set back', async () => {
+    it('never has a text that ends before its start, even if the clock is set back', async () => {
       const { id, storedAt } = await storeMemory({ content: 'first' });
       for (const [at, content] of [
         [storedAt - 5, 'second'],
@@ -280,7 +280,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', id, NOW + 1e6))?.updatedAt).toBe(storedAt + 5);
     });
 
-    it('returns the text at a given time', async () => {
+    it('contains the text that was valid at a given time', async () => {
       const { id, storedAt } = await storeMemory({ content: 'first' });
       await change(id, storedAt + 10, 'second');
       const textAt = async (at: number) => (await tested.storage.textAt('default', id, at, NOW + 1e6))?.content;
@@ -294,7 +294,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('returns undefined for a memory that is unknown, elsewhere, expired, evicted or forgotten', async () => {
+    it('is undefined for an unknown, expired, evicted or forgotten memory and for a memory of another namespace', async () => {
       const expired = await storeMemory({ expiresAt: NOW + 5 });
       const evicted = await storeMemory();
       await tested.storage.evictExcess(await beginRun(), 'working', [evicted.ordinal], NOW);
@@ -308,7 +308,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('separates the texts of a merged duplicate from the texts of the visible memory', async () => {
+    it('of the visible memory does not contain the texts of a merged duplicate', async () => {
       const survivor = await storeMemory({ content: 'same' });
       const duplicate = await storeMemory({ content: 'other' });
       await change(duplicate.id, duplicate.storedAt + 1, 'same');
@@ -320,7 +320,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('forgetting', () => {
+  describe('forgetting memories', () => {
     it('makes a forgotten memory inaccessible', async () => {
       const stored = await storeMemory({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
       await tested.storage.useModel(MODEL);
@@ -345,19 +345,19 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', stored.id)).toEqual({ outcome: 'unknown' });
     });
 
-    it('forgets an expired memory', async () => {
+    it('deletes an expired memory', async () => {
       const stored = await storeMemory({ expiresAt: NOW - 1 });
       await evictExpired(NOW, 10);
       expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('never reuses an ordinal', async () => {
+    it('never reuses the ordinal of a forgotten memory', async () => {
       const last = await storeMemory();
       await tested.storage.forget('default', last.id);
       expect((await storeMemory()).ordinal).toBeGreaterThan(last.ordinal);
     });
 
-    it('forgets exactly the memories that match all given conditions', async () => {
+    it('deletes exactly the memories that match all conditions of a bulk forget', async () => {
       const fields = { sessionId: 's', tags: ['t'], source: 'import', createdAt: NOW };
       await storeMemory(fields);
       await storeMemory({ ...fields, tags: ['t', 'u'] });
@@ -382,7 +382,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('reports each batch of a bulk forget, and nothing else', async () => {
+    it('reports each batch of a bulk forget, and no empty batch', async () => {
       for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 'gone' });
       const batches: { owned: OwnedCount[]; embedding: boolean }[] = [];
       for (let twice = 0; twice < 2; twice++) {
@@ -391,7 +391,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(batches).toEqual([{ owned: [{ userId: '', agentId: '', count: 3 }], embedding: false }]);
     });
 
-    it('clears the successor of a memory when the successor is forgotten', async () => {
+    it('removes the link from a superseded memory to its forgotten successor', async () => {
       const old = await storeMemory();
       const newer = await storeMemory({ supersedes: old.id });
       expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBe(newer.id);
@@ -399,7 +399,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
     });
 
-    it('links the successor of a forgotten memory to the memory that it superseded', async () => {
+    it('links the successor of a forgotten memory to the memory that the forgotten memory superseded', async () => {
       const oldest = await storeMemory();
       const middle = await storeMemory({ supersedes: oldest.id });
       const newest = await storeMemory({ supersedes: middle.id });
@@ -408,7 +408,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
     });
 
-    it('links the successor of a chain of forgotten memories to the remaining memory', async () => {
+    it('links the successor of a chain of forgotten memories to the memory that the chain superseded', async () => {
       const oldest = await storeMemory();
       const first = await storeMemory({ sessionId: 'gone', supersedes: oldest.id });
       const second = await storeMemory({ sessionId: 'gone', supersedes: first.id });
@@ -426,7 +426,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('listing', () => {
+  describe('listing memories and sessions', () => {
     it('lists memories newest first, page by page, each once', async () => {
       const stored = [];
       for (let i = 0; i < 7; i++) stored.push(await storeMemory({ createdAt: NOW + Math.floor(i / 2) }));
@@ -446,7 +446,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(seen).toEqual(stored.map((memory) => memory.ordinal).reverse());
     });
 
-    it('counts the memories of each tier up to and including each moment, with the filters of lists', async () => {
+    it('returns the number of matching memories per tier up to and including each given time', async () => {
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000 });
       await tested.storage.promote(await beginRun(), { promotedUntil: NOW - 1000, now: NOW }, 10);
@@ -471,7 +471,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('lists a session oldest first by creation, then by arrival', async () => {
+    it('returns a session by creation time and then by arrival, oldest first', async () => {
       const third = await storeMemory({ sessionId: 's', createdAt: NOW + 2 });
       const first = await storeMemory({ sessionId: 's', createdAt: NOW });
       const second = await storeMemory({ sessionId: 's', createdAt: NOW });
@@ -491,7 +491,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(tiny.next).toBeDefined();
     });
 
-    it('does not count metadata, which is not returned, in the size of transcripts and recall', async () => {
+    it('excludes unreturned metadata from the size limit of transcripts and recall', async () => {
       const metadata = { note: 'x'.repeat(10_000) };
       for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 's', content: `fact ${i}`, metadata });
       expect((await tested.storage.session('default', 's', { limit: 10, maxBytes: 10_000 }, NOW)).items).toHaveLength(
@@ -506,7 +506,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
     });
 
-    it('includes memories evicted from a full tier in a transcript until they are deleted', async () => {
+    it('includes evicted memories in a transcript until they are deleted', async () => {
       const stored = await storeMemory({ sessionId: 's' });
       const run = await beginRun();
       await tested.storage.evictExcess(run, 'working', [stored.ordinal], NOW);
@@ -595,7 +595,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.namespaces()).toEqual(['other']);
     });
 
-    it('hides a memory everywhere from the moment of its expiry', async () => {
+    it('excludes a memory everywhere from the time of its expiry', async () => {
       const stored = await storeMemory({ content: 'fleeting', sessionId: 's', expiresAt: NOW + 1000 });
       const before = NOW + 999;
       const from = NOW + 1000;

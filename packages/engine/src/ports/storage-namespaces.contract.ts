@@ -57,7 +57,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     (await tested.storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
 
   describe('the usage of a namespace', () => {
-    it('counts its memories and the bytes of their texts', async () => {
+    it('is the number of its memories and the bytes of their texts', async () => {
       await storeMemory({ content: 'four' });
       await storeMemory({ content: 'für 文 😀' });
       await storeMemory({ namespace: 'b', content: 'other' });
@@ -66,7 +66,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.stats('a', NOW)).textBytes).toBe(17);
     });
 
-    it('grows with each new text of a memory, and shrinks when the memory is forgotten', async () => {
+    it('increases with each new text of a memory, and decreases when the memory is forgotten', async () => {
       const id = await storeMemory({ content: 'first' });
       await change(id, 'the second');
       await change(id, 'the second');
@@ -88,7 +88,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 18 });
     });
 
-    it('includes of semantic memories only the texts that clients wrote', async () => {
+    it('includes semantic memories only for texts that clients wrote', async () => {
       const sources = [await storeMemory({ content: 'one' }), await storeMemory({ content: 'two' })];
       const run = await tested.beginRun({ namespace: 'a' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
@@ -106,7 +106,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('a quota', () => {
-    it('limits the number of memories, and forgetting frees room', async () => {
+    it('limits the number of memories, and forgetting a memory makes room for another', async () => {
       await tested.storage.setQuota('a', { memories: 2, bytes: null });
       const first = await storeMemory();
       await storeMemory();
@@ -122,7 +122,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
     });
 
-    it('limits the bytes of text in UTF-8 exactly', async () => {
+    it('limits the exact number of UTF-8 bytes of all texts', async () => {
       await tested.storage.setQuota('a', { memories: null, bytes: 6 });
       await storeMemory({ content: '文' });
       expect(await tested.storage.store(nextMemory({ content: '文x' }))).toEqual({
@@ -134,7 +134,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await storeMemory({ content: '文' });
     });
 
-    it('refuses a new text that does not fit beside the earlier one, without changing the memory', async () => {
+    it('rejects a new text if it does not fit in addition to the earlier text, without changing the memory', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: 10 });
       const id = await storeMemory({ content: 'sixsix' });
       expect(await tested.storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
@@ -150,13 +150,13 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('applies to one namespace', async () => {
+    it('applies only to its own namespace', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: 1 });
       await storeMemory({ namespace: 'b' });
       await storeMemory({ namespace: 'b' });
     });
 
-    it('stores the memories of a batch that fit, in their order', async () => {
+    it('stores those memories of a batch that fit, in order', async () => {
       await tested.storage.setQuota('a', { memories: 2, bytes: 10 });
       const outcomes = await tested.storage.storeMany([
         nextMemory({ content: 'four' }),
@@ -174,14 +174,14 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('returns the first result for a repeated store request although the quota is used up', async () => {
+    it('allows a repeated store request with an idempotency key even if the quota is used up', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
       const id = await storeMemory({ idempotency });
       expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
     });
 
-    it('does not affect existing memories, and a new quota applies at once', async () => {
+    it('does not affect existing memories, and applies immediately after a change', async () => {
       await storeMemory();
       await storeMemory();
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
@@ -235,8 +235,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     }
   });
 
-  describe('all namespaces', () => {
-    it('are listed by name with usage, quota and number of keys', async () => {
+  describe('the usage list of all namespaces', () => {
+    it('contains each namespace by name with its usage, quota and number of keys', async () => {
       await storeMemory({ namespace: 'b', content: 'text' });
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = {
@@ -263,7 +263,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('are counted together in the totals', async () => {
+    it('has totals over all namespaces', async () => {
       await storeMemory({ content: 'abc' });
       await storeMemory({ namespace: 'b', content: 'de' });
       await storeMemory({ namespace: 'b', content: 'gone', expiresAt: NOW });
@@ -281,7 +281,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('a migration from another database', () => {
-    it('begins in an empty database, and continues after a restart with imported data', async () => {
+    it('begins in an empty database, and can continue after a restart even though data was imported', async () => {
       expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
       await storeMemory();
       await tested.reopen();
@@ -290,7 +290,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
     });
 
-    it('does not begin again once it has ended', async () => {
+    it('does not begin again after it has ended', async () => {
       await tested.storage.beginMigration('elsewhere');
       await storeMemory();
       expect(await tested.storage.isMigrating()).toBe(true);
@@ -319,13 +319,13 @@ export function namespaceStorageContract(tested: TestedStorage): void {
             revokedAt: null,
           }),
       ],
-    ])('does not begin in a database that has %s of its own', async (_what, addData) => {
+    ])('does not begin in a database that already has %s', async (_what, addData) => {
       await addData();
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
 
-    it('does not begin in a database whose data was stored during another migration', async () => {
+    it('does not begin in a database with data of another migration', async () => {
       await tested.storage.beginMigration('elsewhere');
       expect(await tested.storage.beginMigration('another')).toBe(true);
       await storeMemory();
@@ -360,7 +360,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.endRun(run, NOW);
     }
 
-    it('deletes all its data, and nothing of other namespaces', async () => {
+    it('deletes all data of the namespace, and no data of other namespaces', async () => {
       await fill('a');
       await fill('b');
       const page = { limit: 100, maxBytes: 1e6 };

@@ -59,7 +59,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('are found by a vector search of their user, even if many memories of another user are nearer', async () => {
+    it('are found by a vector search for their user, even if many memories of another user are nearer', async () => {
       await tested.storage.useModel(MODEL);
       const others: { ordinal: number }[] = [];
       for (let i = 0; i < 60; i++) others.push(await storeMemory({ ...BEN, content: `something ${i}` }));
@@ -109,7 +109,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   });
 
   describe('a session id that two users share', () => {
-    it('names two sessions, without neighbors across users', async () => {
+    it('identifies two sessions, without neighbors of another user', async () => {
       const stored: (NewMemory & { ordinal: number })[] = [];
       for (let turn = 0; turn < 6; turn++) {
         stored.push(await storeMemory({ ...(turn % 2 ? BEN : ANN), sessionId: 's', content: `turn ${turn}` }));
@@ -132,7 +132,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('consolidation', () => {
+  describe('consolidation of memories with users and agents', () => {
     it('merges duplicates only if they have the same user and agent', async () => {
       const owners = [ANN, ANN, BEN, BEN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }];
       const stored = [];
@@ -143,7 +143,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(merged.map((memory) => memory?.mergedInto)).toEqual([null, first?.id, null, third?.id, null, null]);
     });
 
-    it('relates memories only if they have the same user and agent', async () => {
+    it('treats memories as neighbors only if they have the same user and agent', async () => {
       await tested.storage.useModel(MODEL);
       const stored = [];
       for (const owner of [ANN, BEN, ANN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }]) {
@@ -163,7 +163,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('does not distil, refresh or supersede across users or agents', async () => {
+    it('does not distil, refresh or supersede memories across users or agents', async () => {
       const stored = [];
       for (const owner of [ANN, ANN, BEN, { userId: 'ann', agentId: 'cook' }]) stored.push(await storeMemory(owner));
       await tested.promote(NOW * 2, 100);
@@ -185,7 +185,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   });
 
   describe('forgetting a user', () => {
-    it('deletes all data of the user, including archive and histories, and nothing of other users', async () => {
+    it('deletes all data of the user, including archive and text histories, and no data of other users', async () => {
       for (const owner of [ANN, BEN]) {
         const stored = [];
         for (let i = 0; i < 4; i++)
@@ -242,7 +242,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.userQuotas('default')).toEqual([{ userId: 'b', memories: 7, bytes: null }]);
     });
 
-    it('each have their own quota, whatever other users store', async () => {
+    it('have separate quotas, which do not depend on what other users store', async () => {
       await tested.storage.setUserQuota('default', 'ann', { memories: 1, bytes: 10 });
       await tested.storage.setQuota('default', { memories: 3, bytes: null });
       const { id } = await storeMemory({ ...ANN, content: 'six ch' });
@@ -260,8 +260,8 @@ export function ownerStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('an import', () => {
-    it('sets no links to memories of another user, and refuses an id that another user has', async () => {
+  describe('an import for one user', () => {
+    it('stores no links to memories of another user, and refuses an id that another user has', async () => {
       const [one, other] = [await storeMemory(ANN), await storeMemory({ ...ANN, sessionId: 's' })];
       await storeMemory({ ...ANN, id: 'third', supersedes: one.id });
       const records = memoriesIn(await getRecords());

@@ -7,8 +7,8 @@ import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from './storag
 export function runStorageContract(tested: TestedStorage): void {
   const { storeMemory, findOrdinals, countTiers, beginRun, mergeDuplicates, evictExpired } = tested;
 
-  describe('consolidation runs', () => {
-    it('count their changes by kind', async () => {
+  describe('a consolidation run', () => {
+    it('returns the number of its changes by kind', async () => {
       for (const content of ['x', 'x', 'y']) await storeMemory({ content });
       await storeMemory({ expiresAt: NOW });
       const run = await beginRun({ id: 'a run' });
@@ -26,7 +26,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('resume after a crash with the same id and counts', async () => {
+    it('is resumed after a crash with the same id and counts', async () => {
       for (let i = 0; i < 3; i++) await storeMemory();
       const left = await beginRun({ id: 'left', at: NOW + 1e6 });
       await tested.storage.promote(left, oldEnough(NOW * 2), 2);
@@ -47,7 +47,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { promoted: 3 } });
     });
 
-    it('are separate for each namespace', async () => {
+    it('changes only memories of its own namespace', async () => {
       const [one, other] = [await beginRun(), await beginRun({ namespace: 'other' })];
       expect(one.no).not.toBe(other.no);
       await storeMemory();
@@ -55,7 +55,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.promote(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
-    it('cannot write once another process has taken the lease', async () => {
+    it('can no longer write after another process has acquired the lease', async () => {
       await storeMemory({ content: 'x', expiresAt: NOW });
       await storeMemory({ content: 'x', expiresAt: NOW });
       const slow = await beginRun();
@@ -101,7 +101,7 @@ export function runStorageContract(tested: TestedStorage): void {
     const getChanges = async ({ namespace, no }: RunRef) =>
       (await tested.storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
-    it('are listed newest first, with their changes', async () => {
+    it('is listed with its changes, newest run first', async () => {
       const [survivor, duplicate] = [
         await storeMemory({ content: 'x', tags: ['a'] }),
         await storeMemory({ content: 'x', tags: ['b'] }),
@@ -124,7 +124,7 @@ export function runStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('are listed page by page, and so are their changes', async () => {
+    it('is listed page by page, and so are its changes', async () => {
       for (let i = 0; i < 3; i++) await storeMemory();
       const run = await consolidateOnce('a');
       await consolidateOnce('b');
@@ -138,7 +138,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.changes('other', run.no, ALL)).toEqual({ items: [], total: 0 });
     });
 
-    it('do not list changes to forgotten memories', async () => {
+    it('does not list changes to forgotten memories', async () => {
       const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       const run = await consolidateOnce();
       await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'y' });
@@ -150,7 +150,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ promoted: 2 });
     });
 
-    it('are undone completely: tiers, duplicates, gains of merged memories, and evictions', async () => {
+    it('can be undone completely: tiers, duplicates, fields of merged memories, and evictions', async () => {
       const survivor = await storeMemory({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
       const duplicate = await storeMemory({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
       const evicted = await storeMemory({ content: 'gone', expiresAt: NOW + 10 });
@@ -172,7 +172,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.run('default', 'a run')).toMatchObject({ state: 'undone', counts: { merged: 1 } });
     });
 
-    it('restore the duplicates that were evicted with a memory when undone', async () => {
+    it('restores duplicates that were evicted with their visible memory when it is undone', async () => {
       const [survivor, duplicate] = [
         await storeMemory({ content: 'said twice' }),
         await storeMemory({ content: 'said twice' }),
@@ -189,7 +189,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('said twice')).toEqual([survivor.ordinal]);
     });
 
-    it('keep uses that were recorded since when undone', async () => {
+    it('keeps later accesses when it is undone', async () => {
       const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 }]);
       await consolidateOnce('a run');
@@ -205,7 +205,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('are undone newest first, ignoring runs without changes', async () => {
+    it('can only be undone after all newer runs with changes are undone', async () => {
       const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
       const duplicate = await storeMemory({ content: 'x', createdAt: NOW + 2 });
       await consolidateOnce('first');
@@ -227,7 +227,7 @@ export function runStorageContract(tested: TestedStorage): void {
     });
 
     it.each(['changed', 'forgotten'] as const)(
-      'return a duplicate to the memory that it was merged into before when undone, unless that was forgotten: %s',
+      'merges a duplicate back into its previous memory when it is undone, unless that memory was forgotten: %s',
       async (since) => {
         const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
         const hidden = await storeMemory({ content: 'x', createdAt: NOW + 2 });
@@ -243,7 +243,7 @@ export function runStorageContract(tested: TestedStorage): void {
       },
     );
 
-    it('restore duplicates and keep what a client has written since when undone', async () => {
+    it('restores duplicates and keeps later changes by clients when it is undone', async () => {
       const [visible, hidden, forgotten] = [
         await storeMemory({ content: 'x' }),
         await storeMemory({ content: 'x' }),
@@ -262,7 +262,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('keep what a client writes while they are being undone', async () => {
+    it('keeps changes that clients make while it is being undone', async () => {
       const [survivor, duplicate] = [
         await storeMemory({ content: 'x' }),
         await storeMemory({ content: 'x', tags: ['a'] }),
@@ -282,7 +282,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('do not restore memories that were forgotten since when undone', async () => {
+    it('does not restore memories that were forgotten after the run when it is undone', async () => {
       const stored = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' }), await storeMemory()];
       await consolidateOnce('a run');
       await tested.storage.forget('default', stored[0]?.id ?? '');
@@ -290,7 +290,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('remove a successor that a memory had only through a duplicate when undone', async () => {
+    it('removes a successor that the visible memory has only because of its duplicate when it is undone', async () => {
       const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await consolidateOnce('a run');
       const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
@@ -299,7 +299,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBe(correction.id);
     });
 
-    it('return the successor of a duplicate to the memory that it was merged into before when undone', async () => {
+    it('returns the successor of a duplicate to the previous visible memory when it is undone', async () => {
       const later = [
         await storeMemory({ content: 'x', createdAt: NOW + 5 }),
         await storeMemory({ content: 'x', createdAt: NOW + 6 }),
@@ -319,7 +319,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await corrected()).toEqual([null, correction.id, correction.id]);
     });
 
-    it('cannot be undone if they are unknown, not completed, already undone or too old', async () => {
+    it('cannot be undone if it is unknown, not completed, already undone or too old', async () => {
       expect(await beginUndo('none')).toEqual({ outcome: 'unknown' });
       await storeMemory();
       await beginRun({ id: 'a run' });
@@ -330,7 +330,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'undone' });
     });
 
-    it('continue an undo that a crash interrupted', async () => {
+    it('is undone completely even if a crash interrupts the undo', async () => {
       for (let i = 0; i < 5; i++) await storeMemory();
       await consolidateOnce('a run');
       const begun = await beginUndo('a run');
@@ -347,7 +347,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.beginRun('default', next)).outcome).toBe('begun');
     });
 
-    it('can revert their changes before they have ended', async () => {
+    it('can revert its changes before it has ended', async () => {
       for (const content of ['x', 'x']) await storeMemory({ content });
       const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW + 1e6), 10);
@@ -366,7 +366,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('preview their changes', async () => {
+    it('has a preview of its changes', async () => {
       const old = [
         await storeMemory({ content: 'x' }),
         await storeMemory({ content: ' x' }),
@@ -406,14 +406,14 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('preview the total number of merges of a large group, and the first of them', async () => {
+    it('has a preview with the total number of merges of a large group and the first merges', async () => {
       for (let i = 0; i < 100; i++) await storeMemory({ content: `again ${i % 2}` });
       const plan = await tested.storage.planMerge('default', NOW, 60);
       expect([plan.total, plan.items.length]).toEqual([98, 60]);
       expect(new Set(plan.items.map(({ mergedInto }) => mergedInto)).size).toBe(2);
     });
 
-    it('delete memories that were evicted long ago, and old records except the newest', async () => {
+    it('deletes memories that were evicted long ago, and old run records except the newest', async () => {
       const [old, duplicate] = [
         await storeMemory({ content: 'long gone', expiresAt: NOW }),
         await storeMemory({ content: 'long gone', expiresAt: NOW }),
@@ -433,7 +433,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
     });
 
-    it('include a namespace as long as its archive has memories', async () => {
+    it('is scheduled for a namespace as long as the archive of the namespace contains memories', async () => {
       await storeMemory({ expiresAt: NOW });
       await evictExpired(NOW, 10);
       expect(await countTiers()).toEqual([0, 0, 0]);
@@ -443,7 +443,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.namespaces()).toEqual([]);
     });
 
-    it('cannot write after they have ended', async () => {
+    it('cannot write after it has ended', async () => {
       const run = await beginRun();
       await tested.storage.endRun(run, NOW);
       await expect(tested.storage.promote(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

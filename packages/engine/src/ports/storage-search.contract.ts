@@ -11,7 +11,7 @@ export function searchStorageContract(tested: TestedStorage): void {
     tested;
 
   describe('search', () => {
-    it('finds memories by any word of the query, with term frequencies', async () => {
+    it('finds memories that contain any word of the query, and returns term frequencies', async () => {
       const both = await storeMemory({ content: 'red fox, red fox' });
       const one = await storeMemory({ content: 'a red house' });
       await storeMemory({ content: 'something else' });
@@ -25,7 +25,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.lengths[row]).toBe(4);
     });
 
-    it('finds a memory by one word among hundreds of unknown words', async () => {
+    it('finds a memory by one word of a query with hundreds of unknown words', async () => {
       const memory = await storeMemory({ content: 'red fox' });
       const unknown = Array.from({ length: 300 }, (_, i) =>
         `q${i}`.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit))),
@@ -55,7 +55,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       await expect(search(text)).resolves.toBeDefined();
     });
 
-    it('finds words in scripts without spaces, and emoji', async () => {
+    it('finds emoji, and words in scripts without spaces', async () => {
       const chinese = await storeMemory({ content: '我们明天去东京旅行' });
       const smile = await storeMemory({ content: 'done 🎉' });
       expect(await findOrdinals('东京')).toEqual([chinese.ordinal]);
@@ -74,7 +74,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
     });
 
-    it('returns the neighbors of a candidate without a session among memories that name their speaker', async () => {
+    it('returns memories with named speakers as the neighbors of a candidate without a session', async () => {
       const before = await storeMemory({ content: 'Ann: before' });
       await storeMemory({ content: 'nobody says this' });
       await storeMemory({ content: 'Ben: in a session', sessionId: 's' });
@@ -92,7 +92,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       );
     });
 
-    it('admits a neighbor that matches the query itself and the filter', async () => {
+    it('includes a neighbor as a candidate if the neighbor matches the query and the filter', async () => {
       const request = { namespace: 'default', text: 'common rare', now: NOW + 1e6, poolSize: 1, tailSize: 0 };
       const best = await storeMemory({ sessionId: 's', content: 'common rare' });
       const beside = await storeMemory({ sessionId: 's', content: 'common', tags: ['t'] });
@@ -107,7 +107,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('admits the successor of a superseded memory, and links to it', async () => {
+    it('includes the successor of a superseded memory as a candidate, and links to the successor', async () => {
       const old = await storeMemory({ content: 'the office is in Berlin' });
       const newer = await storeMemory({ content: 'we moved to Hamburg', supersedes: old.id });
       const signals = await search('Berlin');
@@ -116,12 +116,12 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.ordinals[signals.supersededBy[row] as number]).toBe(newer.ordinal);
     });
 
-    it('includes query terms that no memory contains', async () => {
+    it('returns document frequency 0 for a query term that no memory contains', async () => {
       await storeMemory({ content: 'red' });
       expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
     });
 
-    it('does not return an expired successor, evicted or not', async () => {
+    it('does not return an expired successor, whether evicted or not', async () => {
       const old = await storeMemory({ content: 'the office is in Berlin' });
       const newer = await storeMemory({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
       const supersededBy = async (now: number) =>
@@ -134,7 +134,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('reads only live memories', async () => {
+    it('returns only live memories', async () => {
       const expired = await storeMemory({ expiresAt: NOW });
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
@@ -144,7 +144,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('marks admitted memories that have equal texts', async () => {
+    it('marks candidates that have equal texts', async () => {
       const same = [await storeMemory({ content: 'a heron waits', sessionId: 'a' })];
       const other = await storeMemory({ content: 'the heron sleeps', sessionId: 'b' });
       same.push(await storeMemory({ content: 'a heron waits', sessionId: 'c' }));
@@ -173,7 +173,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await sameText()).toBe(false);
     });
 
-    it('returns the retention of each admitted memory', async () => {
+    it('returns the retention of each candidate', async () => {
       const now = NOW + 20 * 86_400_000;
       const plain = await storeMemory({ content: 'a heron' });
       const important = await storeMemory({ content: 'a heron', importance: 1 });
@@ -194,7 +194,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await retained(important)).toBeLessThan(await retained(plain));
     });
 
-    it('returns synonym frequencies of candidates, and finds no memory by a synonym alone', async () => {
+    it('returns synonym frequencies of candidates, but includes no memory because of a synonym alone', async () => {
       const both = await storeMemory({ content: 'the doctor: a physician, physicians, a medic' });
       const one = await storeMemory({ content: 'a doctor' });
       await storeMemory({ content: 'a physician' });
@@ -216,7 +216,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.synonymFrequencies).toHaveLength(signals.ordinals.length * 2);
     });
 
-    it('does not admit a neighbor for a synonym alone, but returns its synonym frequency', async () => {
+    it('does not include a neighbor as a candidate because of a synonym alone, but returns its synonym frequency', async () => {
       await storeMemory({ sessionId: 's', content: 'a physician' });
       const found = await storeMemory({ sessionId: 's', content: 'a doctor' });
       const signals = await search('doctor');
@@ -270,7 +270,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(names.toSorted()).toEqual([`${named} in a tag`, `${named} in the text`]);
     });
 
-    it('uses a new speaker as soon as a tag names one', async () => {
+    it('marks a memory by its new speaker as soon as the speaker tag changes', async () => {
       const { id, ordinal } = await storeMemory({ sessionId: 's', content: 'walnuts', tags: ['role:Grace'] });
       const findSpeaking = async () => getSpeaking(await search('what did Grace say of walnuts'));
       expect(await findSpeaking()).toEqual([ordinal]);
@@ -286,7 +286,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await findSpeaking()).toEqual([ordinal]);
     });
 
-    it('finds memories of the date that the query asks about, whatever their texts', async () => {
+    it('finds memories of the queried date, whatever their texts', async () => {
       await storeMemory({ content: 'walnuts', createdAt: NOW - 1 });
       const stored = [
         await storeMemory({ content: 'almonds', createdAt: NOW }),
@@ -315,13 +315,13 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect((await search('Wo ist das Gift von der Mutter?')).synonyms).toEqual([]);
     });
 
-    it('counts document frequencies in the namespace alone', async () => {
+    it('returns document frequencies of the namespace alone', async () => {
       await storeMemory({ content: 'shared' });
       await storeMemory({ content: 'shared', namespace: 'other' });
       expect((await search('shared')).documentFrequencies).toEqual([1]);
     });
 
-    it('admits memories beyond the pool only as the tail', async () => {
+    it('includes candidates beyond the pool only in the tail', async () => {
       for (let i = 0; i < 30; i++) await storeMemory({ content: 'common', sessionId: `s${i}` });
       const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
       const short = await tested.storage.search({ ...request, tailSize: 0 });
@@ -334,7 +334,7 @@ export function searchStorageContract(tested: TestedStorage): void {
     it.each([
       ['words', { ...RED_HERON, text: 'heron' }],
       ['meaning', { ...RED_HERON, text: 'stork', vector: { modelId: MODEL, values: vector(1) } }],
-    ])('finds by %s a memory that matches worse than many equal texts', async (_by, request) => {
+    ])('finds by %s a memory that matches worse than many memories with equal texts', async (_by, request) => {
       await tested.storage.useModel(MODEL);
       for (let i = 0; i < 70; i++) {
         await putVector(await storeMemory({ content: 'heron', sessionId: `s${i}`, tags: ['seen'] }), 1);
@@ -352,7 +352,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(getAdmitted({ ...long, admitted: long.pool })).toEqual(getAdmitted(signals));
     });
 
-    it('finds the newest of equal texts, and one of the date that the query asks about', async () => {
+    it('finds the newest of many memories with equal texts, and a memory of the queried date', async () => {
       const day = { from: NOW - 1900, until: NOW - 1800, earliest: NOW - 2000, latest: NOW - 1000, text: 'on 7 May' };
       const dated = await storeMemory({ content: 'heron', createdAt: NOW - 1500 });
       for (let i = 0; i < 30; i++) await storeMemory({ content: 'heron', sessionId: `s${i}` });
@@ -363,7 +363,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(getAdmitted(signals).slice(-4)).toEqual([1, 2, 3, 4].map((after) => newest.ordinal + after));
     });
 
-    it('reads memories in the requested order, up to a size', async () => {
+    it('reads memories in the requested order, up to the maximum size', async () => {
       const a = await storeMemory({ content: 'a'.repeat(1000) });
       const b = await storeMemory({ content: 'b'.repeat(1000) });
       const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
@@ -375,7 +375,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
     });
 
-    it('returns the texts of the best-ranked candidates of a search, up to a size', async () => {
+    it('returns the texts of the best-ranked candidates, up to the maximum size', async () => {
       for (let i = 0; i < 12; i++) {
         await storeMemory({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
         await storeMemory({ content: `blue ${i}`, sessionId: `s${i % 4}` });
@@ -395,7 +395,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(short.truncated).toBe(true);
     });
 
-    it('includes the memories between two passages if there are at most two', async () => {
+    it('includes the memories between two passages if there are at most two such memories', async () => {
       const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
       const stored: number[] = [];
       for (const content of texts) stored.push((await storeMemory({ content, sessionId: 's' })).ordinal);
@@ -407,7 +407,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
     });
 
-    it('counts accesses', async () => {
+    it('records accesses of memories', async () => {
       const stored = await storeMemory();
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: stored.ordinal, count: 2, at: NOW }]);
       await tested.storage.recordAccess([
@@ -421,7 +421,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('counts accesses in thousands of namespaces at once', async () => {
+    it('records accesses in thousands of namespaces at once', async () => {
       const stored = await storeMemory();
       const elsewhere = Array.from({ length: 4000 }, (_, i) => ({
         namespace: `namespace-${i}`,

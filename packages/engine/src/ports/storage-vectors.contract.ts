@@ -7,7 +7,7 @@ import type { NewMemory } from './storage-memories.ts';
 export function vectorStorageContract(tested: TestedStorage): void {
   const { storeMemory, search, getAdmitted, putVector } = tested;
 
-  it('has no model before one is used', async () => {
+  it('reports no embedding model until a model is used', async () => {
     await tested.openNew();
     await storeMemory();
     expect((await tested.storage.stats('default', NOW)).embedding).toBeNull();
@@ -15,7 +15,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
     expect((await tested.storage.stats('default', NOW)).embedding).toEqual({ modelId: MODEL, embedded: 0, total: 1 });
   });
 
-  describe('vectors', () => {
+  describe('storage with an embedding model', () => {
     beforeEach(async () => {
       await tested.storage.useModel(MODEL);
     });
@@ -41,14 +41,14 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(signals.cosines[0]).toBeCloseTo(1, 2);
     });
 
-    it('applies the filter before selecting the nearest', async () => {
+    it('applies the filter before it selects the nearest memories', async () => {
       const far = await storeMemory({ tags: ['mine'] });
       await putVector(far, 40);
       for (let i = 0; i < 60; i++) await putVector(await storeMemory(), 5);
       expect(getAdmitted(await search('', { tags: ['mine'] }, NOW + 1e6, vector(5)))).toEqual([far.ordinal]);
     });
 
-    it('lists pending memories in order of arrival until they have vectors', async () => {
+    it('returns pending memories in order of arrival until they have vectors', async () => {
       const [a, b] = [await storeMemory(), await storeMemory()];
       const waiting = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
@@ -83,7 +83,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(await ordinals(2, 1e6)).toEqual([long.ordinal, short[0]?.ordinal]);
     });
 
-    it('returns the newest pending memories, newest first, on request', async () => {
+    it('returns pending memories newest first on request', async () => {
       const stored = [
         await storeMemory({ content: 'a' }),
         await storeMemory({ content: 'bcdef' }),
@@ -99,7 +99,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(await newest(10, 1e6)).toEqual([third, second, first]);
     });
 
-    it('ignores vectors of a text that has changed meanwhile', async () => {
+    it('ignores vectors of a text that has changed since it was read', async () => {
       const stored = await storeMemory();
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, content: 'new text' });
       expect(await putVector(stored, 1)).toEqual([]);
@@ -109,12 +109,12 @@ export function vectorStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('does not list a memory as pending once it was given an empty list of vectors', async () => {
+    it('does not return a memory as pending after it got an empty list of vectors', async () => {
       await putVector(await storeMemory());
       expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
     });
 
-    it('never compares vectors of two models, and lists all memories as pending for a new model', async () => {
+    it('never compares vectors of two models, and returns all memories as pending for a new model', async () => {
       const stored = await storeMemory();
       await putVector(stored, 1);
       await tested.storage.useModel('another-model');
@@ -137,7 +137,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(getAdmitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
     });
 
-    it('lists memories without vectors, new or changed, before memories with vectors of another model', async () => {
+    it('returns new and changed memories as pending before memories with vectors of another model', async () => {
       const [first, changed, ...others] = [
         await storeMemory(),
         await storeMemory(),
@@ -163,7 +163,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('counts the memories of a namespace that the model in use has embedded, also after a restart', async () => {
+    it('counts the memories of a namespace that have vectors of the model in use, even after a restart', async () => {
       const stored = [await storeMemory(), await storeMemory(), await storeMemory({ namespace: 'other' })];
       for (const memory of stored) await putVector(memory, 1);
       const embedding = async (namespace: string) => (await tested.storage.stats(namespace, NOW)).embedding;
@@ -177,7 +177,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.useModel('another-model')).toBe(2);
     });
 
-    it('returns no cosine for vectors of the previous model while memories are pending for the new one', async () => {
+    it('returns NaN as the cosine of a vector of the previous model while memories are pending for the new model', async () => {
       // A separate model, since a database stores the number of dimensions of each model.
       const shortModel = 'a model of two dimensions';
       const old = await storeMemory({ content: 'lantern oil' });
@@ -193,7 +193,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(getCosine(old.ordinal)).toBeNaN();
     });
 
-    it('returns the cosine 0 for a memory without a vector in the model, and NaN while it is pending', async () => {
+    it('returns the cosine NaN for a pending memory, and 0 for a memory for which the model returned no vector', async () => {
       await putVector(await storeMemory({ content: 'lantern oil' }), 1);
       const [unknown, waiting] = [
         await storeMemory({ content: 'lantern 灯笼' }),
@@ -230,7 +230,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
           { ordinal: memory.ordinal, revision, vectors: parts.map((_, i) => vector(i)), states: parts },
         ]);
 
-      it('returns the similarity of the tokens of a memory and a query, by the best part', async () => {
+      it('returns the similarity of the query tokens to the best part of a memory', async () => {
         const stored = await storeMemory({ content: 'lantern oil' });
         await give(stored, 1, states(3, 4), states(5, 6, 7));
         expect(await getNearness(stored, 5, 9)).toBeCloseTo(0.5, 5);
@@ -238,7 +238,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(await getNearness(stored, 3, 5)).toBeCloseTo(0.5, 5);
       });
 
-      it('returns NaN if the model gave no states or the text has changed since', async () => {
+      it('returns NaN if the model returned no token states or the text has changed since', async () => {
         const [stored, without] = [
           await storeMemory({ content: 'lantern oil' }),
           await storeMemory({ content: 'lantern wick' }),
@@ -252,7 +252,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(await getNearness(stored, 4)).toBeCloseTo(1, 5);
       });
 
-      it('ignores the states of another model', async () => {
+      it('ignores token states of another model', async () => {
         const stored = await storeMemory({ content: 'lantern oil' });
         await give(stored, 1, states(3));
         await tested.storage.useModel('another-model');
@@ -263,7 +263,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('returns to an earlier model without re-embedding its memories', async () => {
+    it('reuses the vectors of an earlier model without re-embedding', async () => {
       const stored = await storeMemory();
       await putVector(stored, 1);
       await tested.storage.useModel('another-model');

@@ -26,7 +26,7 @@ function cosine(one: Int8Array, other: Int8Array): number {
   return one.reduce((sum, value, i) => sum + value * (other[i] as number), 0) / 127 ** 2;
 }
 
-it('scores a text by the mean best cosine per query token, in its best part', () => {
+it('nearness is the mean over all query tokens of the best cosine in a part of the text, for the best part', () => {
   fc.assert(
     fc.property(
       states({ minLength: 1, maxLength: 5 }),
@@ -49,7 +49,7 @@ it('scores a text by the mean best cosine per query token, in its best part', ()
   );
 });
 
-it('stays inside a text whose token count is too large', () => {
+it('nearness does not read past the token states if the stored token count is too large', () => {
   const query = new Int8Array(STATE_SIZE).fill(1);
   const packed = packStates([new Int8Array(3 * STATE_SIZE).fill(1)]);
   packed.writeUInt16LE(65_535, 0);
@@ -57,13 +57,13 @@ it('stays inside a text whose token count is too large', () => {
   expect(measure(query, packed)).toBeLessThan(1);
 });
 
-it('scores a text of a hundred thousand tokens', () => {
+it('nearness can be computed for a text of a hundred thousand tokens', () => {
   const part = Int8Array.from({ length: 254 * STATE_SIZE }, (_, i) => (i % STATE_SIZE === 0 ? 127 : 0));
   const query = Int8Array.from({ length: STATE_SIZE }, (_, i) => (i === 0 ? 127 : 0));
   expect(measure(query, packStates(Array(400).fill(part)))).toBe(1);
 });
 
-it('caches the latest states up to the limit until they are forgotten', () => {
+it('Nearness caches the latest token states up to its limit until they are forgotten', () => {
   const query = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => (i % 7) - 3);
   const maxBytes = 3000;
   const change = fc.record({

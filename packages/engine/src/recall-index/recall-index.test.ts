@@ -100,8 +100,8 @@ function limitPerText(ranked: readonly EntryFacts[], maxOfText: number): number[
 /** The kernel's frequencies saturate at 255, and it adds 32-bit floats. */
 const counted = (frequency: number) => Math.min(frequency, 255);
 
-describe('recall index words', () => {
-  it('returns the same best matches as scoring every memory', () => {
+describe('recall index word search', () => {
+  it('returns the same best matches as a scan of every memory', () => {
     fc.assert(
       fc.property(anyEntries, fc.integer({ min: 1, max: 50 }), (entries, count) => {
         const index = buildIndex(entries);
@@ -121,7 +121,7 @@ describe('recall index words', () => {
     );
   });
 
-  it('returns at most maxOfText rows per text while other rows match', () => {
+  it('returns at most maxOfText rows per text if other rows match', () => {
     const anyText = fc.record({ length: fc.constantFrom(4, 9), frequencies: fc.constantFrom(...COLLIDING_TEXTS) });
     const anyTexts = fc.array(anyText, { maxLength: 60 }).map((drawn) => getEntries(...drawn));
     const maxPerText = fc.integer({ min: 1, max: 5 });
@@ -138,7 +138,7 @@ describe('recall index words', () => {
     );
   });
 
-  it('returns rows created in a time range within the scope', () => {
+  it('returns the rows of the scope that were created in a time range', () => {
     fc.assert(
       fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
         const index = buildIndex(entries);
@@ -154,7 +154,7 @@ describe('recall index words', () => {
     );
   });
 
-  it('ranks rows that match a word and a creation time first', () => {
+  it('ranks rows that match both a word and a creation time first', () => {
     const frequencies = new Map([[11, 1]]);
     const index = buildIndex(
       getEntries({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
@@ -165,7 +165,7 @@ describe('recall index words', () => {
     expect(found).toEqual([1, 2, 3]);
   });
 
-  it('excludes semantic memories from document frequencies', () => {
+  it('excludes semantic memories from the document frequencies', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
     const state = { expiresAt: null, superseded: false };
@@ -185,7 +185,7 @@ describe('recall index words', () => {
     expect(counted()).toEqual([1, 1, 1]);
   });
 
-  it('keeps document frequencies equal to those of a rebuilt index as memories change', () => {
+  it('keeps the document frequencies of a changing index equal to those of a rebuilt index', () => {
     type Change = Pick<EntryFacts, 'ordinal' | 'frequencies'> & { tier: 'episodic' | 'semantic' | 'gone' };
     const anyTerms = fc.subarray(TERMS).map((terms) => new Map(terms.map((term) => [term, 1])));
     const anyTier = fc.constantFrom<Change['tier']>('episodic', 'semantic', 'gone');
@@ -234,7 +234,7 @@ describe('recall index words', () => {
     );
   });
 
-  it('counts alternative terms as one word', () => {
+  it('treats alternative terms as one word', () => {
     const index = buildIndex(
       getEntries(
         { frequencies: new Map([[11, 2]]) },
@@ -254,7 +254,7 @@ describe('recall index words', () => {
     expect([...words.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
 
-  it('handles a word whose alternative terms have no rows left', () => {
+  it('returns document frequency 0 for a word whose alternative terms have no rows left', () => {
     const count = 3000;
     const gone = new Map([
       [11, 1],
@@ -273,7 +273,7 @@ describe('recall index words', () => {
     ).toEqual([1, 1]);
   });
 
-  it('finds all rows of a long postings list', () => {
+  it('returns all rows of a long postings list', () => {
     const index = buildIndex(
       getEntries(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))),
     );
@@ -302,7 +302,7 @@ function getMatches(entries: readonly EntryFacts[]): Map<number, number> {
 describe('recall index scope', () => {
   const term = new Map([[11, 1]]);
 
-  it('is limited to one namespace', () => {
+  it('limits a search to one namespace', () => {
     const index = buildIndex(getEntries({ frequencies: term }, { frequencies: term, namespace: 8 }));
     expect(findOrdinals(index, [11])).toEqual([1]);
     expect(index.ask({ ...wholeNamespace, namespace: 8 }).memoryCount).toBe(1);
@@ -310,7 +310,7 @@ describe('recall index scope', () => {
     expect(findOrdinals(index, [11], { ...wholeNamespace, namespace: 9 })).toEqual([]);
   });
 
-  it('excludes expired memories and includes them again if the clock is set back', () => {
+  it('excludes expired memories, and includes them again if the clock is set back', () => {
     const index = buildIndex(getEntries({ frequencies: term }, { frequencies: term }));
     index.setState(2, { ...state, expiresAt: 50 });
     expect(findOrdinals(index, [11], { ...wholeNamespace, now: 50 })).toEqual([1]);
@@ -319,7 +319,7 @@ describe('recall index scope', () => {
     expect(findOrdinals(index, [11], { ...wholeNamespace, now: 50 })).toEqual([2, 1]);
   });
 
-  it('filters by labels, creation times and tier together', () => {
+  it('combines filters by labels, creation time and tier', () => {
     const entries = getEntries(
       { frequencies: term, labels: [21, 22], createdAt: 5 },
       { frequencies: term, labels: [21], createdAt: 6 },
@@ -341,7 +341,7 @@ describe('recall index scope', () => {
   });
 });
 
-describe('recall index with a small user scope', () => {
+describe('recall index for one user among many', () => {
   const model = { number: 1, modelId: 'm', dimensions: 8 };
   const [USER, SHARED, OTHER, AGENT, TAG] = [101, 102, 103, 104, 105];
   const anyOwned = fc.record({
@@ -385,7 +385,7 @@ describe('recall index with a small user scope', () => {
     return index;
   }
 
-  it('returns the same results as an index without other users', () => {
+  it('returns the same results as an index without the other users', () => {
     fc.assert(
       fc.property(
         fc.array(anyOwned, { maxLength: 30 }),
@@ -421,7 +421,7 @@ describe('recall index with a small user scope', () => {
     );
   });
 
-  it('counts words and memories over the whole namespace', () => {
+  it('returns memory count and document frequencies of the whole namespace', () => {
     const owned = getEntries({ labels: [USER], frequencies: new Map([[11, 1]]) });
     const others = Array.from({ length: 20 }, (_, i) => ({
       labels: [OTHER],
@@ -437,7 +437,7 @@ describe('recall index with a small user scope', () => {
 });
 
 describe('recall index updates', () => {
-  it('equals an index that never had the removed memories', () => {
+  it('result in the same index as one that never contained the removed memories', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.integer({ min: 1, max: 45 })), (entries, gone) => {
         const index = buildIndex(entries);
@@ -450,7 +450,7 @@ describe('recall index updates', () => {
     );
   });
 
-  it('finds changed memories by their current text', () => {
+  it('make changed memories searchable by their current texts', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), anyEntry)), (entries, changes) => {
         const index = buildIndex(entries);
@@ -469,7 +469,7 @@ describe('recall index updates', () => {
     );
   });
 
-  it('sweeps thousands of removed memories and still finds the others', () => {
+  it('free the rows of thousands of removed memories, and the remaining memories can still be found', () => {
     const count = 6000;
     const entries = getEntries(
       ...Array.from({ length: count }, (_, i) => ({
@@ -490,7 +490,7 @@ describe('recall index updates', () => {
     expectEqualIndexes(index, buildIndex(left), left);
   });
 
-  it('needs a rebuild after a million changes', () => {
+  it('require a rebuild after a million changes', () => {
     const index = new RecallIndex();
     const change = packEntry(plain);
     const takeIn = (revision: number) => {
@@ -503,7 +503,7 @@ describe('recall index updates', () => {
     expect(index.needsRebuild).toBe(true);
   });
 
-  it('needs a rebuild when removed terms outnumber live terms', () => {
+  it('require a rebuild if there are more removed terms than live terms', () => {
     const termsEach = 2 ** 14;
     const frequencies = new Map(Array.from({ length: termsEach }, (_, i) => [i + 1, 1]));
     const change = packEntry({ ...plain, frequencies });
@@ -523,7 +523,7 @@ describe('recall index updates', () => {
     expect(index.needsRebuild).toBe(false);
   });
 
-  it('reports the larger of the removed shares of rows and terms', () => {
+  it('report the share of removed rows or the share of removed terms, whichever is larger', () => {
     fc.assert(
       fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
         const index = buildIndex(entries);
@@ -539,7 +539,7 @@ describe('recall index updates', () => {
     );
   });
 
-  it('throws IndexFullError when an entry does not fit in memory', () => {
+  it('throw IndexFullError if an index entry does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
     const takeIn = (ordinal: number) => {
       const frequencies = new Map(Array.from({ length: 1000 }, (_, i) => [1000 * ordinal + i, 1]));
@@ -551,7 +551,7 @@ describe('recall index updates', () => {
     }).toThrow(IndexFullError);
   });
 
-  it('stays usable after a query that does not fit in memory', () => {
+  it('leave the index usable after a query that does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
     const entries = Array.from({ length: 1000 }, (_, i) =>
       packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
@@ -564,7 +564,7 @@ describe('recall index updates', () => {
     expect(index.holds(entries)).toBe(true);
   });
 
-  it('throws an error other than IndexFullError for a malformed entry', () => {
+  it('throw an error other than IndexFullError for a malformed index entry', () => {
     const index = new RecallIndex();
     const entry = packEntry({ ...plain, ordinal: 1 });
     index.takeIn(entry);
@@ -592,7 +592,7 @@ describe('recall index updates', () => {
   }
 });
 
-describe('recall index row descriptions', () => {
+describe('recall index row description', () => {
   it('returns columns in the requested row order', () => {
     const facts = getEntries(
       { length: 5, session: 9, speaker: 4_000_000_000, marks: 1 },
@@ -615,7 +615,7 @@ describe('recall index row descriptions', () => {
     ]);
   });
 
-  it('gives texts with the same terms in the same order the same number', () => {
+  it('has the same text number for texts with the same terms in the same order', () => {
     const facts = getEntries(...[...COLLIDING_TEXTS, ...COLLIDING_TEXTS].map((frequencies) => ({ frequencies })));
     const numbers = [...buildIndex(facts).describe([...facts.keys()]).texts];
     expect(numbers.slice(COLLIDING_TEXTS.length)).toEqual(numbers.slice(0, COLLIDING_TEXTS.length));
@@ -623,8 +623,8 @@ describe('recall index row descriptions', () => {
   });
 });
 
-describe('recall index sessions', () => {
-  it('orders memories by creation time and then ordinal, whatever their arrival order', () => {
+describe('recall index neighbors in a session', () => {
+  it('are ordered by creation time and then by ordinal, in whatever order the memories arrive', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ session: fc.nat({ max: 2 }), createdAt: fc.nat({ max: 300 }) }), { maxLength: 200 }),
@@ -650,7 +650,7 @@ describe('recall index sessions', () => {
     );
   });
 
-  it('keeps the order when histories are imported between queries', () => {
+  it('keep their order if histories are imported between two queries', () => {
     const anyHistory = fc.record({
       session: fc.constantFrom(1, 2),
       from: fc.nat({ max: 900 }),
@@ -691,7 +691,7 @@ describe('recall index sessions', () => {
     );
   });
 
-  it('gives a memory without a session no neighbors', () => {
+  it('are absent for a memory without a session', () => {
     const index = buildIndex(getEntries({}, {}));
     index.ask(wholeNamespace);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
@@ -707,12 +707,12 @@ describe('recall index sessions', () => {
   }
 });
 
-describe('recall index vectors', () => {
+describe('recall index vector search', () => {
   const model = { number: 3, modelId: 'three', dimensions: 384 };
   const random = createRandom(1);
   const directions = Array.from({ length: 64 }, () => toUnit(Array.from({ length: model.dimensions }, () => random())));
 
-  it('finds at least 99 % of the ten nearest vectors of a float scan', () => {
+  it('returns at least 99 % of the ten nearest vectors of an exact scan', () => {
     const vectors = Array.from({ length: 20_000 }, randomEmbedding);
     const quantized = vectors.map(toInt8);
     const index = new RecallIndex(model);
@@ -768,7 +768,7 @@ describe('recall index vectors', () => {
     expect(() => new RecallIndex(model)).toThrow('at most 3840 dimensions');
   });
 
-  it('scores a memory with several vectors by the nearest', () => {
+  it('scores a memory with several vectors by its nearest vector', () => {
     const [one, other, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const index = new RecallIndex(model);
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
@@ -779,7 +779,7 @@ describe('recall index vectors', () => {
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
   });
 
-  it('finds the nearest vector behind thousands of tied ones', () => {
+  it('finds a nearer vector among thousands of equally near vectors', () => {
     const [same, query] = [toInt8(randomEmbedding()), toInt8(randomEmbedding())];
     const index = new RecallIndex(model);
     const ties = 20_000;
@@ -793,7 +793,7 @@ describe('recall index vectors', () => {
     expect(near[0]?.row).toBe(ties);
   });
 
-  it('finds the nearest vectors at any result count, including the oldest of thousands', () => {
+  it('returns the nearest vectors for any result count, even if they are the oldest of thousands', () => {
     const query = randomEmbedding();
     const index = new RecallIndex(model);
     const [near, all] = [100, 20_000];
@@ -811,7 +811,7 @@ describe('recall index vectors', () => {
     }
   });
 
-  it('returns other memories besides hundreds with the same text', () => {
+  it('returns other memories in addition to hundreds of memories with the same text', () => {
     const index = new RecallIndex(model);
     const texts = [randomEmbedding(), randomEmbedding(), randomEmbedding()].map(toInt8);
     for (let ordinal = 1; ordinal <= 900; ordinal++) {
@@ -837,7 +837,7 @@ describe('recall index vectors', () => {
     expect(all.slice(0, 52).filter((ordinal) => ordinal > 900)).toHaveLength(40);
   });
 
-  it('returns other memories besides one with hundreds of vectors', () => {
+  it('returns other memories in addition to a memory with hundreds of vectors', () => {
     const query = randomEmbedding();
     const index = new RecallIndex(model);
     const nearly = Array.from({ length: 600 }, () =>
@@ -853,7 +853,7 @@ describe('recall index vectors', () => {
     expect(new Set(rows).size).toBe(50);
   });
 
-  it('computes exact cosines from eight bits, whether vectors are cached or read', () => {
+  it('returns exact cosines of eight-bit vectors, whether the vectors are cached or read', () => {
     const vectors = Array.from({ length: 40 }, () =>
       [randomEmbedding(), ...(random() < 0.3 ? [randomEmbedding()] : [])].map(toInt8),
     );
@@ -890,7 +890,7 @@ describe('recall index vectors', () => {
     }
   });
 
-  it('reads a vector again after it changed or its cache slot was taken', () => {
+  it('reads a vector again if the vector has changed or was evicted from the cache', () => {
     const index = new RecallIndex(model);
     const [old, changed, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const cosine = (row: number, vector: Float32Array) =>
@@ -922,7 +922,7 @@ describe('recall index vectors', () => {
     expect(nearest().map(({ row }) => row)).toEqual([0]);
   });
 
-  it('keeps vectors with their memories after sweeping others', () => {
+  it('finds the remaining memories by their vectors after thousands of memories were removed', () => {
     const index = new RecallIndex(model);
     const vectors = Array.from({ length: 3000 }, randomEmbedding);
     vectors.forEach((vector, i) => {

@@ -124,7 +124,7 @@ describe('known formats redactor redacts', () => {
     });
   });
 
-  it('the most specific kind if several formats match', () => {
+  it('a secret by its most specific kind if several formats match', () => {
     for (const frame of ['token={}', 'Authorization: Bearer {}', 'password is {}', '"api_key": "{}"']) {
       const token = `ghp_${random(36)}`;
       expect(knownFormats.redact(frame.replace('{}', token)).text).toBe(frame.replace('{}', '[redacted:github-token]'));
@@ -139,16 +139,16 @@ describe('known formats redactor redacts', () => {
   it.each([
     [`https://ada:Tr0ub4dor&4111 1111 1111 1111@example.org`, 'https://ada:[redacted:password]@example.org'],
     [`password="Tr0ub4dor&4111 1111 1111 1111"`, 'password="[redacted:password]"'],
-  ])('a password that contains another secret with blanks: %s', (text, without) => {
+  ])('a whole password that contains another secret with blanks: %s', (text, without) => {
     expect(knownFormats.redact(text)).toEqual({ text: without, kinds: ['password'] });
   });
 
-  it('a card number after a number that is not one', () => {
+  it('a card number that follows another number', () => {
     expect(knownFormats.redact('5501 4111 1111 1111 1111').text).toBe('5501 [redacted:payment-card]');
   });
 });
 
-describe('known formats redactor leaves', () => {
+describe('known formats redactor does not redact', () => {
   const image = `data:image/png;base64,${Buffer.from(Array.from({ length: 30_000 }, (_, i) => (i * 7919 + (i >> 3)) & 255)).toString('base64')}`;
 
   it.each([

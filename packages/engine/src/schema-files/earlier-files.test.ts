@@ -38,7 +38,7 @@ function unpack(version: number, path: string): FilledFile {
   return JSON.parse(readFileSync(join(FIXTURES, `schema-${version}.json`), 'utf8')) as FilledFile;
 }
 
-it('has a fixture of every earlier schema', () => {
+it('the fixtures include a file of every earlier schema', () => {
   const earlier = Array.from({ length: MIGRATIONS.length - 1 }, (_, i) => i + 1);
   expect(versions).toEqual(expect.arrayContaining([1, ...earlier]));
   expect(Math.max(...versions)).toBeLessThanOrEqual(MIGRATIONS.length);
@@ -71,7 +71,7 @@ function testFile(version: number): void {
     return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
   }
 
-  it('contains all its data', async () => {
+  it('returns all data of the file', async () => {
     for (const [namespace, contents] of Object.entries(filled.contents)) {
       const ids = contents.memories.map(({ id }) => id);
       expect(await getContents(engine.namespace(namespace), ids)).toMatchObject(contents);
@@ -79,7 +79,7 @@ function testFile(version: number): void {
     expect((await engine.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
   });
 
-  it('finds every memory in recall by its own words', async () => {
+  it('recalls every memory by its own words', async () => {
     for (const [namespace, { memories }] of Object.entries(filled.contents)) {
       for (const memory of memories.filter(({ merged_into }) => merged_into === null)) {
         const { results } = await engine
@@ -93,20 +93,20 @@ function testFile(version: number): void {
     }
   });
 
-  it('recognizes used idempotency keys', async () => {
+  it('recognizes idempotency keys that were used before', async () => {
     const api = engine.namespace('default');
     const { key, request, id } = filled.repeated;
     expect(await api.store(request, { idempotencyKey: key })).toMatchObject({ id });
     await expect(api.store({ content: 'other' }, { idempotencyKey: key })).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 
-  it('contains nothing of forgotten memories', async () => {
+  it('returns no forgotten memories, and leaves none of their words in the file', async () => {
     const api = engine.namespace('default');
     for (const id of filled.forgotten.ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(readFolder().includes(filled.forgotten.word)).toBe(false);
   });
 
-  it('undoes the eviction of its latest run', async () => {
+  it('undoes the eviction of the latest run in the file', async () => {
     const { namespace, runId, ids } = filled.evicted;
     const api = engine.namespace(namespace);
     for (const id of ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -114,7 +114,7 @@ function testFile(version: number): void {
     for (const id of ids) expect((await api.memory(id)).tier).toBe('working');
   });
 
-  it('embeds pending memories and finds them by embedding', async () => {
+  it('embeds pending memories, and recalls them by their vectors', async () => {
     await engine.close();
     engine = await openAt(path, () => now, { embedder: 'minilm' });
     for (const { namespace, query, id } of filled.asked) {
@@ -139,7 +139,7 @@ function testFile(version: number): void {
     expect((await api.stats()).semantic_count).toBe(0);
   });
 
-  it('supports every operation', async () => {
+  it('supports all operations', async () => {
     const api = engine.namespace('default');
     now += 3_600_000;
     const { id } = await api.store({ content: 'A heron stood in the shallows.', tags: ['bird'], session_id: 'today' });
@@ -167,7 +167,7 @@ function testFile(version: number): void {
     for (const text of ['grey heron', known?.content ?? '']) expect(readFolder().includes(text)).toBe(false);
   });
 
-  it('passes the integrity check afterwards', async () => {
+  it('leaves a file that passes the integrity check', async () => {
     await engine.close();
     const { storage } = await openSqlite({ path, workingMax: 10_000, recalls: false });
     expect(await storage.integrity()).toEqual([]);
@@ -175,9 +175,9 @@ function testFile(version: number): void {
   });
 }
 
-describe.each(versions)('a file of schema %i', testFile);
+describe.each(versions)('the engine on a file of schema %i', testFile);
 
-describe('migrating an earlier file', () => {
+describe('migrating a file of an earlier schema', () => {
   let folder: string;
   let path: string;
 
@@ -196,7 +196,7 @@ describe('migrating an earlier file', () => {
     }
   };
 
-  it.each(versions)('gives schema %i the schema of a new file', (version) => {
+  it.each(versions)('changes schema %i into the schema of a new file', (version) => {
     unpack(version, path);
     expect(readVersion()).toBe(version);
     const schemas = [path, join(folder, 'new.db')].map((name) => {
@@ -209,7 +209,7 @@ describe('migrating an earlier file', () => {
     expect(schemas[0]).toEqual(schemas[1]);
   });
 
-  it('applies a further migration and preserves the data', () => {
+  it('applies an additional migration, and preserves the data', () => {
     unpack(OLDEST, path);
     const file = openForWriting(path);
     const memories = () => file.prepare('SELECT * FROM memory ORDER BY ordinal').all();
@@ -221,7 +221,7 @@ describe('migrating an earlier file', () => {
     expect(readVersion()).toBe(MIGRATIONS.length + 1);
   });
 
-  it('leaves the file byte for byte unchanged if a migration fails', () => {
+  it('leaves the file unchanged byte for byte if a migration fails', () => {
     unpack(OLDEST, path);
     const before = readFileSync(path);
     const file = openForWriting(path);
@@ -231,7 +231,7 @@ describe('migrating an earlier file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it('rolls back if the process is killed during a migration, and opens afterwards', async () => {
+  it('is rolled back if the process is killed, and is completed at the next start', async () => {
     const { contents, madeAt } = unpack(OLDEST, path);
     const script = `
       import { migrate } from '${MIGRATE}';

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { labelDigest, termDigest } from './digests.ts';
 
 describe('termDigest', () => {
-  it('is stable, and differs between namespaces', () => {
+  it('returns the same digest for the same term, and a different digest in another namespace', () => {
     const terms = ['tea', 'x'.repeat(64), 'x'.repeat(65), '茶'];
     const once = terms.map((term) => termDigest('a', term));
     expect(terms.map((term) => termDigest('a', term))).toEqual(once);
     expect(new Set([...once, ...terms.map((term) => termDigest('b', term))]).size).toBe(2 * terms.length);
   });
 
-  it('retains neither the text that a term was sliced from nor terms longer than the cache limit', () => {
+  it('retains neither terms longer than the cache limit nor the texts from which terms were sliced', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
     const retainedBytes = (use: (i: number) => void) => {

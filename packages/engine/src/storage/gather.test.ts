@@ -19,7 +19,7 @@ function around(rows: number, differences: Partial<Surroundings> = {}): Surround
 const foundRows = (rows: number[]) => foundBy(rows, [], [], rows.length);
 
 describe('gather', () => {
-  it('follows chains of superseding memories up to twice MAX_SUCCESSORS', () => {
+  it('follows a chain of successors up to twice MAX_SUCCESSORS', () => {
     const apart = { previous: () => NO_ROW, next: () => NO_ROW };
     const chain = around(0, { ...apart, successor: (row) => row + 1 });
     const { admitted, rows } = gather(chain, foundRows([0]));
@@ -27,7 +27,7 @@ describe('gather', () => {
     expect(rows).toEqual(Array.from({ length: admitted }, (_, row) => row));
   });
 
-  it('includes all superseding memories of every found row', () => {
+  it('includes all successors of every found row', () => {
     const apart = { previous: () => NO_ROW, next: () => NO_ROW };
     const each = around(0, { ...apart, successor: (row) => (row % 9 < 8 ? row + 1 : NO_ROW) });
     const found = Array.from({ length: 50 }, (_, i) => i * 9);
@@ -40,7 +40,7 @@ describe('gather', () => {
     [4, [0, 1, 2, 3, 4]],
     [5, [0, 1, 2, 3, 4, 5]],
     [6, [0, 1, 5, 6, 7]],
-  ])('includes the rows between two found rows that are %d apart, if they can form a passage', (apart, expected) => {
+  ])('includes the rows between two found rows at distance %d if they can form a passage', (apart, expected) => {
     const { rows, getPlaces } = gather(around(8), foundRows([0, apart]));
     const expectedRows = [...new Set([...expected, apart + 1])].filter((row) => row < 8);
     expect(rows.toSorted((a, b) => a - b)).toEqual(expectedRows);

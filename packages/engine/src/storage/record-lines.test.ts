@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { MemoryRecord } from '../ports/storage-kept.ts';
 import { toLine } from './record-lines.ts';
 
-it('toLine throws UNAVAILABLE with the memory id if the line exceeds the maximum string length', () => {
+it('toLine throws UNAVAILABLE with the memory id if the line would exceed the maximum string length', () => {
   const content = 'x'.repeat(1024 * 1024);
   const history = Array.from({ length: 520 }, (_, i) => ({ revision: i + 1, content, replacedAt: 1 }));
   const memory = { id: 'talkative', content, history } as MemoryRecord;

@@ -13,7 +13,7 @@ describe('textDigest', () => {
     ['case', 'Cafe', 'cafe'],
     ['inner white space', 'a b', 'a  b'],
     ['compatibility forms', '\ufb01ne', 'fine'],
-  ])('is sensitive to %s', (_name, one, other) => {
+  ])('distinguishes %s', (_name, one, other) => {
     expect(textDigest(one)).not.toEqual(textDigest(other));
   });
 
@@ -25,7 +25,7 @@ describe('textDigest', () => {
 });
 
 describe('firstEqual', () => {
-  it('returns the index of the first equal digest', () => {
+  it('returns for each digest the index of its first occurrence', () => {
     expect([...firstEqual(['a', 'b', 'a', 'c', 'b', 'a'])]).toEqual([0, 1, 0, 3, 1, 0]);
   });
 });

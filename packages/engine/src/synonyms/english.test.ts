@@ -36,12 +36,12 @@ describe('English synonym table', () => {
   const file = readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'));
   const table = new SynonymTable(file);
 
-  it('has the words of the bundled model', async () => {
+  it('contains the words of the bundled model', async () => {
     const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
     expect([...words.keys()], REBUILD).toEqual(table.terms);
   });
 
-  it('has the nearest words of each word by the bundled model', async () => {
+  it('contains the nearest words of each word according to the bundled model', async () => {
     const sample = table.terms.filter((_, place) => place % SAMPLE_INTERVAL === 0);
     const vectors = await getVectors([...sample, ...sample.flatMap((term) => table.getSynonyms(term).map(getTerm))]);
     for (const term of sample) {
@@ -57,7 +57,7 @@ describe('English synonym table', () => {
     }
   }, 60_000);
 
-  it('returns synonyms by stem, closest first', () => {
+  it('returns the synonyms of a stem, closest first', () => {
     const synonyms = english.getSynonyms('doctor');
     expect(synonyms[0]?.term).toBe('physician');
     expect(synonyms.map(({ closeness }) => closeness)).toEqual(
@@ -73,7 +73,7 @@ describe('synonym table', () => {
     .array(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }), { maxLength: 40 })
     .map((all) => all.map((values) => Float32Array.from(values, (value) => value / (Math.hypot(...values) || 1))));
 
-  it('returns the stored synonyms, with closeness accurate to 1/255', () => {
+  it('returns the stored synonyms, with a closeness that is accurate to 1/255', () => {
     fc.assert(
       fc.property(anyVectors, (vectors) => {
         const terms = vectors.map((_, place) => `${'ab'.repeat(place)}c`);

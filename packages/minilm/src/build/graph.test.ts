@@ -35,7 +35,7 @@ describe('built graphs', () => {
     }
   });
 
-  it('scale activations by constants, so that texts in a run do not change the vectors of others', () => {
+  it('scale activations by constants, so that texts in a run do not change the vectors of other texts', () => {
     for (const { graph } of models) {
       const constants = new Set(graph.initializer.map(({ name }) => name));
       const quantizers = graph.node.filter(({ opType }) => /Quantize/.test(opType));
@@ -44,7 +44,7 @@ describe('built graphs', () => {
     }
   });
 
-  it('use only standard operators except MatMulIntegerToFloat', () => {
+  it('use only standard operators and MatMulIntegerToFloat', () => {
     const others = models.flatMap(({ graph }) => graph.node.filter(({ domain }) => domain !== ''));
     expect(new Set(others.map(({ opType }) => opType))).toEqual(new Set(['MatMulIntegerToFloat']));
     for (const { opsetImport } of models) expect(opsetImport).toContainEqual({ domain: '', version: 17 });

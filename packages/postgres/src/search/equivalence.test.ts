@@ -203,7 +203,7 @@ describe('search in PostgreSQL, compared with SQLite', () => {
 
   const both = (asked: SearchRequest) => Promise.all([postgres.search(asked), sqlite.search(asked)]);
 
-  it('returns the same signals for searches by words', async () => {
+  it('returns the same signals for searches by words alone', async () => {
     const queries = Array.from({ length: 40 }, () => words(1 + below(6)));
     for (const text of [...queries, `${NAMES[1]} ${word()}`, rareWords(100)]) {
       const [ours, theirs] = await both(request({ text }));
@@ -224,7 +224,7 @@ describe('search in PostgreSQL, compared with SQLite', () => {
     expect(synonyms).toBeGreaterThan(100);
   });
 
-  it('returns the same signals with filters and beyond the pool', async () => {
+  it('returns the same signals with filters and for candidates beyond the pool', async () => {
     for (const filter of FILTERS) {
       for (let i = 0; i < 4; i++) {
         const [ours, theirs] = await both(request({ text: words(3), filter, tailSize: 30 }));

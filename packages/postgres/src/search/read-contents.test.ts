@@ -49,7 +49,7 @@ describe('readContents', () => {
     return read;
   }
 
-  it.each([10, 500])('reads only the rows of %i memories in tables without statistics', async (count) => {
+  it.each([10, 500])('reads only the rows of %i memories even if the tables have no statistics', async (count) => {
     const connection = await createFilledDatabase();
     const ordinals = await connection.rows<{ ordinal: number }>(
       sql`SELECT ordinal FROM memory ORDER BY ordinal DESC LIMIT ${count}`,

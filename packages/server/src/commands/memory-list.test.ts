@@ -8,23 +8,23 @@ const ids = ['01a21e6a-c232-7193-b409-97893564f329', '01a21e6a-c232-7193-b409-97
 const memory = { id: ids[0], content: 'Ada likes tea', tags: [], created_at: '2026-01-31T09:30:00Z' };
 
 describe('a list of memories', () => {
-  it('has a line for each memory, and its text indented below', () => {
+  it('has one line per memory, followed by its indented text', () => {
     const result = { ...memory, tags: ['food', 'tea'], session_id: 'kitchen', score: 0.31 };
     expect(formatMemories([result], { columns: 80 })).toMatch(
       /^0\.31 possible {2}2026-01-3\d \d\d:\d\d {2}kitchen {2}#food #tea {2}3564f329\n {4}Ada likes tea\n$/,
     );
   });
 
-  it('shows the whole ids if asked to', () => {
+  it('shows whole ids with the option ids', () => {
     expect(formatMemories([memory], { columns: 80, ids: true })).toContain(`  ${ids[0]}\n`);
   });
 
-  it('keeps the line breaks of a text, and shows a note below', () => {
+  it('keeps the line breaks of a text, and shows a note below the text', () => {
     const printed = formatMemories([{ ...memory, content: 'one\n\n  two', note: 'words 0.5' }], { columns: 80 });
     expect(printed.split('\n').slice(1)).toEqual(['    one', '', '      two', '    words 0.5', '']);
   });
 
-  it('fits any width from 24 columns on, with all words of all texts', () => {
+  it('fits any width of at least 24 columns without losing words', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.lorem({ maxCount: 30 }));
     fc.assert(
       fc.property(text, fc.string({ unit: 'grapheme' }), fc.integer({ min: 24, max: 100 }), (content, tag, columns) => {
@@ -52,12 +52,12 @@ describe('short ids', () => {
     expect(shortenIds([ids[0], ids[1]])).toEqual(['3564f329', '3564f32a']);
   });
 
-  it('are longer if ids end alike, and the same for the same id', () => {
+  it('are longer if several ids have the same last 8 characters, and equal for the same id', () => {
     const other = ids[0].replace('97893564', '97883564');
     expect(shortenIds([ids[0], other, other])).toEqual(['93564f329', '83564f329', '83564f329']);
   });
 
-  it('differ as the ids do, and end them', () => {
+  it('are unique suffixes of the ids', () => {
     fc.assert(
       fc.property(fc.array(fc.uuid({ version: 7 })), (all) => {
         const short = shortenIds(all);

@@ -15,7 +15,7 @@ describe('a table', () => {
     expect(lines.map((line) => stringWidth(line.slice(0, -1)))).toEqual([6, 6, 6, 6]);
   });
 
-  it('cuts its last column to the width of the terminal, between characters, with an ellipsis', () => {
+  it('truncates its last column to the width of the terminal, between characters, with an ellipsis', () => {
     const [, row = ''] = table(['ID', 'MEMORY'], [['1', '文字'.repeat(20)]], 30).split('\n');
     expect(row).toBe(`1   ${'文字'.repeat(6)}…`);
     expect(stringWidth(row)).toBeLessThanOrEqual(30);
@@ -35,7 +35,7 @@ describe('a table', () => {
     );
   });
 
-  it('escapes control characters by their numbers', () => {
+  it('escapes control characters as code points', () => {
     expect(toPrintable('a\u001b[2J\tb\r\nc\u202e')).toBe('a\\u{1b}[2J\\u{9}b\\u{d} c\\u{202e}');
   });
 });

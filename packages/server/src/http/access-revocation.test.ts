@@ -43,7 +43,7 @@ function begin(head: string, key: string) {
 const countCopies = () => app.heavyWork.copy.taken;
 
 describe('a client whose key is revoked', () => {
-  it.each(['/export', '/backup'])('receives no more data from a GET %s that has begun', async (path) => {
+  it.each(['/export', '/backup'])('receives no more data from a running GET %s', async (path) => {
     const { id, key } = await engine.keys.add({ namespace: 'kitchen', scope: 'operate' });
     const socket = begin(`GET ${path}`, key);
     socket.write('\r\n');
@@ -54,7 +54,7 @@ describe('a client whose key is revoked', () => {
     socket.destroy();
   });
 
-  it('stores nothing more with an import that has begun, and gets the error', async () => {
+  it('stores nothing more with a running import, and receives the error', async () => {
     const { id, key } = await engine.keys.add({ namespace: 'kitchen', scope: 'write' });
     const socket = begin('POST /import', key);
     const send = (line: string) => socket.write(`${(line.length + 1).toString(16)}\r\n${line}\n\r\n`);

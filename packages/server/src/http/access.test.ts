@@ -62,7 +62,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 describe('access while there are no keys', () => {
   it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])(
-    'lets %s operate the default namespace',
+    'allows requests from %s to operate the default namespace',
     async (remoteAddress) => {
       const response = await withoutKeys.inject({ url: '/operate', remoteAddress });
       expect(response.json()).toEqual({ namespace: 'default', scope: 'operate' });
@@ -70,7 +70,7 @@ describe('access while there are no keys', () => {
   );
 
   it.each(['10.0.0.7', '128.0.0.1', '::2', '::ffff:10.0.0.7', 'fe80::1'])(
-    'requires a key from %s',
+    'requires a key for requests from %s',
     async (remoteAddress) => {
       for (const [url, scope] of Object.entries({ '/read': 'read', '/undeclared': 'operate', '/nowhere': 'read' })) {
         const response = await withoutKeys.inject({ url, remoteAddress });
@@ -98,7 +98,7 @@ describe('access while there are no keys', () => {
     expect(await getStatus('/anyone', { headers: { [header]: '127.0.0.1' } })).toBe(200);
   });
 
-  it('refuses an unknown key from any address', async () => {
+  it('rejects an unknown key from any address', async () => {
     for (const remoteAddress of ['127.0.0.1', REMOTE_ADDRESS]) {
       expect(await getStatus('/read', { remoteAddress, headers: bearer('made-up') })).toBe(401);
     }
@@ -112,20 +112,20 @@ describe('access while there are no keys', () => {
   );
 
   it.each(['evil.example', '127.0.0.1.evil.example', '127.evil.example:8090', '10.0.0.7', '[::2]', ''])(
-    'refuses the Host header "%s"',
+    'rejects the Host header "%s"',
     async (host) => {
       expect(await getStatus('/read', { headers: { host: [host] } })).toBe(403);
       expect(await getStatus('/read', { headers: { host: [host], ...bearer(reader.key) } }, withKeys)).toBe(403);
     },
   );
 
-  it('refuses two Host headers', async () => {
+  it('rejects two Host headers', async () => {
     expect(await getStatus('/read', { headers: { host: ['localhost', 'evil.example'] } })).toBe(400);
   });
 });
 
 describe('access once there are keys', () => {
-  it.each(['127.0.0.1', REMOTE_ADDRESS])('requires a key from %s', async (remoteAddress) => {
+  it.each(['127.0.0.1', REMOTE_ADDRESS])('requires a key for requests from %s', async (remoteAddress) => {
     const response = await withKeys.inject({ url: '/read', remoteAddress });
     expect(response.statusCode).toBe(401);
     expect(response.json().error.message).toMatch(/Authorization: Bearer .*X-API-Key.*memoryd keys add/);
@@ -133,13 +133,20 @@ describe('access once there are keys', () => {
     expect(await getStatus('/anyone', { remoteAddress }, withKeys)).toBe(200);
   });
 
-  it.each(['127.0.0.1', REMOTE_ADDRESS])('lets a caller at %s use the namespace of its key', async (remoteAddress) => {
-    const forwarded = { 'x-forwarded-for': '203.0.113.7' };
-    for (const headers of [bearer(writer.key), { 'x-api-key': writer.key }, { ...bearer(writer.key), ...forwarded }]) {
-      const response = await withKeys.inject({ url: '/write', remoteAddress, headers });
-      expect(response.json()).toEqual({ namespace: 'kitchen', scope: 'write', keyId: writer.id });
-    }
-  });
+  it.each(['127.0.0.1', REMOTE_ADDRESS])(
+    'allows a caller at %s to use the namespace of its key',
+    async (remoteAddress) => {
+      const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+      for (const headers of [
+        bearer(writer.key),
+        { 'x-api-key': writer.key },
+        { ...bearer(writer.key), ...forwarded },
+      ]) {
+        const response = await withKeys.inject({ url: '/write', remoteAddress, headers });
+        expect(response.json()).toEqual({ namespace: 'kitchen', scope: 'write', keyId: writer.id });
+      }
+    },
+  );
 
   it.each([
     [
@@ -169,7 +176,7 @@ describe('access once there are keys', () => {
   });
 
   it.each(['read', 'write', 'operate'])(
-    'tells a caller without a valid key how to create one for %s',
+    'explains to a caller without a valid key how to create a key with the scope %s',
     async (scope) => {
       for (const headers of [{}, bearer(revoked.key)]) {
         const response = await withKeys.inject({ url: `/${scope}`, headers });
@@ -183,7 +190,7 @@ describe('access once there are keys', () => {
     },
   );
 
-  it('tells a caller without the needed scope how to create a key that has it', async () => {
+  it('explains to a caller without the needed scope how to create a key that has this scope', async () => {
     const response = await withKeys.inject({ url: '/operate', headers: bearer(reader.key) });
     expect(response.json().error).toMatchObject({
       code: 'FORBIDDEN',
@@ -208,12 +215,12 @@ describe('access once there are keys', () => {
     ['another scheme', 401, { authorization: 'Basic cmVhZGVyOg==' }],
     ['another scheme and a valid X-API-Key', 200, { authorization: 'Basic cmVhZGVyOg==', 'x-api-key': reader.key }],
     ['a key without a scheme', 401, { authorization: reader.key }],
-  ])('handles %s with status %d', async (_row, status, headers) => {
+  ])('responds to %s with status %d', async (_row, status, headers) => {
     expect(await getStatus('/read', { headers }, withKeys)).toBe(status);
   });
 });
 
-describe('the key of the setting apiKey', () => {
+describe('the key in the setting apiKey', () => {
   const app = serve(withKeysDatabase, SETTING_KEY);
 
   it('operates the default namespace', async () => {
@@ -221,7 +228,7 @@ describe('the key of the setting apiKey', () => {
     expect(response.json()).toEqual({ namespace: 'default', scope: 'operate', keyId: 'SERVICE_API_KEY' });
   });
 
-  it('makes local requests need a key, and leaves created keys valid', async () => {
+  it('makes a key necessary for local requests, and does not invalidate created keys', async () => {
     expect(await getStatus('/read', {}, app)).toBe(401);
     expect(await getStatus('/read', { headers: bearer(`${SETTING_KEY}x`) }, app)).toBe(401);
     expect(await getStatus('/read', { headers: bearer(reader.key) }, app)).toBe(200);

@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
-  it('describes metadata filters and the headers of writes', async () => {
+  it('describes metadata filters and the headers of write operations', async () => {
     const { paths } = await read();
     const names = (path: string, method: string) => paths[path]?.[method]?.parameters?.map(({ name }) => name);
     expect(names('/recall', 'get')).toEqual(expect.arrayContaining(['query', 'tag', 'metadata.<key>']));
@@ -303,7 +303,7 @@ describe('a proxy header after many other headers', () => {
     return response.statusCode;
   }
 
-  it.each([0, 1100, 10_000])('is read after %d others', async (others) => {
+  it.each([0, 1100, 10_000])('is read after %d other headers', async (others) => {
     expect(await statusAfter(others, {})).toBe(200);
     expect(await statusAfter(others, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
   });
@@ -313,7 +313,7 @@ describe('a client that disconnects while its key is checked', () => {
   /** Longer than the client waits here. */
   const LOOKUP_MS = 200;
 
-  it('occupies no slot and no event stream', async () => {
+  it('occupies no concurrency slot and no event stream', async () => {
     const keys = { ...engine.keys, areRequired: () => delay(LOOKUP_MS).then(() => engine.keys.areRequired()) };
     const slow = await buildApp({ settings, engine: { ...engine, keys }, metrics: createMetrics(), telemetry });
     onTestFinished(() => slow.close());

@@ -58,14 +58,14 @@ async function send(path: string, bytes: number) {
   return { socket, response };
 }
 
-describe('the deadline of a body', () => {
-  it.each(['/short', '/unknown'])('refuses a body of %s that does not arrive in time', async (path) => {
+describe('the deadline of a request body', () => {
+  it.each(['/short', '/unknown'])('rejects a body of %s that does not arrive in time', async (path) => {
     const { response } = await send(path, 10);
     await expect.poll(() => response.closed).toBe(true);
     if (path === '/short') expect(response.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*took too long to arrive/);
   });
 
-  it('does not cut off a body that arrived in time', async () => {
+  it('does not affect a body that arrived in time', async () => {
     const { response } = await send('/short', 1000);
     await expect.poll(() => response.text).toContain('HTTP/1.1 200');
     await delay(BODY_MS * 2);
@@ -81,7 +81,7 @@ describe('the deadline of a body', () => {
     await expect.poll(() => response.text).toContain('{"bytes":1000}');
   });
 
-  it('refuses a long body that stops arriving, and closes the connection', async () => {
+  it('rejects a long body that stops arriving, and closes the connection', async () => {
     const { response } = await send('/long', 10);
     await expect.poll(() => response.closed).toBe(true);
     expect(response.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n[\s\S]*body must arrive whole/i);
@@ -98,7 +98,7 @@ describe('the deadline of a body', () => {
     expect(response.closed).toBe(false);
   });
 
-  it('throws nothing later for an injected long body that is not read', async () => {
+  it('causes no late error for an injected long body that is not read', async () => {
     const thrown: Error[] = [];
     const record = (error: Error) => thrown.push(error);
     process.prependListener('uncaughtException', record);

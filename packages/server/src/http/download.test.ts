@@ -70,7 +70,7 @@ describe('a download', () => {
     expect(state.finished).toBe(true);
   });
 
-  it('cuts the connection if it fails, so that a part is not taken for the whole', async () => {
+  it('aborts the connection if it fails, so that the client detects the incomplete download', async () => {
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('the first part');
       await delay(100);

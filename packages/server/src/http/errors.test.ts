@@ -41,7 +41,7 @@ describe('error responses', () => {
     expect((await respondTo(new MemoryError(code, 'later'))).response.headers['retry-after']).toBe('1');
   });
 
-  it('have no Retry-After header if the request may already be done', async () => {
+  it('have no Retry-After header if the request may already have been executed', async () => {
     const { response } = await respondTo(new MemoryError('UNAVAILABLE', 'who knows', { isOutcomeUnknown: true }));
     expect([response.statusCode, response.headers['retry-after']]).toEqual([503, undefined]);
   });

@@ -26,7 +26,7 @@ describe('a request body', () => {
     expect((await echo('\ufeff{}')).status).toBe(200);
   });
 
-  it('counts as absent if it is empty, regardless of the content type', async () => {
+  it('is treated as absent if it is empty, regardless of the content type', async () => {
     expect((await echo('', { 'content-type': 'application/json' })).body).toBe('{"body":"nothing"}');
   });
 
@@ -35,7 +35,7 @@ describe('a request body', () => {
   });
 
   it.each([['not json'], ['{"a":1'], ['['.repeat(100_000)], [Buffer.from([0x22, 0xff, 0x22])]])(
-    'is refused if it is not JSON in UTF-8: %j',
+    'is rejected if it is not JSON in UTF-8: %j',
     async (payload) => {
       const { status, body } = await echo(payload);
       expect(status).toBe(400);

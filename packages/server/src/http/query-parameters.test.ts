@@ -4,13 +4,13 @@ import { decodeQuery } from './query-parameters.ts';
 
 const decode = (raw: string) => decodeQuery(RecallRequest, raw);
 
-describe('a query string', () => {
-  it('is decoded into the types of its schema', () => {
+describe('decodeQuery', () => {
+  it('decodes values into the types of the schema', () => {
     expect(decode('query=a+b%26c&top_k=5&min_score=0.25')).toEqual({ query: 'a b&c', top_k: 5, min_score: 0.25 });
   });
 
   it.each(['5.0', '1e1', '+5', '%205', '05', '', 'five', '0x5', 'Infinity'])(
-    'leaves the invalid top_k=%s as a text for the check to refuse',
+    'returns the invalid top_k=%s as text, so that validation can reject it',
     (text) => {
       expect(decode(`top_k=${text}`).top_k).toBeTypeOf('string');
     },
@@ -32,7 +32,7 @@ describe('a query string', () => {
     expect(Object.entries(metadata as object)).toEqual([['__proto__', 'x']]);
   });
 
-  it('includes unknown names, so that the check can report them', () => {
+  it('returns unknown names, so that validation can report them', () => {
     expect(decode('foo=1&metadata.=1&__proto__=2&constructor=3')).toEqual(
       Object.fromEntries([
         ['foo', '1'],
@@ -44,7 +44,7 @@ describe('a query string', () => {
     expect(decodeQuery(HistoryRequest, 'metadata.a=1')).toEqual({ 'metadata.a': '1' });
   });
 
-  it('has no parameters if it is empty', () => {
+  it('returns no parameters for an empty query string', () => {
     expect(decode('')).toEqual({});
     expect(decode('&&')).toEqual({});
   });
@@ -53,16 +53,16 @@ describe('a query string', () => {
     ['query=a&query=b', 'query must be given once'],
     ['top_k=1&top_k=1', 'top_k must be given once'],
     ['metadata.a=1&metadata.a=1', 'metadata.a must be given once'],
-  ])('refuses the repeated parameter in %s', (raw, message) => {
+  ])('rejects a repeated parameter in %s', (raw, message) => {
     expect(() => decode(raw)).toThrow(message);
   });
 
-  it('refuses a repeated tag if the schema allows only one', () => {
+  it('rejects a repeated tag if the schema allows only one tag', () => {
     expect(() => decodeQuery(ForgetManyRequest, 'tag=a&tag=b')).toThrow('tag must be given once');
   });
 
   it.each(['query=100%', 'query=%zz', 'query=%ff', 'query=%ed%a0%80', '%=a'])(
-    'refuses %s, which is not percent-encoded UTF-8',
+    'rejects %s, which is not percent-encoded UTF-8',
     (raw) => {
       expect(() => decode(raw)).toThrow('query string must be percent-encoded UTF-8');
     },

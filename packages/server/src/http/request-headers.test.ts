@@ -26,13 +26,13 @@ describe('If-Match', () => {
     expect(await condition('"1",,"2",')).toEqual({ ifVersions: [1, 2] });
   });
 
-  it('matches no weak tag and no foreign tag', async () => {
+  it('matches neither weak tags nor tags of other services', async () => {
     expect(await condition('W/"1"')).toEqual({ ifVersions: [] });
     expect(await condition('"a,b", "01","", "99999999999999999999"')).toEqual({ ifVersions: [] });
   });
 
   it.each(['', '1', '"1', '"1" "2"', '*, "1"', ',', "'1'", 'w/"1"'])(
-    'is refused if it is malformed: %s',
+    'is rejected if it is malformed: %s',
     async (value) => {
       expect((await condition(value)).error).toMatchObject({ code: 'INVALID_REQUEST' });
     },
@@ -53,7 +53,7 @@ describe('Idempotency-Key', () => {
     expect((await options('k'.repeat(256))).error.message).toContain('255');
   });
 
-  it('is refused if it is repeated', async () => {
+  it('is rejected if it is repeated', async () => {
     expect((await options('a', 'a')).error.message).toBe('Idempotency-Key must be given once');
   });
 });

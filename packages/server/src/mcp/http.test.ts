@@ -2,7 +2,7 @@ import type { MemoryApi } from '@memoryd/contract';
 import { expect, it } from 'vitest';
 import { handlePost } from './http.ts';
 
-it('does no work for a client that has already disconnected', async () => {
+it('POST /mcp does no work for a client that has already disconnected', async () => {
   const calls: string[] = [];
   const stats: MemoryApi['stats'] = () => {
     calls.push('stats');

@@ -75,19 +75,22 @@ describe('the tools of a caller', () => {
       tools: ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats'],
     },
   ];
-  it.each(allowed)('with the scope $scope are $tools, and others are refused', async ({ scope, tools }) => {
-    const client = await createClient({ api, scope });
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
-    for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
-      const { isError, _meta } = await client.callTool({ name, arguments: { colour: 'none' } });
-      const code = tools.includes(name) ? 'INVALID_REQUEST' : 'FORBIDDEN';
-      expect({ isError, _meta }, name).toMatchObject({ isError: true, _meta: { error: { code } } });
-    }
-    await client.close();
-  });
+  it.each(allowed)(
+    'with the scope $scope are $tools, and calls of other tools are rejected',
+    async ({ scope, tools }) => {
+      const client = await createClient({ api, scope });
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
+      for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
+        const { isError, _meta } = await client.callTool({ name, arguments: { colour: 'none' } });
+        const code = tools.includes(name) ? 'INVALID_REQUEST' : 'FORBIDDEN';
+        expect({ isError, _meta }, name).toMatchObject({ isError: true, _meta: { error: { code } } });
+      }
+      await client.close();
+    },
+  );
 });
 
-it("returns only memories of the caller's namespace", async () => {
+it("MCP tools return only memories of the caller's namespace", async () => {
   const [one, two] = await Promise.all(
     ['one', 'two'].map((name) => createClient({ api: engine.namespace(name), scope: 'operate' })),
   );
@@ -98,7 +101,7 @@ it("returns only memories of the caller's namespace", async () => {
   expect((await two?.listResources())?.resources).toEqual([]);
 });
 
-it('hides an internal error from the caller, and reports it', async () => {
+it('the MCP server hides an internal error from the caller, and reports the error to the operator', async () => {
   const defect = new Error('SQLITE_CORRUPT at secret.ts:1');
   const fail = () => Promise.reject(defect);
   const client = await createClient({
@@ -144,7 +147,7 @@ describe('_meta of a call', () => {
     }
   });
 
-  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('is refused with an invalid %s', async (key) => {
+  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('is rejected with an invalid %s', async (key) => {
     for (const invalid of [DEEP, [DEEP], 'a lone \ud800', {}]) {
       const { isError, _meta } = await callWith({ [key]: invalid });
       expect({ isError, _meta }).toMatchObject({ isError: true, _meta: { error: { code: 'INVALID_REQUEST' } } });
@@ -183,12 +186,12 @@ describe('a request with invalid parameters', () => {
       expected: 'protocolVersion must be a string',
     },
   ];
-  it.each(requests)('is refused by $method: $expected', async ({ method, params, expected }) => {
+  it.each(requests)('is rejected by $method: $expected', async ({ method, params, expected }) => {
     const error = await getError({ method, ...(params && { params }) });
     expect(error).toMatchObject({ code: -32602, message: expected, data: { error: { code: 'INVALID_REQUEST' } } });
   });
 
-  it('gets an error that lists only a few of them', async () => {
+  it('gets an error that lists only the first problems', async () => {
     const args = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));
     const { message, data } = await getError({ method: 'prompts/get', params: { name: 'any', arguments: args } });
     expect(message).toBe('arguments.a0 must be a string (and 7 more)');

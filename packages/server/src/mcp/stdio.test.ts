@@ -7,7 +7,7 @@ import { serveStdio } from './stdio.ts';
 
 const FORGOTTEN: ForgetResponse = { status: 'forgotten', id: 'a' };
 
-it('handles 256 requests concurrently, and further ones after these are complete', async () => {
+it('memoryd mcp handles 256 requests concurrently, and further requests after these are complete', async () => {
   let calls = 0;
   let respond: (response: ForgetResponse) => void = () => {};
   const response = new Promise<ForgetResponse>((resolve) => {

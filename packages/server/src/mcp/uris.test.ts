@@ -5,7 +5,7 @@ import { memoryUri, parseTarget, sessionUri } from './uris.ts';
 const anyId = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed());
 
 describe('the URI of a resource', () => {
-  it('can be parsed back into any memory or session id', () => {
+  it('can be parsed back into the same memory or session id', () => {
     fc.assert(
       fc.property(anyId, anyId, (id, cursor) => {
         expect(parseTarget(memoryUri(id))).toEqual({ memoryId: id });

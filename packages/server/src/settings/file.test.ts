@@ -126,7 +126,7 @@ describe('a settings file', () => {
     ['{"llmModel": "m"}', 'also needs llmUrl'],
     ['[]', 'must hold a JSON object'],
     ['{"port":\n8091,\n}', 'is not JSON'],
-  ])('with the content %j is refused with one line that names the file', (text, expected) => {
+  ])('with the content %j is rejected with a one-line error that names the file', (text, expected) => {
     const { name, message } = getLoadError(text);
     expect(name).toBe('UsageError');
     expect(message).toContain(expected);
@@ -138,7 +138,7 @@ describe('a settings file', () => {
     expect(getLoadError('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
   });
 
-  it('is refused if it cannot be read or is too large', () => {
+  it('is rejected if it cannot be read or is too large', () => {
     expect(() => loadSettings({ config: '/nowhere/memoryd.config.json' }, {})).toThrow(UsageError);
     expect(() => loadSettings({ config: writeSettingsFile(`{"host": "${'x'.repeat(1024 * 1024)}"}`) }, {})).toThrow(
       'must be at most',

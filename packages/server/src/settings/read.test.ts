@@ -44,14 +44,14 @@ describe('settings', () => {
     expect(readSettings({}, {}).llmApiKey).toBeUndefined();
   });
 
-  it('come from environment variables, and flags override them', async () => {
+  it('are read from environment variables and flags, and flags take precedence', async () => {
     const env = { SERVICE_PORT: '9000', SERVICE_LOG_QUERIES: 'false', NODE_ENV: 'production' };
     expect(readSettings({}, env)).toMatchObject({ port: 9000, logQueries: false, production: true });
     expect(await getSettings(['--port', '9001'], env)).toMatchObject({ port: 9001 });
     expect(await getSettings(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
   });
 
-  it('each have a flag and a variable', () => {
+  it('each have a flag and an environment variable', () => {
     expect(SETTING_NAMES.find(({ key }) => key === 'consolidationIntervalSeconds')).toMatchObject({
       flag: '--consolidation-interval-seconds',
       env: 'SERVICE_CONSOLIDATION_INTERVAL_SECONDS',
@@ -88,7 +88,7 @@ describe('settings', () => {
     expect(readSettings({}, { SERVICE_EMBEDDING_QUERY_PREFIX: '' })).toMatchObject({ embedder: 'minilm' });
   });
 
-  it('accept the address, the name and the key of a language model, and empty texts', async () => {
+  it('accept the address, the name and the key of a language model, or empty texts', async () => {
     const env = {
       SERVICE_LLM_URL: 'http://[::1]:11434/v1',
       SERVICE_LLM_MODEL: 'qwen3:8b',
@@ -132,7 +132,7 @@ describe('settings', () => {
     [['--embedding-key=sk-sécret'], {}],
     [[], { SERVICE_EMBEDDING_API_KEY: 'sk-sécret' }],
     [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
-  ])('do not repeat a secret in an error: %j with %j', async (argv, env) => {
+  ])('do not repeat a secret in an error: flags %j, variables %j', async (argv, env) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).not.toContain('sk-sécret');
@@ -202,7 +202,7 @@ describe('settings', () => {
     [['8090'], {}, "unknown command '8090'"],
     [['serv'], {}, "unknown command 'serv' (Did you mean serve?)"],
     [['serve', 'more'], {}, 'too many arguments'],
-  ])('refuse %j with %j with a one-line error', async (argv, env, message) => {
+  ])('reject the flags %j and variables %j with a one-line error', async (argv, env, message) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(message);

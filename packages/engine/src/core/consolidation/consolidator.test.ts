@@ -85,7 +85,7 @@ describe('consolidation', () => {
     });
   });
 
-  it('promotes only memories whose storing time is old enough', async () => {
+  it('promotes only memories that were stored at least the minimum age ago', async () => {
     await store('old', { storedAt: now - HOUR_MS });
     await store('young', { storedAt: now - HOUR_MS + 1 });
     expect((await consolidator().consolidate('default', HOUR_MS)).counts.promoted).toBe(1);
@@ -97,7 +97,7 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1201);
   });
 
-  it('evicts only the least retained memories of a tier beyond its maximum', async () => {
+  it('evicts only the memories with the lowest retention if a tier exceeds its maximum', async () => {
     for (const [id, importance] of [
       ['a', 0.5],
       ['b', 0],
@@ -112,7 +112,7 @@ describe('consolidation', () => {
     expect((await consolidator('one', { episodic: 2, semantic: 0 }).consolidate('default', 0)).counts).toEqual({});
   });
 
-  it('evicts more memories than one ranking contains, and no working memories', async () => {
+  it('evicts more memories than one retention ranking contains, but no working memories', async () => {
     await storeAll(5300, { storedAt: now - HOUR_MS });
     await store('young');
     const run = await consolidator('one', { episodic: 100, semantic: 0 }).consolidate('default', HOUR_MS);
@@ -120,12 +120,12 @@ describe('consolidation', () => {
     expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
   });
 
-  it('does not evict for age alone', async () => {
+  it('does not evict a memory because of its age alone', async () => {
     await store('old', { storedAt: 0, importance: 0 });
     expect((await consolidator().consolidate('default', 0)).counts).toEqual({ promoted: 1 });
   });
 
-  it('is not reverted if a text with a common beginning loses a neighbor that is merged into its duplicate', async () => {
+  it('is not reverted if merging removes a neighbor of a text that begins like many other texts', async () => {
     const header =
       'Weekly status report of the platform team, written for the steering group and for everybody who follows the ' +
       'migration of the billing service to the new data centre in Oslo. It lists what was done, what is planned for the ' +
@@ -236,7 +236,7 @@ describe('consolidation', () => {
     expect(run).toMatchObject({ state: 'completed', counts: { promoted: 3, merged: 1, evicted: 1 } });
   });
 
-  it('completes if recall is unavailable for its check', async () => {
+  it('completes if recall is unavailable for the check of affected memories', async () => {
     await store('a');
     const busy: RecallForCheck = () =>
       Promise.reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
@@ -249,7 +249,7 @@ describe('consolidation', () => {
     );
   });
 
-  it('publishes its progress', async () => {
+  it('publishes progress events', async () => {
     const log = newLog();
     const stream = log.follow(createSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
     await store('a');
@@ -263,7 +263,7 @@ describe('consolidation', () => {
     ]);
   });
 
-  it('shares a queued run between calls, and starts a new run for later calls', async () => {
+  it('shares a queued run between calls, and starts a new run for calls after the start of that run', async () => {
     const one = consolidator();
     const first = one.consolidate('default', 0);
     await expect.poll(async () => (await storage.runs('default', { limit: 1, maxBytes: 1e6 })).total).toBe(1);
@@ -281,7 +281,7 @@ describe('consolidation', () => {
     expect((await Promise.all(shared)).map((run) => run.counts.promoted)).toEqual([1, 1]);
   });
 
-  it('waits while another process on the database consolidates', async () => {
+  it('waits while another process consolidates the same database', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
     const run = consolidator().consolidate('default', 0);
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -299,7 +299,7 @@ describe('consolidation', () => {
     expect(runs()).toBe(1);
   });
 
-  it('completes the interrupted run of another process under its id', async () => {
+  it('completes the interrupted run of another process under the id of that run', async () => {
     await storeAll(3);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begin = { id: 'left', startedAt: now, promotedUntil: now, fence };
@@ -316,7 +316,7 @@ describe('consolidation', () => {
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
   });
 
-  it('completes the interrupted undo of another process first', async () => {
+  it('completes the interrupted undo of another process before it starts a run', async () => {
     await storeAll(3);
     const { id } = await consolidator().consolidate('default', 0);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
@@ -359,7 +359,7 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts).toMatchObject(totals);
   });
 
-  it('does not plan to evict a memory that would be merged', async () => {
+  it('does not plan to evict a memory that the run would merge', async () => {
     await store('kept', { importance: 1 });
     for (const [id, importance] of [
       ['survivor', 0.2],
@@ -389,7 +389,7 @@ describe('consolidation', () => {
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(2);
   });
 
-  it('purges old archived memories and idempotency keys in a reverted run too', async () => {
+  it('purges old archived memories and idempotency keys even if the run is reverted', async () => {
     await storage.store(
       newMemory({ id: 'gone', storedAt: now, expiresAt: now, idempotency: { key: 'a key', digest: 'one' } }),
     );
@@ -407,7 +407,7 @@ describe('consolidation', () => {
     expect(await storage.store(again)).toMatchObject({ outcome: 'stored' });
   });
 
-  it('does not purge if the clock is set forward during one run only', async () => {
+  it('purges nothing if the clock is ahead during one run only', async () => {
     await store('archived', { expiresAt: now });
     const { id } = await consolidator().consolidate('default', 0);
     now += 2 * ARCHIVE_MS;
@@ -417,7 +417,7 @@ describe('consolidation', () => {
     expect(await storage.forget('default', 'archived')).toMatchObject({ outcome: 'forgotten' });
   });
 
-  it('promotes memories with a storing time in the future by at least the minimum age, after the clock was set back', async () => {
+  it('promotes memories whose storing time is ahead of the clock by at least the minimum age', async () => {
     await store('far ahead', { storedAt: now + 365 * 24 * HOUR_MS });
     await store('ahead', { storedAt: now + HOUR_MS });
     await store('hardly ahead', { storedAt: now + HOUR_MS - 1 });
@@ -427,7 +427,7 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts.promoted).toBe(1);
   });
 
-  it('completes an interrupted run after the clock was set back, and promotes by the current time', async () => {
+  it('completes an interrupted run after the clock was set back, and uses the current time for promotion', async () => {
     now += 365 * 24 * HOUR_MS;
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     await storage.beginRun('default', { id: 'left', startedAt: now, promotedUntil: now, fence });
@@ -438,7 +438,7 @@ describe('consolidation', () => {
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
-  it('completes and reports its duration if the clock is set forward or back during the run', async () => {
+  it('completes and reports a plausible duration if the clock is set forward or back during the run', async () => {
     for (const jump of [365 * 24 * HOUR_MS, -365 * 24 * HOUR_MS]) {
       await store(`kept before ${jump}`);
       const jumping: RecallForCheck = (...question) => {
@@ -453,7 +453,7 @@ describe('consolidation', () => {
     }
   });
 
-  it('completes and reports if its lease cannot be released', async () => {
+  it('completes and logs a warning if its lease cannot be released', async () => {
     await store('kept');
     const own = lease;
     const release = () => Promise.reject(new Error('the database is busy'));
@@ -465,7 +465,7 @@ describe('consolidation', () => {
     expect(events.at(-1)).toMatchObject({ level: 'warn', event: 'lease_not_released' });
   });
 
-  it('rejects queued runs when it stops', async () => {
+  it('rejects queued runs when the consolidator stops', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
     const one = consolidator();
     const run = one.consolidate('default', 0);
@@ -474,7 +474,7 @@ describe('consolidation', () => {
     await refused;
   });
 
-  it('rejects queued plans when it stops', async () => {
+  it('rejects queued plans when the consolidator stops', async () => {
     const one = consolidator();
     const plans = Array.from({ length: 3 }, () => one.plan('default', 0));
     const refused = plans.map((plan) => expect(plan).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
@@ -496,7 +496,7 @@ describe('the consolidation schedule', () => {
     });
   }
 
-  it('consolidates each namespace once per interval, even an empty one', async () => {
+  it('consolidates each namespace once per interval, even an empty namespace', async () => {
     await store('old', { storedAt: now - HOUR_MS });
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
@@ -530,7 +530,7 @@ describe('the consolidation schedule', () => {
     everyHalfSecond.stop();
   });
 
-  it('reports no failure and starts no further run if the service stops while a run is queued', async () => {
+  it('reports no failure and starts no further run if the consolidator stops while a run is queued', async () => {
     await storage.store({ ...newMemory({ id: 'of another', storedAt: now }), namespace: 'another' });
     const own = lease;
     await own.acquire('consolidation', 'another process', now, 10_000);

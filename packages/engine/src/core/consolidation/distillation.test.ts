@@ -72,7 +72,7 @@ async function semantics(storage: Storage): Promise<StoredMemory[]> {
   return (await storage.memories('default', { tier: 'semantic' }, ALL, NOW)).items;
 }
 
-describe('distilling', () => {
+describe('distillation', () => {
   let number = 0;
   async function storeTopic(topic: number, count: number): Promise<NewMemory[]> {
     const memories = Array.from({ length: count }, () => getMemory(++number, topic, getText(topic, number)));
@@ -81,7 +81,7 @@ describe('distilling', () => {
     return memories;
   }
 
-  it('creates a semantic memory for each group, and none for ungrouped memories', async () => {
+  it('creates a semantic memory for each group, and none for memories without a group', async () => {
     const orchard = await storeTopic(0, 4);
     const harbour = await storeTopic(1, 3);
     await storeTopic(2, 2);
@@ -96,7 +96,7 @@ describe('distilling', () => {
     );
   });
 
-  it('plans exactly the later changes, without changing anything', async () => {
+  it('plans exactly the changes that the next run makes, and changes nothing', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 6);
     const { distil } = await createConsolidator(world).plan('default', 0);
@@ -114,7 +114,7 @@ describe('distilling', () => {
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
 
-  it('includes the planned semantic memories in the planned evictions', async () => {
+  it('counts planned semantic memories when it plans evictions', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 4);
     const consolidator = createConsolidator(world, extractive, 1);
@@ -124,7 +124,7 @@ describe('distilling', () => {
     expect(evict.total).toBe(1);
   });
 
-  it('distils each group once, for any number of new members', async () => {
+  it('distils a group once per run, even if several memories join the group', async () => {
     const groups: DistilGroup[] = [];
     const counting: Distiller = {
       name: 'counting',
@@ -172,7 +172,7 @@ describe('distilling', () => {
     expect(await semantics(world.storage)).toEqual([]);
   });
 
-  it('marks a memory as superseded by a correction that the distiller found', async () => {
+  it('marks a memory as superseded if the distiller returns a correction of that memory', async () => {
     const [wrong, , right] = (await storeTopic(0, 3)) as [NewMemory, NewMemory, NewMemory];
     const correcting: Distiller = {
       name: 'correcting',
@@ -192,7 +192,7 @@ describe('distilling', () => {
     expect(await semantics(world.storage)).toEqual([]);
   });
 
-  it('distils the remaining sources after one is superseded', async () => {
+  it('distils the remaining sources after one source is superseded', async () => {
     const stored = await storeTopic(0, 4);
     await createConsolidator(world).consolidate('default', 0);
     const correction = getMemory(++number, 9, getText(9, number));
@@ -294,7 +294,7 @@ class Client {
   }
 }
 
-it('distillation keeps every text, and no word of a forgotten memory in semantic memories', {
+it('distillation keeps the text of every memory, and no word of a forgotten memory in semantic memories', {
   timeout: 240_000,
 }, async () => {
   await fc.assert(

@@ -90,7 +90,7 @@ async function readEverything(namespace: string, ids: readonly string[]) {
   };
 }
 
-it('undo restores exactly the state before each run, including an interrupted and resumed run', {
+it('an undo restores exactly the state before the run, even if the run was interrupted and resumed', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

@@ -19,11 +19,11 @@ const GREENHOUSE = [
 ];
 
 describe('selectAgreeing for quoted sources', () => {
-  it('returns all sources that say different things about one subject', () => {
+  it('returns all sources if they state different facts about one subject', () => {
     expect(agreeing(GREENHOUSE)).toEqual(GREENHOUSE);
   });
 
-  it('returns sources that share a subject', () => {
+  it('returns only the sources that share a subject', () => {
     expect(agreeing([...GREENHOUSE, 'The violin concerto begins with a long silence.'])).toEqual(GREENHOUSE);
   });
 
@@ -49,14 +49,14 @@ describe('selectAgreeing for quoted sources', () => {
   });
 
   it.each([
-    ['the same', 'The backup job runs on Sunday.', 'The backup job runs on Sunday.'],
-    ['more of it', 'The backup job runs on Sunday.', 'The backup job runs on Sunday at four.'],
+    ['the same fact', 'The backup job runs on Sunday.', 'The backup job runs on Sunday.'],
+    ['an additional detail', 'The backup job runs on Sunday.', 'The backup job runs on Sunday at four.'],
     ['the same negation', 'The backup job does not run on Sunday.', 'The backup job never runs on Sunday.'],
-  ])('returns both sources if they say %s', (_, one, other) => {
+  ])('returns both sources if the second states %s', (_, one, other) => {
     expect(agreeing([one, other])).toEqual([one, other]);
   });
 
-  it('returns sources of one speaker, named by a tag or before a colon', () => {
+  it('returns only the sources of one speaker, who is named by a tag or before a colon', () => {
     const turns = [
       'Ada: My cat Mimi likes tuna.',
       'Ada: The cat Mimi is asleep.',
@@ -69,7 +69,7 @@ describe('selectAgreeing for quoted sources', () => {
     expect(selectAgreeing(tagged, QUOTED).map(({ id }) => id)).toEqual(['memory-1', 'memory-3']);
   });
 
-  it('returns only sources in a language that the embedder knows', () => {
+  it('returns only sources in a language that the embedder supports', () => {
     const korean = [
       '회의는 월요일에 있습니다.',
       '고양이는 참치를 좋아합니다.',
@@ -83,7 +83,7 @@ describe('selectAgreeing for quoted sources', () => {
   });
 });
 
-describe('selectAgreeing for a language model', () => {
+describe('selectAgreeing for sources that a language model rewrites', () => {
   const read = { onlyEnglish: true, quoted: false };
 
   it('returns contradictory sources by several speakers', () => {
@@ -91,7 +91,7 @@ describe('selectAgreeing for a language model', () => {
     expect(agreeing(texts, read)).toEqual(texts);
   });
 
-  it('returns sources that share a subject, in a language that the embedder knows', () => {
+  it('returns the sources that share a subject and are in a language that the embedder supports', () => {
     expect(agreeing([...GREENHOUSE, 'The violin begins.', '고양이는 참치를 좋아합니다.'], read)).toEqual(GREENHOUSE);
   });
 });
@@ -117,7 +117,7 @@ describe('selectAgreeing for any sources', () => {
     { maxLength: 12 },
   );
 
-  it('keeps the order, and changes nothing when repeated', () => {
+  it('keeps the order of the sources, and removes nothing when it is applied to its result', () => {
     fc.assert(
       fc.property(texts, fc.boolean(), fc.boolean(), (some, onlyEnglish, quoted) => {
         const options = { onlyEnglish, quoted };

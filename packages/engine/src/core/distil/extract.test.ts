@@ -13,7 +13,7 @@ function expectExactQuotes(group: DistilGroup): void {
 }
 
 describe('extract', () => {
-  it('quotes the common topic of several memories before a topic of one', () => {
+  it('quotes a topic that several memories share before a topic of one memory', () => {
     const about = ['wax', 'hives', 'winter', 'swarms', 'smoke', 'queens', 'flowers', 'mites', 'a veil'];
     const { content, facts } = extract(
       getGroup(...about.map((thing) => `Ada keeps bees and spoke of ${thing}.`), 'It rained.'),
@@ -37,7 +37,7 @@ describe('extract', () => {
     expect(content).toContain('library');
   });
 
-  it('quotes in chronological order', () => {
+  it('quotes statements in chronological order', () => {
     const { content } = extract(getGroup('First, tea.', 'Second, coffee and tea.', 'Third, tea.'));
     expect(content).toBe('First, tea.\nSecond, coffee and tea.\nThird, tea.');
   });
@@ -51,12 +51,12 @@ describe('extract', () => {
     ]);
   });
 
-  it('leaves out questions if there are statements', () => {
+  it('omits questions if there are statements', () => {
     const { content } = extract(getGroup('Bo: Where do you live?', 'Ada: In Leeds. And you?'));
     expect(content).toBe('Ada: In Leeds. And you?');
   });
 
-  it('distils texts of 1 MiB that repeat any kind of unit', () => {
+  it('extracts facts from texts of 1 MiB that repeat one character, word or sentence', () => {
     for (const unit of ['Ada likes tea. ', ' \n', 'a', '猫', '🚀', 'Ada: tea ', '.', '?', '"?"']) {
       const huge = unit.repeat(2 ** 20 / new TextEncoder().encode(unit).length);
       const group = getGroup(`${huge}end`, 'Bo likes tea.', `${huge}end`);
@@ -93,7 +93,7 @@ describe('extract', () => {
 });
 
 describe('facts that differ in a name, a number, a date or a negation', () => {
-  it('are covered by at least 200 pairs in several languages and of each kind', () => {
+  it('include at least 200 pairs in at least 6 languages and of each kind', () => {
     expect(NEAR_PAIRS.length).toBeGreaterThanOrEqual(200);
     expect(new Set(NEAR_PAIRS.map(({ differsIn }) => differsIn))).toEqual(
       new Set(['name', 'number', 'date', 'negation']),
@@ -111,7 +111,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
     }
   });
 
-  it('are both quoted next to other sources on the topic', () => {
+  it('are both quoted if the group also has other sources on the topic', () => {
     for (const { texts } of NEAR_PAIRS) {
       const group = getGroup(texts[0], texts.join(' '), texts[1], 'Noted.');
       for (const text of texts) expect(extract(group).content).toContain(text);

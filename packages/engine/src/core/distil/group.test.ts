@@ -45,7 +45,7 @@ function after({ semanticBySource, groupSizes, background }: GroupsBefore, { mad
 }
 
 describe('a new group', () => {
-  it('is created from three memories that belong together', () => {
+  it('is created from three related memories', () => {
     expect(
       groupMemories(
         candidates([
@@ -70,7 +70,7 @@ describe('a new group', () => {
     expect(groupMemories(candidates([[1, 2, 0.8], tie]), NONE).made).toEqual([]);
   });
 
-  it('requires a higher cosine if all memories are similar', () => {
+  it('requires a higher cosine if all memories are similar to each other', () => {
     const alike = candidates([
       [1, 2, 0.8],
       [1, 3, 0.8],
@@ -79,20 +79,20 @@ describe('a new group', () => {
     expect(groupMemories(alike, { ...NONE, background: 0.6 }).made).toEqual([[1, 2, 3]]);
   });
 
-  it('contains the twelve nearest memories', () => {
+  it('contains at most the twelve nearest memories', () => {
     const ties = Array.from({ length: 20 }, (_, i): Tie => [1, i + 2, 0.5 + i / 100]);
     const { made } = groupMemories(candidates(ties), NONE);
     expect(made).toEqual([[1, ...Array.from({ length: 11 }, (_, i) => i + 11)]]);
   });
 
-  it('does not follow a chain from topic to topic', () => {
+  it('contains only memories that are tied to its first memory, not chains of ties', () => {
     const chain = Array.from({ length: 9 }, (_, i): Tie => [i + 1, i + 2, 0.8]);
     for (const group of groupMemories(candidates(chain), NONE).made) expect(group).toHaveLength(3);
   });
 });
 
 describe('an existing group', () => {
-  it('grows by a memory that is tied to two of its sources', () => {
+  it('adds a memory that is tied to two of its sources', () => {
     const { made, grown } = groupMemories(
       candidates([
         [9, 1, 0.8],
@@ -103,14 +103,14 @@ describe('an existing group', () => {
     expect([made, grown]).toEqual([[], [{ semantic: 1001, joining: [9] }]]);
   });
 
-  it('does not grow by a memory that is tied to one of several sources', () => {
+  it('does not add a memory that is tied to only one of several sources', () => {
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1, 2, 3])).grown).toEqual([]);
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1])).grown).toEqual([
       { semantic: 1001, joining: [9] },
     ]);
   });
 
-  it('is joined instead of a farther group', () => {
+  it('adds a memory that is nearer to its sources than to the sources of another group', () => {
     const ties: Tie[] = [
       [9, 1, 0.7],
       [9, 2, 0.7],
@@ -122,7 +122,7 @@ describe('an existing group', () => {
     ]);
   });
 
-  it('grows by the nearest memories up to its limit', () => {
+  it('adds the nearest memories up to the maximum size of a group', () => {
     const sources = Array.from({ length: 11 }, (_, i) => i + 1);
     const ties: Tie[] = [
       [21, 1, 0.7],
@@ -133,7 +133,7 @@ describe('an existing group', () => {
     expect(groupMemories(candidates(ties), withSources(sources)).grown).toEqual([{ semantic: 1001, joining: [22] }]);
   });
 
-  it('keeps its sources when they are examined again', () => {
+  it('keeps its sources if they are grouped again', () => {
     const ties: Tie[] = [
       [1, 9, 0.9],
       [1, 8, 0.9],
@@ -143,7 +143,7 @@ describe('an existing group', () => {
   });
 });
 
-describe('any grouping', () => {
+describe('groupMemories for any input', () => {
   const tie = fc.tuple(
     fc.integer({ min: 1, max: 40 }),
     fc.integer({ min: 1, max: 40 }),
@@ -155,7 +155,7 @@ describe('any grouping', () => {
     .uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 24 })
     .map((sources) => [sources.slice(0, 12), sources.slice(12)].filter(({ length }) => length > 0));
 
-  it('respects the limits, and assigns each memory to at most one group', () => {
+  it('respects the minimum and maximum size, and assigns each memory to at most one group', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
         const known = withSources(...sources);
@@ -174,7 +174,7 @@ describe('any grouping', () => {
     );
   });
 
-  it('does not depend on the order of its input', () => {
+  it('returns the same groups for any order of the input', () => {
     fc.assert(
       fc.property(ties, groups, fc.infiniteStream(fc.nat()), (some, sources, numbers) => {
         const shuffled = candidates(some).map((candidate) => ({
@@ -188,7 +188,7 @@ describe('any grouping', () => {
     );
   });
 
-  it('changes nothing when repeated', () => {
+  it('returns no changes when it is repeated', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
         const known = withSources(...sources);

@@ -17,19 +17,19 @@ describe('findQuotes', () => {
     [' \n', []],
   ])('splits %j into %j', (text, quotes) => expect(quoted(text)).toEqual(quotes));
 
-  it('keeps the speaker with the turn', () => {
+  it('quotes the speaker together with the turn', () => {
     const turn = 'Ada: Hi Bo! I moved to Leeds. Come and see me?';
     expect(quoted(`${turn}\nBo: I will.`)).toEqual([turn, 'Bo: I will.']);
   });
 
-  it('cuts a long turn at a sentence, and quotes nothing of it without its speaker', () => {
+  it('cuts a long turn at the end of a sentence, and omits the rest, which would have no speaker', () => {
     const [quote = '', ...others] = quoted(`Ada: ${'I have a cat and a dog. '.repeat(50)}`);
     expect(quote).toMatch(/^Ada: I have .* a dog\.$/);
     expect(quote.length).toBeGreaterThan(MAX_QUOTE_CHARS - 30);
     expect(others).toEqual([]);
   });
 
-  it('cuts a long sentence at a pause, never within a number', () => {
+  it('cuts a long sentence at a comma, never within a number', () => {
     const quotes = quoted(`It costs ${'1,000,000 euros in all, '.repeat(60)}`);
     for (const quote of quotes) expect(quote).toMatch(/^(It costs )?1,000,000 .*(all,)$/);
   });
@@ -57,7 +57,7 @@ describe('findQuotes', () => {
     expect(quoted(' \n\u2028')).toEqual([]);
   });
 
-  it('returns substrings of any text in order, of limited length, without blanks around them', () => {
+  it('returns substrings of any text in order, with limited length and without surrounding white space', () => {
     const any = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 2000 }));
     fc.assert(
       fc.property(any, (text) => {

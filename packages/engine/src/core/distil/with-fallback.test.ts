@@ -51,7 +51,7 @@ describe('withFallback', () => {
     ]);
   });
 
-  it('declines a group that must not be quoted side by side', async () => {
+  it('returns undefined if the first distiller fails and the sources contradict each other', async () => {
     const { distiller } = withReports(
       createDistiller(new DistillerUnavailable('the language model cannot be reached')),
     );
@@ -59,7 +59,7 @@ describe('withFallback', () => {
     expect(await distiller.distil(group, signal)).toBeUndefined();
   });
 
-  it('uses the fallback after an unexpected error, without its message in the result', async () => {
+  it('uses the fallback after an unexpected error, without the error message in the result', async () => {
     const { distiller, reports } = withReports(createDistiller(new TypeError('Ada is undefined')));
     const { by, replacedDistiller } = (await distiller.distil(GROUP, signal)) ?? {};
     expect([by, replacedDistiller]).toEqual(['extractive', { name: 'model', because: 'unexpected error' }]);
@@ -87,7 +87,7 @@ describe('withFallback', () => {
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
-  it('calls the first distiller again after the clock was set back', async () => {
+  it('calls the first distiller again if the clock was set back after a failure', async () => {
     const first = createDistiller(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
     const { distiller, clock } = withReports(first);
     await distiller.distil(GROUP, signal);

@@ -40,7 +40,7 @@ describe('Backpressure', () => {
     expect(await hasResolved(pause)).toBe(true);
   });
 
-  it('resumes after a limited time if the work does not end', async () => {
+  it('resumes after the maximum pause if the active work does not end', async () => {
     const backpressure = new Backpressure();
     backpressure.track(createWork().done);
     await backpressure.pause(1);

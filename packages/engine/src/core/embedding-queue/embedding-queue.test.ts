@@ -107,7 +107,7 @@ const waiting = async () =>
   (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxReembeddingChars: 1 })).waiting;
 
 describe('the embedding queue', () => {
-  it('resolves a store when its memory can be found by vectors', async () => {
+  it('resolves a store once a vector search can find the memory', async () => {
     const queue = await start(withHook(() => {}));
     const stored = await store('the cat sleeps on the sofa');
     await queue.stored([stored]);
@@ -152,7 +152,7 @@ describe('the embedding queue', () => {
     expect([...seen].sort()).toEqual(numbered(700).sort());
   });
 
-  it('resolves a store without waiting for re-embedding of others', async () => {
+  it('resolves a store without waiting for the re-embedding of other memories', async () => {
     await storeAll(numbered(70));
     const before = await start({ ...withHook(() => {}), modelId: 'another-model' });
     await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
@@ -208,7 +208,7 @@ describe('the embedding queue', () => {
     await expect.poll(waiting).toBe(0);
   });
 
-  it('embeds at most one batch while the previous vectors are written', async () => {
+  it('embeds at most one more batch while it writes the previous vectors', async () => {
     await storeAll(numbered(150));
     const done: string[] = [];
     let go = () => {};
@@ -231,7 +231,7 @@ describe('the embedding queue', () => {
     await expect.poll(waiting).toBe(0);
   });
 
-  it('embeds again after a failed write, and waits for an active write when it stops', async () => {
+  it('embeds a batch again after a failed write, and waits for a running write when it stops', async () => {
     await storeAll(numbered(150));
     let writes = 0;
     let activeWrites = 0;
@@ -272,7 +272,7 @@ describe('the embedding queue', () => {
     expect(done.slice(0, 3)).toEqual(['embedded', 'stored', 'embedded']);
   });
 
-  it('continues during stores that never end, and does not pause while a store waits for its vector', async () => {
+  it('resumes if a store never ends, and does not pause while a store waits for its vector', async () => {
     const queue = await start(withHook(() => {}));
     queue.yieldTo(new Promise(() => {}));
     await storeAll(numbered(100));
@@ -297,7 +297,7 @@ describe('the embedding queue', () => {
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
-  it('delays a bulk store for its vectors, up to 64 memories', async () => {
+  it('delays a bulk store of at most 64 memories until their vectors are written', async () => {
     const queue = await start(withHook(() => {}));
     const few = await storeAll(numbered(30, 'few'));
     await queue.stored(few);
@@ -313,7 +313,7 @@ describe('the embedding queue', () => {
     await expect.poll(waiting).toBe(0);
   });
 
-  it('delays a store of 30 page-long memories for their vectors', async () => {
+  it('delays a store of 30 memories of one page each until their vectors are written', async () => {
     const queue = await start(withHook(() => {}));
     const page = 'word '.repeat(200);
     const pages = await storeAll(Array(30).fill(page));
@@ -321,7 +321,7 @@ describe('the embedding queue', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('delays stores for their vectors behind a text that is longer than a batch', async () => {
+  it('delays stores until their vectors are written, even after a text that is longer than a batch', async () => {
     const queue = await start(withHook(() => delay(200)));
     const answered = [queue.stored([await store('word '.repeat(4000))]), queue.stored([await store('short')])];
     await Promise.all(answered);
@@ -367,7 +367,7 @@ describe('the embedding queue', () => {
     await expect.poll(() => queue.health.state).toBe('ready');
   });
 
-  it('reports a text that cannot be embedded, and does not block others', async () => {
+  it('reports a text that cannot be embedded, and embeds the other texts', async () => {
     const queue = await start(
       withHook((texts) => {
         if (texts.includes('poison')) throw new Error('cannot be embedded');
@@ -418,7 +418,7 @@ describe('the embedding queue', () => {
     expect(await waiting()).toBe(1);
   });
 
-  it('retries to open a model, and reports the problem until then', async () => {
+  it('retries to open a model, and reports the problem until the model is open', async () => {
     let away = true;
     const queue = await startOpening(async () => {
       if (away) throw new EmbedderUnavailable('the key is wrong', { option: 'embeddingApiKey' });
@@ -446,7 +446,7 @@ describe('the embedding queue', () => {
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails; see the log' });
   });
 
-  it('starts while the model opens, does not delay stores, and aborts the opening when it stops', async () => {
+  it('starts without waiting for the model, does not delay stores, and aborts opening the model when it stops', async () => {
     let isAborted = false;
     const queue = await startOpening((signal) => {
       return new Promise((_resolve, reject) => {
@@ -463,7 +463,7 @@ describe('the embedding queue', () => {
     expect(events).toEqual([]);
   });
 
-  it.each([1, 2, 3, 5])('closes a model that opens while it stops, %i microtasks before', async (microtasks) => {
+  it.each([1, 2, 3, 5])('closes a model that was opened %i microtasks before the queue stops', async (microtasks) => {
     let closed = 0;
     let opened: (embedder: Embedder) => void = () => {};
     const queue = new EmbeddingQueue(() => new Promise((resolve) => (opened = resolve)), storage, telemetry);
@@ -491,7 +491,7 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('two')).toBeDefined();
   });
 
-  it('embeds all memories if the model is unavailable now and then', async () => {
+  it('embeds all memories even if the model is temporarily unavailable', async () => {
     let calls = 0;
     const queue = await start(
       withHook((texts) => {
@@ -504,7 +504,7 @@ describe('the embedding queue', () => {
     expect(events).not.toContain('memory_without_vector');
   });
 
-  it('finds the text that makes a working model fail', async () => {
+  it('identifies the text that makes a working model fail', async () => {
     const queue = await start(
       withHook((texts) => {
         if (texts.includes('poison')) throw new EmbedderUnavailable('fails');
@@ -529,7 +529,7 @@ describe('the embedding queue', () => {
     expect(asked).toEqual(['one', 'two', 'One']);
   });
 
-  it('does not cache failures', async () => {
+  it('does not cache failed query vectors', async () => {
     let broken = true;
     const queue = await start(
       withHook(() => {
@@ -541,7 +541,7 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('again')).toBeDefined();
   });
 
-  it('does not retain the long texts that cached queries are substrings of', async () => {
+  it('does not keep long texts in memory because cached queries are substrings of them', async () => {
     const queue = await start(withHook(() => {}));
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');

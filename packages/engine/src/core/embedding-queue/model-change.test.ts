@@ -184,7 +184,7 @@ describe('another embedding model', () => {
     },
   );
 
-  it('embeds new and changed memories before it re-embeds others', async () => {
+  it('embeds new and changed memories before it re-embeds the other memories', async () => {
     const { cat } = await fill(tested.storage, await model('before', 256), 80);
     const embedded: string[] = [];
     let go = () => {};
@@ -226,7 +226,7 @@ describe('another embedding model', () => {
     expect(one.events.at(-1)?.facts?.embedded_per_second).toBeGreaterThan(0);
   });
 
-  it('resumes re-embedding after a restart, and reports the rest', async () => {
+  it('resumes re-embedding after a restart, and reports the number of remaining memories', async () => {
     await fill(tested.storage, await model('before', 256), 62);
     const server = await model('after', 512);
     let batches = 0;
@@ -242,7 +242,7 @@ describe('another embedding model', () => {
     expect(embedded).toHaveLength(32);
   });
 
-  it('can be replaced by the old model, whose remaining vectors are used again', async () => {
+  it('can be replaced by the old model, and the remaining old vectors are used again', async () => {
     const before = await model('before', 256);
     const { cat, ferry } = await fill(tested.storage, before, 60);
     let batches = 0;
@@ -281,7 +281,7 @@ describe('two processes with different models on one database', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('use the model that was opened last, while the other process reports it and recalls by words', async () => {
+  it('use the model that was opened last, and the process with the other model reports this and recalls by words', async () => {
     const { cat, ferry } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));
@@ -312,7 +312,7 @@ describe('two processes with different models on one database', () => {
     expect(earlier.events).toHaveLength(1);
   });
 
-  it('use the earlier model again after it is reopened', async () => {
+  it('use the earlier model again after a process has opened it again', async () => {
     const { cat } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));

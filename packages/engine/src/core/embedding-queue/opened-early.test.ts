@@ -28,7 +28,7 @@ function slowModel() {
 }
 
 describe('openEmbedderEarly', () => {
-  it('starts to open before the first call, and opens once for that call', async () => {
+  it('opens the model before the first call, and returns that model to the call', async () => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     expect(model.seen.opened).toBe(1);
@@ -38,7 +38,7 @@ describe('openEmbedderEarly', () => {
     expect(model.seen).toEqual({ opened: 1, closed: 0, aborted: 0 });
   });
 
-  it('opens again for a call after a failure', async () => {
+  it('opens the model again for a call after a failure', async () => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     model.settled().fail(new EmbedderUnavailable('nobody answers'));
@@ -52,7 +52,7 @@ describe('openEmbedderEarly', () => {
   it.each([
     ['before', true],
     ['after', false],
-  ])('is aborted by a signal that aborts %s the call', (_when, isBefore) => {
+  ])('aborts opening if the signal of the call is aborted %s the call', (_when, isBefore) => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     const controller = new AbortController();
@@ -62,7 +62,7 @@ describe('openEmbedderEarly', () => {
     expect(model.seen.aborted).toBe(1);
   });
 
-  it('closes an abandoned model even if it opens later', async () => {
+  it('closes an abandoned model even if opening completes later', async () => {
     const model = slowModel();
     const abandoned = openEmbedderEarly(model.open).abandon();
     expect(model.seen.aborted).toBe(1);
@@ -71,7 +71,7 @@ describe('openEmbedderEarly', () => {
     expect(model.seen.closed).toBe(1);
   });
 
-  it('does not close a model that is in use when it is abandoned', async () => {
+  it('does not close a model that a caller already uses when it is abandoned', async () => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     const asked = early.open(new AbortController().signal);
@@ -81,7 +81,7 @@ describe('openEmbedderEarly', () => {
     expect(model.seen).toEqual({ opened: 1, closed: 0, aborted: 0 });
   });
 
-  it('can fail before the first call without an unhandled rejection', async () => {
+  it('causes no unhandled rejection if opening fails before the first call', async () => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     model.settled().fail(new Error('no such model'));

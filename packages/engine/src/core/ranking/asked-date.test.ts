@@ -119,7 +119,7 @@ describe('the date that a query asks about', () => {
     ['before 2023', '0001-01-01', '2022-12-31'],
     ['before last Monday', '0001-01-01', '2026-11-15'],
     ['after 2024', '2025-01-01', '2026-11-23'],
-  ])('is resolved in %j', async (query, from, last) => {
+  ])('is resolved to a period in %j', async (query, from, last) => {
     const [first, ...rest] = (await getDays(query)) ?? [];
     expect([first?.padStart(10, '0'), ...rest]).toEqual([from, last]);
   });
@@ -195,11 +195,11 @@ describe('the date that a query asks about', () => {
 
   // Without a limit, the parser takes minutes for these queries.
   it.each(['года', 'роки', 'час', 'года   ', 'роки    ', 'weeks ago   ', 'года,', 'год - '])(
-    'is searched in a limited part of a query that repeats %j',
+    'is searched for in only a limited part of a query that repeats %j',
     async (words) => expect(await askedDate(`${words} `.repeat(200), { now: NOW, zone: 'UTC' })).toBeUndefined(),
   );
 
-  it('is the day in the zone of the query, extended by the hours of that day in other zones', async () => {
+  it('is the day in the time zone of the query, with limits that include that day in all time zones', async () => {
     expect(await askedDate('on 7 May 2023', { now: NOW, zone: 'America/New_York' })).toEqual({
       from: Date.parse('2023-05-07T00:00:00-04:00'),
       until: Date.parse('2023-05-08T00:00:00-04:00'),
@@ -209,7 +209,7 @@ describe('the date that a query asks about', () => {
     });
   });
 
-  it('is relative to the current day in the zone of the query', async () => {
+  it('is relative to the current day in the time zone of the query', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
     expect(await getDays('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await getDays('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
@@ -218,7 +218,7 @@ describe('the date that a query asks about', () => {
     expect(await getDays('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
   });
 
-  it('has 23 or 25 hours when clocks go forward or back', async () => {
+  it('has 23 or 25 hours when daylight saving time begins or ends', async () => {
     const hours = async (query: string) => {
       const { from = 0, until = 0 } = (await askedDate(query, { now: NOW, zone: 'Europe/Berlin' })) ?? {};
       return (until - from) / 3_600_000;

@@ -48,7 +48,7 @@ function kinds(text: string, options: { date?: QueryPeriod; isForeign?: boolean 
   return getWordKinds({ text, words: queryWords(text), isForeign: false, ...options }, english);
 }
 
-describe('a memory and a date', () => {
+describe('date matching', () => {
   it.each([
     ['2023-05-06T09', 0, 0],
     ['2023-05-06T10', 0.5, 0.5],
@@ -60,20 +60,20 @@ describe('a memory and a date', () => {
     ['2023-05-15T12', 0, 0],
     ['2024-05-07T12', 0, 0],
   ])(
-    'created at %s match the day by %s as its date and by %s as a mention',
+    'returns for a memory created at %s the date match %s and the mention match %s',
     (created, expectedDate, expectedMention) => {
       expect(getDateMatch(date, at(created))).toBe(expectedDate);
       expect(getMentionMatch(date, at(created))).toBe(expectedMention);
     },
   );
 
-  it('match by the share of the words that name the date', () => {
+  it('returns a match in proportion to the weights of the query words that name the date', () => {
     const { dated } = kinds('Ann on 7 May 2023', { date });
     expect([...dated]).toEqual([0, 1, 1]);
     expect(dateMatch(Float64Array.of(0.5, 0.2, 0.3), dated)).toBeCloseTo(WEIGHTS.dated * 0.5);
   });
 
-  it('match a little if no word that counts names the date', () => {
+  it('returns a small match if no weighted query word names the date', () => {
     expect(dateMatch(Float64Array.of(1), kinds('Ann', { date }).dated)).toBe(0.1);
     expect([...kinds('Ann on 7 May 2023').dated]).toEqual([0, 0, 0]);
   });
@@ -92,14 +92,14 @@ describe('getWordKinds', () => {
     ['Where does my cat sleep?', ['my']],
     ['What does the user eat?', ['user']],
     ['How many users pay?', []],
-  ])('finds in "%s" the person words %j', (query, persons) => expect(marked(query, 'persons')).toEqual(persons));
+  ])('returns for "%s" the person words %j', (query, persons) => expect(marked(query, 'persons')).toEqual(persons));
 
   it.each([
     ['error plt-5120 again', ['plt', '5120']],
     ['When did Mira go to Lisbon? Was it warm?', ['mira', 'lisbon']],
     ['What did I pay? Rent', []],
     ['WHERE IS LISBON', []],
-  ])('finds in "%s" the names %j', (query, names) =>
+  ])('returns for "%s" the names %j', (query, names) =>
     expect(marked(query, 'named')).toEqual(expect.arrayContaining(names)),
   );
 
@@ -107,11 +107,11 @@ describe('getWordKinds', () => {
     expect(marked('Wo liegt mein Schlüssel zu Haus 7', 'named', true)).toEqual(['7']);
   });
 
-  it('does not treat words of the date as names', () => {
+  it('does not treat the words of a date as names', () => {
     expect([...kinds('what Ann did on 7 May 2023', { date }).named].filter((isNamed) => isNamed)).toHaveLength(1);
   });
 
-  it('expects frequent English words in more notes, and words of other languages in none', () => {
+  it('expects frequent English words in more memories than rare words, and words of other languages in none', () => {
     const [live, doctor, palletly] = kinds('live doctor Palletly').everyday as unknown as number[];
     expect(live).toBeGreaterThan(doctor as number);
     expect(doctor).toBeGreaterThan(0);
@@ -154,32 +154,32 @@ const VOCABULARY = [
 const anyWords = fc.array(fc.constantFrom(...VOCABULARY), { minLength: 1, maxLength: 8 });
 
 describe('synonyms of a query', () => {
-  it('are those that occur in memories, with the index of their word', () => {
+  it('are returned if memories contain them, with the index of their query word', () => {
     expect(weigh('my doctor', { doctor: 2, physician: 1 })).toEqual([
       { word: 1, term: 'physician', weight: expect.closeTo(0.22, 1) },
     ]);
     expect(weigh('my doctor', { doctor: 2 })).toEqual([]);
   });
 
-  it('match any inflected form of the word', () => {
+  it('are the same for any inflected form of the query word', () => {
     expect(weigh('Doctors?', { physician: 1 })).toHaveLength(1);
     expect(weigh('Doctors?', { physician: 1 })).toEqual(weigh('doctor', { physician: 1 }));
   });
 
-  it('weigh less the less similar they are to the word', () => {
+  it('have a lower weight if they are less similar to the query word', () => {
     const [physician, medicine] = weigh('doctor', { doctor: 5, physician: 5, medicin: 5 });
     expect([physician?.term, medicine?.term]).toEqual(['physician', 'medicin']);
     expect(physician?.weight).toBeGreaterThan(medicine?.weight as number);
   });
 
-  it('weigh less if they are more frequent than the word, and not more if they are rarer', () => {
+  it('have a lower weight if they are more frequent than the query word, but no higher weight if they are rarer', () => {
     const weight = (doctor: number, physician: number) => weigh('doctor', { doctor, physician })[0]?.weight;
     expect(weight(5, 50)).toBeLessThan(weight(5, 5) as number);
     expect(weight(5, 500)).toBeLessThan(weight(5, 50) as number);
     expect(weight(500, 5)).toBe(weight(50, 5));
   });
 
-  it('never weigh as much as the word itself', () => {
+  it('never have the weight of the query word itself', () => {
     const counts = fc.array(fc.nat({ max: 5000 }), { minLength: 200, maxLength: 200 });
     fc.assert(
       fc.property(anyWords, counts, counts, fc.nat({ max: 5000 }), (asked, own, held, memoryCount) => {
@@ -195,11 +195,11 @@ describe('synonyms of a query', () => {
     );
   });
 
-  it('are empty for unknown words', () => {
+  it('are absent for unknown words', () => {
     expect(getSynonyms(english, queryWords('Blakeney 4711 数 xyzzyx'))).toEqual([]);
   });
 
-  it('are limited for any number of words', () => {
+  it('are limited in number for any number of query words', () => {
     const words = english
       .getSynonyms('doctor')
       .flatMap(({ term }) => english.getSynonyms(term).map((near) => [near.term]));

@@ -156,7 +156,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 3)).toEqual([1, 0, 3]);
   });
 
-  it('prefers a memory in the session of the best result', () => {
+  it('prefers a memory in the session of the most relevant memory', () => {
     const rows = memories(
       { session: 0, cosine: 0.9 },
       { session: 1 },
@@ -166,7 +166,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
   });
 
-  it('includes the four memories before and after in the passage', () => {
+  it('includes the four memories before and the four memories after a memory in its passage', () => {
     const getPassage = (distance: number) => {
       const frequencies = (row: number) => [row === 0 ? 1 : 0, row === distance ? 1 : 0];
       const rows = memories(...Array.from({ length: 6 }, (_, row) => ({ session: 0, frequencies: frequencies(row) })));
@@ -192,19 +192,22 @@ describe('ranking', () => {
   });
 
   it.each([
-    ['another', [1, 2], true],
-    ['the same', [1, 1], false],
-    ['nobody who is named', [0, 0], true],
-  ])('counts a relevant question for the next turn by %s only if that can be a reply', (_, speakers, doesReply) => {
-    const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
-    const marks = Uint16Array.of(MARKS.question, 0, 0);
-    const signals = makeSignals(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
-    const [question, answer, next] = rank(signals, all).sort((a, b) => a.row - b.row);
-    expect((answer?.evidence.reply ?? 0) > 0).toBe(doesReply);
-    expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
-  });
+    ['another speaker', [1, 2], true],
+    ['the same speaker', [1, 1], false],
+    ['no named speaker', [0, 0], true],
+  ])(
+    'recognizes a reply in the turn after a relevant question only if the speaker can have replied: %s',
+    (_, speakers, doesReply) => {
+      const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
+      const marks = Uint16Array.of(MARKS.question, 0, 0);
+      const signals = makeSignals(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
+      const [question, answer, next] = rank(signals, all).sort((a, b) => a.row - b.row);
+      expect((answer?.evidence.reply ?? 0) > 0).toBe(doesReply);
+      expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
+    },
+  );
 
-  it('treats memories without a session as a conversation if speakers alternate', () => {
+  it('treats memories without a session as a conversation if two speakers alternate', () => {
     const rows = memories({ cosine: 0.9 }, {}, {}, {}, {}, {});
     const asked = (speakers: number[]) =>
       rank(
@@ -228,7 +231,7 @@ describe('ranking', () => {
     expect(titles.filter(({ row }) => row > 0).map(({ score }) => score)).toEqual(Array(5).fill(titles[1]?.score));
   });
 
-  it('matches the words of a date with memories of that date, at half of a literal match', () => {
+  it('rates a memory created on the queried date at half of a memory whose text names the date', () => {
     const date = { from: 1, until: 2, earliest: 1, latest: 2, text: 'on 7 May' };
     const rows = memories(
       { ordinal: 0, frequencies: [0, 0, 0] },
@@ -247,7 +250,7 @@ describe('ranking', () => {
     ).toEqual([0, 0, says?.evidence.words]);
   });
 
-  it('counts "my" only in sessions, and only if the query names no date', () => {
+  it('rates the word "my" only for memories in sessions, and only if the query names no date', () => {
     const asked = (session: number, persons: number[], intent: QueryIntent = {}) => {
       const rows = memories(
         { session, frequencies: [1, 0] },
@@ -270,13 +273,13 @@ describe('ranking', () => {
     ['no instruction for a question about the past', MARKS.instruction, { looksBack: true }, false],
     ['a preference for a question for advice', MARKS.preference, { asksAdvice: true }, true],
     ['no preference for a question about a fact', MARKS.preference, {}, false],
-  ])('ranks before similarly relevant memories: %s', (_, mark, intent, goesFirst) => {
+  ])('ranks first among similarly relevant memories: %s', (_, mark, intent, goesFirst) => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
     const signals = makeSignals(rows, [5], { marks: Uint16Array.of(mark, 0) });
     expect(getRows(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
-  it('weights vectors above words for a question for advice, except about the past', () => {
+  it('weights vectors higher than words for a question for advice, unless the question is about the past', () => {
     const rows = memories({ cosine: 0.2 }, { frequencies: [0], cosine: 0.5 });
     const ask = (intent: QueryIntent) => getRows(rank(makeSignals(rows, [5]), { ...all, intent }));
     expect(ask({})).toEqual([0, 1]);
@@ -284,7 +287,7 @@ describe('ranking', () => {
     expect(ask({ asksAdvice: true, looksBack: true })).toEqual([0, 1]);
   });
 
-  it('does not prefer a wish if most results are wishes', () => {
+  it('does not prefer an instruction if most candidates are instructions', () => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
     const wish = (instructions: number) => {
       const marks = Uint16Array.from(rows, (_, row) => (row < instructions && row !== 1 ? MARKS.instruction : 0));
@@ -295,7 +298,7 @@ describe('ranking', () => {
     expect(wish(8).evidence.wish).toBe(0);
   });
 
-  it('does not rank an unrelated wish above an answer', () => {
+  it('does not rank an unrelated instruction above an answer', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
     expect(getRows(rank(makeSignals(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
   });
@@ -310,12 +313,12 @@ describe('ranking', () => {
     expect(longest?.evidence.length).toBe(longer?.evidence.length);
   });
 
-  it('limits the counted length, so that a word in a very long text still matches', () => {
+  it('limits the length penalty, so that a word in a very long text still matches', () => {
     const rows = memories({ length: 17_000 }, { length: 20, frequencies: [0] });
     expect(getRows(rank(makeSignals(rows, [1]), all))).toEqual([0, 1]);
   });
 
-  it('ranks the memory with the later creation time first if relevance ties', () => {
+  it('ranks the memory with the later creation time first if memories are almost equally relevant', () => {
     const now = Date.UTC(2026, 10, 27);
     const years = [2026, 2024, 2025];
     const createdAts = Float64Array.from(years, (year) => Date.UTC(year, 3, 1));
@@ -368,7 +371,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
   });
 
-  it('leaves out results below the minimum score, and includes those equal to it after rounding', () => {
+  it('omits results below the minimum score, and includes results with exactly that score', () => {
     const cosines = Array.from({ length: 20 }, (_, i) => ({ cosine: i / 21 }));
     const signals = makeSignals(memories(...cosines), [5]);
     const ranked = rank(signals, all);
@@ -387,7 +390,7 @@ describe('ranking', () => {
     expect(getRows(rank(makeSignals(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
   });
 
-  it('gives the pool the same scores with and without a tail', () => {
+  it('returns the same scores for the pool with and without a tail', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 19 }), (rows, frequencies, tail) => {
         const pool = Math.max(0, rows.length - tail);
@@ -413,7 +416,7 @@ describe('ranking', () => {
     );
   });
 
-  it('returns for each row the evidence of its score, and whether it belongs to another row', () => {
+  it('returns the evidence of each score, and whether the score is inherited from another memory', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
         const signals = makeSignals(rows, frequencies, { pool: Math.min(pool, rows.length) });
@@ -453,8 +456,8 @@ describe('ranking', () => {
   });
 });
 
-describe('a text that a better memory has too', () => {
-  it('ranks below other texts, with its own score', () => {
+describe('a memory with the same text as a better memory', () => {
+  it('ranks below memories with other texts, with its own score', () => {
     const rows = memories(
       { text: 1, cosine: 0.8 },
       { text: 1, cosine: 0.9 },
@@ -468,21 +471,21 @@ describe('a text that a better memory has too', () => {
   });
 
   it.each([
-    ['the older if both have the same retention', 0.5, [1, 0]],
-    ['the one with less retention', 0.6, [0, 1]],
-  ])('is, of two equally relevant memories, %s', (_, retention, order) => {
+    ['the older memory if both have the same retention', 0.5, [1, 0]],
+    ['the memory with the lower retention', 0.6, [0, 1]],
+  ])('is, among two equally relevant memories, %s', (_, retention, order) => {
     const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual(order);
   });
 
-  it('is not lowered if the better memory is in the tail', () => {
+  it('is not ranked lower if the better memory is only in the tail', () => {
     const rows = memories({ text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 });
     const ranked = rank(makeSignals(rows, [5], { pool: 1 }), all);
     expect(ranked.find(({ row }) => row === 0)?.evidence.repeat).toBe(0);
     expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
   });
 
-  it('is marked as a repeat for all memories but one per text', () => {
+  it('is a repeat, while exactly one memory per text is not', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
         const { repeat } = getEvidence(makeSignals(rows, frequencies));
@@ -501,12 +504,12 @@ describe('retention', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('does not rank a worse answer above a better one', () => {
+  it('does not rank a less relevant memory above a more relevant memory', () => {
     const rows = memories({ retention: 0, frequencies: [1, 1] }, { retention: 1, frequencies: [1, 0] });
     expect(getRows(rank(makeSignals(rows, [300, 300]), all))).toEqual([0, 1]);
   });
 
-  it('changes a score by at most .03, and does not swap distinct texts with a larger difference', () => {
+  it('changes a score by at most .03, and never reorders distinct texts whose scores differ by more than that', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (drawn, frequencies) => {
         const rows = drawn.map((row, index) => ({ ...row, text: index, supersededBy: -1 }));
@@ -540,7 +543,7 @@ describe('retention', () => {
 });
 
 describe('a superseded memory', () => {
-  it('ranks below its successor, whichever is more relevant', () => {
+  it('ranks below its successor, even if the successor is less relevant', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { cosine: 0.1 }, { cosine: 0.5 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 0, 2]);
   });
@@ -550,7 +553,7 @@ describe('a superseded memory', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('is ranked if memories supersede each other in a circle', () => {
+  it('is returned if memories supersede each other in a circle', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { supersededBy: 0 }, { cosine: 0.5, supersededBy: 0 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
@@ -605,7 +608,7 @@ describe('a semantic memory', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
-  it('does not remove a source from the first k results, for any k', () => {
+  it('does not push a source out of the first k results, for any k', () => {
     fc.assert(
       fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
         const ranked = rank(makeSignals(rows, frequencies), all);
@@ -625,7 +628,7 @@ describe('a semantic memory', () => {
   });
 });
 
-describe('a match of words', () => {
+describe('a word match', () => {
   const match = (frequencies: number[], length: number, documentFrequencies: number[]) =>
     getWordMatches(makeSignals([{ ...plain, frequencies, length }], documentFrequencies)).reduce(
       (sum, word) => sum + word,
@@ -634,7 +637,7 @@ describe('a match of words', () => {
   const frequencies = fc.array(fc.nat({ max: 60_000 }), { minLength: TERMS, maxLength: TERMS });
   const length = fc.nat({ max: 100_000 });
 
-  it('never decreases with one more occurrence of a query term', () => {
+  it('does not decrease with one more occurrence of a query term', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: TERMS - 1 }), (before, size, documents, term) => {
         const after = before.map((frequency, index) => frequency + (index === term ? 1 : 0));
@@ -643,7 +646,7 @@ describe('a match of words', () => {
     );
   });
 
-  it('never decreases for a shorter text', () => {
+  it('does not decrease if the text is shorter', () => {
     fc.assert(
       fc.property(frequencies, length, length, anyFrequencies, (any, a, b, documents) => {
         expect(match(any, Math.min(a, b), documents)).toBeGreaterThanOrEqual(match(any, Math.max(a, b), documents));
@@ -684,7 +687,7 @@ describe('a synonym of a query word', () => {
     synonymFrequencies: Uint16Array.from(occurrences),
   });
 
-  it('counts, but less than the word itself', () => {
+  it('increases the word match, but by less than the word itself', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
         const [first = plain, ...others] = rows;
@@ -704,7 +707,7 @@ describe('a synonym of a query word', () => {
     );
   });
 
-  it('never raises a memory above the same memory with the word itself', () => {
+  it('never ranks a memory above an equal memory that contains the word itself', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
         const alone = rows.map((row) => ({ ...row, session: -1, supersededBy: -1 }));
@@ -720,13 +723,13 @@ describe('a synonym of a query word', () => {
     );
   });
 
-  it('raises a memory above the same memory without the synonym', () => {
+  it('ranks a memory above an equal memory without the synonym', () => {
     const rows = memories({ frequencies: [0, 1] }, { frequencies: [0, 1] });
     expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 1, 0)), all))).toEqual([0, 1]);
     expect(getRows(rank(makeSignals(rows, [5, 5], synonym(0.2, 0, 1)), all))).toEqual([1, 0]);
   });
 
-  it('counts for its own word only, and only the best of several counts', () => {
+  it('increases the match of its own word only, and only the best of several synonyms increases the match', () => {
     const match = (...said: number[]) => {
       const synonyms = [0.1, 0.3].map((weight) => ({ word: 1, weight }));
       const options = { synonyms, synonymFrequencies: Uint16Array.from(said) };
@@ -738,7 +741,7 @@ describe('a synonym of a query word', () => {
     expect(match(1, 1)[1]).toBeGreaterThan(match(1, 0)[1] as number);
   });
 
-  it('changes nothing if no memory contains it', () => {
+  it('does not change the ranking if no memory contains the synonym', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, (rows, documents, weight) => {
         const without = rank(makeSignals(rows, documents), all);
@@ -748,8 +751,8 @@ describe('a synonym of a query word', () => {
   });
 });
 
-describe('a growing store', () => {
-  it('changes a score by less than .05 after growing tenfold with memories that share no query word', () => {
+describe('growth of the store', () => {
+  it('changes a score by less than .05 if the store grows tenfold with memories that contain no query word', () => {
     const rows = memories({ frequencies: [1, 1, 0] }, { frequencies: [0, 0, 1] }, { frequencies: [0, 1, 0] });
     fc.assert(
       fc.property(
@@ -765,7 +768,7 @@ describe('a growing store', () => {
     );
   });
 
-  it('changes a score by less than .05 when an unknown query word becomes known', () => {
+  it('changes a score by less than .05 if the first memory with a query word is stored', () => {
     const rows = memories({ frequencies: [1, 1, 0] });
     const [before] = rank(makeSignals(rows, [2, 40, 0], { memoryCount: 100 }), all);
     const [after] = rank(makeSignals(rows, [2, 40, 3], { memoryCount: 1000 }), all);

@@ -2,7 +2,7 @@ import { getScoreWord } from '@memoryd/contract';
 import { expect, it } from 'vitest';
 import { WEIGHTS } from './weights.ts';
 
-it('only_relevant returns exactly the results that are not called weak', () => {
+it('only_relevant excludes exactly the results that are labeled weak', () => {
   expect(getScoreWord(WEIGHTS.relevantScore)).not.toBe('weak');
   expect(getScoreWord(WEIGHTS.relevantScore - Number.EPSILON)).toBe('weak');
 });

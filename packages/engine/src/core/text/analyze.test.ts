@@ -15,7 +15,7 @@ function finds(query: string, memory: string): boolean {
   return wanted.length > 0 && wanted.every((alternatives) => alternatives.some((term) => frequencies.has(term)));
 }
 
-describe('words', () => {
+describe('word search', () => {
   it.each([
     ['CAROLINE', 'Caroline: hello'],
     ['Caroline', "Caroline's guitar"],
@@ -58,7 +58,7 @@ describe('words', () => {
   });
 });
 
-describe('identifiers, numbers and addresses', () => {
+describe('search for identifiers, numbers and addresses', () => {
   it.each([
     ['10.0.1.25', 'staging is at 10.0.1.25:5432'],
     ['1.2.3', 'rolled back to v1.2.3.'],
@@ -98,7 +98,7 @@ describe('identifiers, numbers and addresses', () => {
   });
 });
 
-describe('scripts without spaces', () => {
+describe('search in scripts without spaces', () => {
   it.each([
     ['猫', '私は猫が好きです'],
     ['東京', '来週東京に行く'],
@@ -110,21 +110,21 @@ describe('scripts without spaces', () => {
     ['កម្ពុជា', 'ប្រទេសកម្ពុជា'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('searches for pairs of letters, or for a single letter that stands alone', () => {
+  it('splits a query into pairs of letters, and uses a single letter as it is', () => {
     expect(plain('東京都')).toEqual(['東京', '京都']);
     expect(plain('猫')).toEqual(['猫']);
   });
 
-  it('counts only pairs of letters in the length of a text', () => {
+  it('measures the length of a text in pairs of letters', () => {
     expect(termFrequencies('東京都').length).toBe(2);
   });
 
-  it('separates adjacent scripts', () => {
+  it('separates adjacent scripts into different terms', () => {
     expect(plain('iPhone手机2023年')).toEqual(['iphon', 'phone', '手机', '2023', '年']);
   });
 });
 
-describe('symbols', () => {
+describe('search for symbols', () => {
   it.each([
     ['👍', 'good 👍🏽'],
     ['❤️', 'I ❤ you'],
@@ -135,20 +135,20 @@ describe('symbols', () => {
     ['½', '½ cup'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('does not match the halves of two flags as another flag', () => {
+  it('does not find a flag that consists of the halves of two adjacent flags', () => {
     expect(finds('🇷🇩', '🇫🇷🇩🇪')).toBe(false);
   });
 
-  it('treats a line of symbols as one term', () => {
+  it('indexes a line of one repeated symbol as one term', () => {
     expect(terms('──────')).toEqual(['─']);
   });
 
-  it('finds nothing in punctuation', () => {
+  it('ignores punctuation', () => {
     expect(plain('?! … ---')).toEqual([]);
   });
 });
 
-describe('words that do not count', () => {
+describe('stop words', () => {
   it('are left out of a query with other words', () => {
     expect(plain('What did the cat do to my shoes?')).toEqual(['cat', 'my', 'shoe']);
   });
@@ -158,7 +158,7 @@ describe('words that do not count', () => {
     expect(finds('to be or not to be', 'To be, or not to be, that is the question')).toBe(true);
   });
 
-  it('are indexed without counting in the length of the memory', () => {
+  it('are indexed, but are not included in the length of the memory', () => {
     const { frequencies, length } = termFrequencies('the cat and the dog');
     expect(frequencies.get('the')).toBe(2);
     expect(length).toBe(2);
@@ -170,7 +170,7 @@ describe('the first words of a text', () => {
   const text = (opening: string, words: number) =>
     [opening, ...Array.from({ length: words }, (_, n) => word(n)), 'ferry'].join(' ');
 
-  it('count once more in a long text, without changing its length', () => {
+  it('are weighted as one additional occurrence, which does not change the length of the text', () => {
     const { frequencies, length } = termFrequencies(text('lighthouse', 40));
     expect(frequencies.get('lighthous')).toBe(2);
     expect(frequencies.get('ferri')).toBe(1);
@@ -178,12 +178,12 @@ describe('the first words of a text', () => {
     expect(termFrequencies(text('lighthouse lighthouse', 40)).frequencies.get('lighthous')).toBe(3);
   });
 
-  it('are not counted again in a text of fewer than 30 words', () => {
+  it('have no additional occurrence in a text of fewer than 30 words', () => {
     const opening = (words: number) => termFrequencies(text('lighthouse', words - 2)).frequencies.get('lighthous');
     expect([opening(20), opening(29), opening(30)]).toEqual([1, 1, 2]);
   });
 
-  it('count once more by their stems in other languages', () => {
+  it('have one additional occurrence of their stems in other languages', () => {
     const german =
       'Die Leuchttürme stehen an der Küste und werden von den Wärtern bewacht, die dort seit Jahren wohnen. ';
     const { frequencies } = termFrequencies(german.repeat(6));
@@ -192,7 +192,7 @@ describe('the first words of a text', () => {
   });
 });
 
-describe('languages', () => {
+describe('search in several languages', () => {
   it.each([
     ['Katze', 'Ich habe zwei Katzen'],
     ['Katzen', 'Meine Katze schläft'],
@@ -227,21 +227,21 @@ describe('languages', () => {
     ['வீடுகள்', 'பெரிய வீடு'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('leaves out the stop words of the language of a query', () => {
+  it('ignores the stop words of the language of the query', () => {
     expect(plain('Wo wohnen die Eltern von Jonas?')).toEqual(['wohnen', 'eltern', 'jona']);
     expect(plain('Où est la voiture de Paul ?')).toEqual(['voitur', 'paul']);
     expect(plain('Где моя машина?')).toEqual(['машин']);
   });
 
-  it('searches for an English query by English stems only', () => {
+  it('uses only English stems for an English query', () => {
     expect(queryWords('Where did she buy the paintings?')).toEqual([['bui'], ['paint']]);
   });
 
-  it('measures the length of a text without the stop words of its language', () => {
+  it('excludes the stop words of the language of a text from its length', () => {
     expect(termFrequencies('Die Katze schläft auf dem Sofa').length).toBe(3);
   });
 
-  it('finds names and loanwords across languages', () => {
+  it('finds names and loanwords in texts of another language', () => {
     expect(finds('What is Maria doing with the Python?', 'María prefiere no usar Python en los servidores')).toBe(true);
     expect(finds('¿Dónde está Kubernetes, y quién es María?', 'Maria will use Kubernetes in Leeds')).toBe(true);
   });
@@ -259,14 +259,14 @@ describe('languages', () => {
     expect(terms(text).filter((term) => term.startsWith('~'))).toEqual([]);
   });
 
-  it('does not stem identifiers and numbers in another language', () => {
+  it('does not apply the stemming of another language to identifiers and numbers', () => {
     const found = terms('Die Funktion fooBar2000 liegt in der Datei main_test.py und kostet 42 Euro');
     expect(found).toEqual(expect.arrayContaining(['foobar2000', 'main', 'test', 'py', '42']));
     expect(found.some((term) => /^~.*\d/.test(term))).toBe(false);
   });
 });
 
-describe('any text', () => {
+describe('analysis of any text', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.string());
 
   const sentences = fc
@@ -275,7 +275,7 @@ describe('any text', () => {
     )
     .map((words) => words.join(' '));
 
-  it('has terms of 1 to 130 units', () => {
+  it('returns terms of 1 to 130 UTF-16 units', () => {
     fc.assert(
       fc.property(text, (any) => {
         for (const term of terms(any)) {
@@ -286,7 +286,7 @@ describe('any text', () => {
     );
   });
 
-  it('has the same terms in every Unicode normal form', () => {
+  it('returns the same terms for every Unicode normal form', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'aéüñøß όй が한ガ हि שּׁ') });
     fc.assert(
       fc.property(letters, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), (any, form) => {
@@ -295,7 +295,7 @@ describe('any text', () => {
     );
   });
 
-  it('is found by its own words', () => {
+  it('lets the text match a query with the same text', () => {
     fc.assert(
       fc.property(text, (any) => {
         fc.pre(queryWords(any).length > 0);
@@ -304,7 +304,7 @@ describe('any text', () => {
     );
   });
 
-  it('has a length of at most the number of its terms', () => {
+  it('returns a length of at most the number of term occurrences', () => {
     fc.assert(
       fc.property(text, (any) => {
         const { frequencies, length } = termFrequencies(any);
@@ -315,7 +315,7 @@ describe('any text', () => {
     );
   });
 
-  it('becomes query words of one to four terms, each term in one word only', () => {
+  it('returns query words of one to four terms, and each term in one word only', () => {
     fc.assert(
       fc.property(fc.oneof(text, sentences), (any) => {
         const words = queryWords(any);
@@ -328,7 +328,7 @@ describe('any text', () => {
     );
   });
 
-  it('is found by any of its words that count', () => {
+  it('lets the text match a query for any of its words', () => {
     fc.assert(
       fc.property(sentences, (sentence) => {
         for (const word of sentence.split(' ')) {
@@ -341,7 +341,7 @@ describe('any text', () => {
   });
 
   it.each(['a', 'aB', '1,', "n't", '漢', 'か\u3099', '\u0301', 'a\u0301\u0316', 'ﷺ', '😀', '🇫🇷', '\u200d', '\ud800'])(
-    'is cut into terms of bounded length if it consists of %j only',
+    'returns terms of limited length for a text that repeats only %j',
     (unit) => {
       const text = unit.repeat(propertyRuns(2 ** 20) / new TextEncoder().encode(unit).length);
       const lengths = [...termFrequencies(text).frequencies.keys()].map((term) => term.length);
@@ -373,7 +373,7 @@ describe('the matched words of a text', () => {
     expect(matched(query, text).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('are searched for in at most maxUnits of all texts together', () => {
+  it('are searched for only in the first maxUnits of all texts together', () => {
     const match = wordMatcher('key', 10);
     expect(match('a key')).toEqual(['key']);
     expect(match('12345key')).toEqual([]);

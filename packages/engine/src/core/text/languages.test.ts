@@ -44,7 +44,7 @@ const HARD = new Set(['ukrainian', 'arabic', 'romanian']);
 
 describe('word search in a store of many languages', () => {
   it.each(languages)(
-    'finds the answers to questions in $language, which use other inflected forms',
+    'finds the answers in $language even if the question uses other inflected forms',
     ({ language, questions }) => {
       const found = questions.filter(({ query, relevant }) => best(query, 3).some((id) => relevant.includes(id)));
       expect(found.length / questions.length).toBeGreaterThanOrEqual(HARD.has(language) ? 0.7 : 0.9);

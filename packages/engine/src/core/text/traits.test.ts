@@ -3,7 +3,7 @@ import { hasInstruction, hasPreference, MARKS, readTraits } from './traits.ts';
 
 const asks = (text: string) => (readTraits(text, []).marks & MARKS.question) !== 0;
 
-describe('the speaker', () => {
+describe('the speaker name', () => {
   it.each([
     ['Ann: hello', 'Ann'],
     ['Ann Lee-Smith: hello', 'Ann Lee-Smith'],
@@ -25,9 +25,9 @@ describe('the speaker', () => {
     [['health', 'role:Dr. Ann Lee: on call', 'role:user'], 'Dr. Ann Lee: on call'],
     [['role: '], 'Note'],
     [['roles', 'user'], 'Note'],
-  ])('given the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
+  ])('with the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
 
-  it('is independent of case and accents of the name', () => {
+  it('identifies the same speaker regardless of case and accents', () => {
     expect(readTraits('JOSÉ: a', []).speaker).toBe(readTraits('Jose: b', []).speaker);
     expect(readTraits('Jose: a', []).speaker).not.toBe(readTraits('Ann: a', []).speaker);
     expect(readTraits('a', ['role:jose']).speaker).toBe(readTraits('Jose: b', []).speaker);
@@ -59,7 +59,7 @@ describe('a question', () => {
 });
 
 describe('readTraits', () => {
-  it('combines question, instruction and preference', () => {
+  it('returns all marks of a text that is a question, an instruction and a preference', () => {
     const { question, instruction, preference } = MARKS;
     expect(readTraits('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
     expect(readTraits('Always take the train. I prefer that. Clear?', []).marks).toBe(

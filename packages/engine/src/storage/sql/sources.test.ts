@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { WHITE_SPACE } from './semantic-sources.ts';
 
-it('treats exactly the characters that JavaScript trims as white space', () => {
+it('WHITE_SPACE contains exactly the characters that JavaScript trims', () => {
   const units = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit));
   expect(WHITE_SPACE).toBe(units.filter((unit) => unit.trim() === '').join(''));
 });

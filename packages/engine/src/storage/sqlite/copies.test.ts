@@ -85,7 +85,7 @@ function startWriting(storage: Storage, name: string) {
 }
 
 describe('Storage.backup', () => {
-  it('contains all acknowledged memories and passes verification while several connections write', async () => {
+  it('creates a copy with all acknowledged memories that passes verification, even while several connections write', async () => {
     const [one, other] = [await open(), await open()];
     const writers = [startWriting(one, 'one'), startWriting(one, 'again'), startWriting(other, 'other')];
     for (let n = 0; n < 3; n++) {
@@ -106,7 +106,7 @@ describe('Storage.backup', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('reports its size and checksum, and leaves no files beside the database', async () => {
+  it('returns the size and checksum of the copy, and leaves no additional files in the folder of the database', async () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const copy = await storage.backup();
@@ -117,7 +117,7 @@ describe('Storage.backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is readable by the owner only, and is unlinked while it is read', async () => {
+  it('creates a copy that only the owner can read and that is unlinked while it is being read', async () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const seen = new Map<string, number>();
@@ -138,7 +138,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('leaves nothing behind after an abort', async () => {
+  it('leaves no files after an abort', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const stop = new AbortController();
@@ -151,7 +151,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('starts no process after an early abort', async () => {
+  it('starts no copy process if the signal is aborted before the start', async () => {
     await prepare();
     const begun: unknown[] = [];
     const note = (message: unknown) => begun.push(message);
@@ -168,7 +168,7 @@ describe('Storage.backup', () => {
     expect(begun).toHaveLength(1);
   });
 
-  it('is rejected if its process cannot be started, without ending this process', async () => {
+  it('rejects if the copy process cannot be started, and this process continues', async () => {
     await prepare();
     const { execPath } = process;
     onTestFinished(() => {
@@ -183,7 +183,7 @@ describe('Storage.backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is rejected if too many files are open, without ending the process', async () => {
+  it('rejects if too many files are open, and this process continues', async () => {
     await prepare();
     const script = `
       import { closeSync, openSync } from 'node:fs';
@@ -200,7 +200,7 @@ describe('Storage.backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('does not delay closing the database', async () => {
+  it('does not delay Storage.close', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const making = expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -209,7 +209,7 @@ describe('Storage.backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is rejected while the maximum number of copies is open', async () => {
+  it('rejects while the maximum number of copies is open', async () => {
     const storage = await open();
     const copies = await Promise.all(Array.from({ length: 4 }, () => storage.backup()));
     await expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -222,7 +222,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('contains no forgotten texts, and does not prevent the purge of texts forgotten meanwhile', async () => {
+  it('copies no forgotten texts, and does not prevent the purge of texts that are forgotten during the copy', async () => {
     const storage = await open();
     await storage.storeMany(many(3000));
     await storage.store(memory('before', 'xylograph'));
@@ -240,7 +240,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('is removed at the next start if a crash left it incomplete, unless its process is alive', async () => {
+  it('deletes incomplete copies of crashed processes at the next start, but not those of running processes', async () => {
     await prepare();
     const left = [
       'memory.db.copy-4194304-1-1',
@@ -267,7 +267,7 @@ describe('backUpFile', () => {
     expect(verifyFile(copy)).toEqual({ problems: [], checked: 'everything' });
   });
 
-  it('copies an open database, including commits that are only in its log', async () => {
+  it('copies an open database, including commits that are only in the write-ahead log', async () => {
     const storage = await open();
     await storage.store(memory('newest'));
     await backUpFile(path, join(folder, 'copy.db'));
@@ -275,7 +275,7 @@ describe('backUpFile', () => {
     expect(getIds(join(folder, 'copy.db'))).toEqual(new Set(['newest']));
   });
 
-  it('rejects an existing target without overwriting it', async () => {
+  it('rejects an existing target, and does not overwrite it', async () => {
     await prepare();
     const taken = join(folder, 'taken');
     await writeFile(taken, 'mine');
@@ -323,7 +323,7 @@ describe('restoreFile', () => {
     await storage.close();
   });
 
-  it('restores a database file that was copied after a clean stop', async () => {
+  it('restores a database file that was copied after a clean shutdown', async () => {
     await prepare();
     await restoreFile(path, newPath());
     expect(await readdir(join(folder, 'new'))).toEqual(['memory.db']);
@@ -331,14 +331,17 @@ describe('restoreFile', () => {
     expect(await readdir(folder)).toEqual(['memory.db', 'new']);
   });
 
-  it.each(['', '-wal', '-shm', '-journal'])('does not overwrite an existing memory.db%s', async (suffix) => {
-    await prepare();
-    await mkdir(join(folder, 'new'));
-    await writeFile(`${newPath()}${suffix}`, 'mine');
-    await expect(restoreFile(path, newPath())).rejects.toMatchObject({ code: 'CONFLICT' });
-    expect(await readFile(`${newPath()}${suffix}`, 'utf8')).toBe('mine');
-    expect(await readdir(join(folder, 'new'))).toHaveLength(1);
-  });
+  it.each(['', '-wal', '-shm', '-journal'])(
+    'rejects if memory.db%s exists, and does not overwrite it',
+    async (suffix) => {
+      await prepare();
+      await mkdir(join(folder, 'new'));
+      await writeFile(`${newPath()}${suffix}`, 'mine');
+      await expect(restoreFile(path, newPath())).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(await readFile(`${newPath()}${suffix}`, 'utf8')).toBe('mine');
+      expect(await readdir(join(folder, 'new'))).toHaveLength(1);
+    },
+  );
 
   const broken: [what: string, breakIt: () => Promise<void>][] = [
     ['truncated', async () => truncate(copyPath(), (await stat(copyPath())).size - 30_000)],
@@ -381,7 +384,7 @@ describe('restoreFile', () => {
 });
 
 describe('verifyFile', () => {
-  it('finds no problems in an intact database, open or closed, and does not change it', async () => {
+  it('returns no problems for an intact database, open or closed, and does not change the file', async () => {
     await prepare();
     const before = await readFile(path);
     const stages: string[] = [];
@@ -406,7 +409,7 @@ describe('verifyFile', () => {
     expect(await readFile(path)).toEqual(bytes);
   });
 
-  it('reports texts and index entries that do not match', async () => {
+  it('reports texts and index entries that do not match their memories', async () => {
     await prepare();
     const tampered = new Sqlite(path);
     tampered.exec("UPDATE memory SET content = 'another' WHERE ordinal = 7");
@@ -420,7 +423,7 @@ describe('verifyFile', () => {
     ]);
   });
 
-  it('reads the log of a crashed process without changing it', async () => {
+  it('reads the write-ahead log of a crashed process without changing it', async () => {
     const storage = await open();
     await storage.store(memory('in the log'));
     const crashed = join(folder, 'crashed');

@@ -207,7 +207,7 @@ describe('an integrity check finds', () => {
 });
 
 describe('a corrupted file', () => {
-  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves all others', async () => {
+  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves all other reads', async () => {
     const bytes = await readFile(path);
     const place = bytes.indexOf('Text 77 of');
     const page = Math.floor(place / 8192);
@@ -236,7 +236,7 @@ describe('a corrupted file', () => {
     await storage.close();
   });
 
-  it('is rejected unchanged if it is truncated, with or without a log', async () => {
+  it('is rejected and not changed if it is truncated, with or without a write-ahead log', async () => {
     const half = join(folder, 'half.db');
     await copyFile(path, half);
     await truncate(half, 8192 * 9);
@@ -251,7 +251,7 @@ describe('a corrupted file', () => {
     expect([await isUnchanged(path, rest), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('is rejected if only its log is left, which stays unchanged', async () => {
+  it('is rejected if only its write-ahead log exists, and the log is not changed', async () => {
     const { log } = await leaveLog();
     await writeFile(path, '');
     const refused = { code: 'UNAVAILABLE', message: expect.stringMatching(/missing or empty.*-wal/) };
@@ -261,7 +261,7 @@ describe('a corrupted file', () => {
     expect(await isUnchanged(`${path}-wal`, log)).toBe(true);
   });
 
-  it('is rejected unchanged if its schema version does not match its schema', async () => {
+  it('is rejected and not changed if its schema version does not match its schema', async () => {
     for (const version of [0, -1]) {
       const connection = new Sqlite(path);
       connection.pragma(`user_version = ${version}`);
@@ -272,7 +272,7 @@ describe('a corrupted file', () => {
     }
   });
 
-  it('is rejected unchanged, with its log, if a newer memoryd was killed', async () => {
+  it('is rejected and not changed, like its write-ahead log, if a newer memoryd process was killed', async () => {
     const connection = new Sqlite(path);
     connection.pragma('journal_mode = WAL');
     connection.pragma(`user_version = ${MIGRATIONS.length + 1}`);
@@ -287,7 +287,7 @@ describe('a corrupted file', () => {
     expect([await isUnchanged(path, file), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('returns correct results, UNAVAILABLE, or integrity problems after any bit flip', {
+  it('leads to correct results, UNAVAILABLE or integrity problems after any bit flip', {
     timeout: 300_000,
   }, async () => {
     const copy = join(folder, 'copy.db');

@@ -44,14 +44,14 @@ function createCountingThread(failing?: number) {
 const getEntries = (memories: typeof MEMORIES) => Buffer.concat(memories.map((memory) => buildEntry(memory, 0)));
 
 describe('EntryBuilder', () => {
-  it('builds the same entries in the read thread as the write thread would', async () => {
+  it('builds the same index entries in the read thread as in the write thread', async () => {
     const { thread, calls } = createCountingThread();
     const take = new EntryBuilder(thread, 0).begin(MEMORIES);
     await expect.poll(() => calls.ended).toBe(4);
     expect(Buffer.compare(take(), getEntries(MEMORIES))).toBe(0);
   });
 
-  it('returns no entries if they are taken immediately, and does not build them again', async () => {
+  it('returns no entries if they are requested immediately, and does not build them later', async () => {
     const { thread, calls } = createCountingThread();
     const builder = new EntryBuilder(thread, 0);
     expect(builder.begin(MEMORIES)()).toHaveLength(0);
@@ -68,7 +68,7 @@ describe('EntryBuilder', () => {
     expect(Buffer.compare(take(), getEntries(MEMORIES.slice(0, 32)))).toBe(0);
   });
 
-  it('builds no entries before the start threshold', async () => {
+  it('builds no entries until the queue reaches the start threshold', async () => {
     const { thread, calls } = createCountingThread();
     const builder = new EntryBuilder(thread, 100);
     const before = builder.begin(MEMORIES);
@@ -78,7 +78,7 @@ describe('EntryBuilder', () => {
     expect(after().length).toBeGreaterThan(0);
   });
 
-  it('splits long texts into small slices, so that reads can run in between', async () => {
+  it('splits long texts into small slices, so that reads can run between two slices', async () => {
     const { thread, calls } = createCountingThread();
     const long = Array.from({ length: 4 }, (_, i) => newMemory({ id: `l${i}`, content: `word${i} `.repeat(1500) }));
     const take = new EntryBuilder(thread, 0).begin(long);

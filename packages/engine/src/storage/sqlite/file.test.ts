@@ -91,7 +91,7 @@ describe('the file of an open database', () => {
     for (const word of words) expect(after.includes(word), word).toBe(false);
   });
 
-  it('contains no texts of a bulk forget', async () => {
+  it('contains no texts that a bulk forget has deleted', async () => {
     const { storage } = database;
     await storage.storeMany(many(50));
     expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
@@ -102,7 +102,7 @@ describe('the file of an open database', () => {
     expect((await bytesOnDisk(place)).includes('xylograph')).toBe(false);
   });
 
-  it('contains no text that was cleared from the archive', async () => {
+  it('contains no texts that were deleted from the archive', async () => {
     const { storage } = database;
     await storage.store(memory('brief', 'xylograph', { expiresAt: 2 }));
     const run = await begin(database, 'a run that clears the archive');
@@ -125,7 +125,7 @@ describe('the file of an open database', () => {
     for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
   });
 
-  it('contains no forgotten texts after rows have grown, shrunk and moved between pages', async () => {
+  it('contains no forgotten texts after rows have grown, shrunk or moved to other pages', async () => {
     const { storage } = database;
     let seed = 7;
     const random = () => {
@@ -158,7 +158,7 @@ describe('the file of an open database', () => {
     check.close();
   });
 
-  it('reports a pending purge while a reader blocks the log, and completes it afterwards', async () => {
+  it('is purged later if a reader blocks the write-ahead log, and the response reports the pending purge', async () => {
     const { storage } = database;
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader(file);
@@ -169,7 +169,7 @@ describe('the file of an open database', () => {
     await expect.poll(async () => (await bytesOnDisk(place)).includes('xylograph')).toBe(false);
   });
 
-  it('contains no data of a deleted namespace after the response, even if a reader blocked the log at first', async () => {
+  it('contains no data of a deleted namespace after the response, even if a reader blocked the write-ahead log', async () => {
     const { storage } = database;
     await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
     const reader = openBlockingReader(file);
@@ -179,7 +179,7 @@ describe('the file of an open database', () => {
     clearTimeout(release);
   });
 
-  it('is read in FIFO order', async () => {
+  it('is read in the order of the calls', async () => {
     const { storage } = database;
     const finished: number[] = [];
     const read = (i: number) => storage.memory('default', `m${i}`, 2).then(() => finished.push(i));
@@ -192,7 +192,7 @@ describe('the file of an open database', () => {
 });
 
 describe('the database file', () => {
-  it('is created with its folders and owner-only permissions, and has no files beside it after a clean stop', async () => {
+  it('is created with its folders and owner-only permissions, and is the only file after a clean shutdown', async () => {
     const nested = join(folder, 'a', 'b', 'memory.db');
     const storage = await open(nested);
     await storage.store(memory('one', 'text'));
@@ -203,7 +203,7 @@ describe('the database file', () => {
     expect(await readdir(join(folder, 'a', 'b'))).toEqual(['memory.db']);
   });
 
-  it('contains no texts that a bulk forget deleted before another writer blocked it', async () => {
+  it('contains no texts that a bulk forget deleted before another writer locked the database', async () => {
     const storage = await open();
     await storage.storeMany(many(250));
     const writer = new Sqlite(path);
@@ -220,7 +220,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('contains no texts that a namespace deletion deleted before it failed', async () => {
+  it('contains no texts that a namespace deletion deleted before the deletion failed', async () => {
     const storage = await open();
     await storage.storeMany(many(250));
     const other = new Sqlite(path);
@@ -255,7 +255,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is searched with the writes of other processes', async () => {
+  it('is searched including the writes of other processes', async () => {
     const [one, other] = [await open(), await open()];
     await one.useModel('model');
     const stored = await one.store(memory('shared', 'seen by both'));
@@ -281,7 +281,7 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('keeps its vectors when entries of an older layout are rebuilt', async () => {
+  it('keeps its vectors if index entries of an older layout are rebuilt', async () => {
     const vector = new Float32Array(64).fill(1 / 8);
     const before = await open();
     await before.useModel('model');
@@ -312,7 +312,7 @@ describe('the database file', () => {
     expect(waiting).toBe(0);
   });
 
-  it('is rejected unchanged if it belongs to another program', async () => {
+  it('is rejected and not changed if it belongs to another program', async () => {
     const foreign = new Sqlite(path);
     foreign.exec('CREATE TABLE theirs (a)');
     foreign.close();
@@ -325,14 +325,14 @@ describe('the database file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is rejected unchanged if it is not a database', async () => {
+  it('is rejected and not changed if it is not a database', async () => {
     await writeFile(path, 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9));
     const before = await readFile(path);
     await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await readFile(path)).toEqual(before);
   });
 
-  it('is rejected unchanged if it has a newer schema', async () => {
+  it('is rejected and not changed if it has a newer schema', async () => {
     const storage = await open();
     await storage.close();
     const newer = new Sqlite(path);
@@ -349,8 +349,8 @@ describe('the database file', () => {
 
   it.each([
     ['schema', `PRAGMA user_version = ${MIGRATIONS.length + 1}`],
-    ['entries', "UPDATE property SET value = value + 1 WHERE name = 'entries_made_by'"],
-  ])('is no longer written after a newer memoryd has changed the %s', async (_, change) => {
+    ['index entry version', "UPDATE property SET value = value + 1 WHERE name = 'entries_made_by'"],
+  ])('is no longer written if a newer memoryd has changed the %s', async (_, change) => {
     const storage = await open();
     await storage.store(memory('before', 'text'));
     const newer = new Sqlite(path);
@@ -365,7 +365,7 @@ describe('the database file', () => {
     await expect(open()).rejects.toMatchObject(refused);
   });
 
-  it('rejects writes after it was deleted or replaced', async () => {
+  it('can no longer be written after it was deleted or replaced', async () => {
     const storage = await open();
     await storage.store(memory('one', 'text'));
     await rm(path);
@@ -376,7 +376,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('is not purged if another file has taken its place', async () => {
+  it('is not purged if another file has replaced it', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader();
@@ -397,7 +397,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('promotes 1/64 of the working maximum in advance, so that a full tier does not promote at every store', async () => {
+  it('has 1/64 of the working maximum promoted in advance, so that not every store to a full tier promotes', async () => {
     const storage = await open();
     const working = async () => (await storage.stats('default', 0)).working_count;
     await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));
@@ -407,7 +407,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('rejects calls after it is closed', async () => {
+  it('can no longer be used after it was closed', async () => {
     const storage = await open();
     await storage.close();
     await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -415,7 +415,7 @@ describe('the database file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('can be copied after a clean stop and opened elsewhere', async () => {
+  it('can be copied after a clean shutdown and opened elsewhere', async () => {
     const storage = await open();
     await storage.store(memory('one', 'travels'));
     await storage.close();
@@ -426,17 +426,20 @@ describe('the database file', () => {
     await opened.close();
   });
 
-  it('throws an error with its path if it cannot be created', async () => {
+  it('leads to an error with its path if it cannot be created', async () => {
     await writeFile(path, '');
     await chmod(path, 0o600);
     const below = join(path, 'memory.db');
     await expect(open(below)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(below) });
   });
 
-  it.runIf(process.platform === 'linux')('throws an error if its folder cannot be created', async () => {
-    const below = '/proc/nowhere/at-all/memory.db';
-    const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(below) };
-    await expect(open(below)).rejects.toMatchObject(refusal);
-    await expect(restoreFile(path, below)).rejects.toMatchObject(refusal);
-  });
+  it.runIf(process.platform === 'linux')(
+    'leads to an error with its path if its folder cannot be created',
+    async () => {
+      const below = '/proc/nowhere/at-all/memory.db';
+      const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(below) };
+      await expect(open(below)).rejects.toMatchObject(refusal);
+      await expect(restoreFile(path, below)).rejects.toMatchObject(refusal);
+    },
+  );
 });

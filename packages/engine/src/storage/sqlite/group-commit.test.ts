@@ -20,7 +20,7 @@ function createCommitter() {
 }
 
 describe('GroupCommit', () => {
-  it('groups writes that arrive during a commit into the next one', async () => {
+  it('groups writes that arrive during a commit into the next commit', async () => {
     const { writes, batches, finishAll } = createCommitter();
     const results = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('dropIdempotencyKeys', [i, 1])));
     await finishAll();
@@ -28,7 +28,7 @@ describe('GroupCommit', () => {
     expect(await results).toEqual(Array.from({ length: 50 }, (_, i) => i));
   });
 
-  it('limits the memories and the text of one transaction', async () => {
+  it('limits the number of memories and the length of the texts in one transaction', async () => {
     const { writes, batches, finishAll } = createCommitter();
     const large = Array.from({ length: 5 }, () =>
       writes.run('dropIdempotencyKeys', [0, 1], { chars: 2 * 1024 * 1024 }),
@@ -40,7 +40,7 @@ describe('GroupCommit', () => {
     expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 2, 2, 2 + 112, 488]);
   });
 
-  it('evaluates a function argument right before the commit of its call', async () => {
+  it('evaluates an argument that is a function right before the commit of its call', async () => {
     const { writes, batches, finishAll } = createCommitter();
     let made = 0;
     const results = Promise.all([1, 2].map(() => writes.run('dropIdempotencyKeys', [() => made, 1])));
@@ -50,7 +50,7 @@ describe('GroupCommit', () => {
     expect(batches.map((batch) => batch.map((call) => call.args))).toEqual([[[0, 1]], [[7, 1]]]);
   });
 
-  it('rejects writes while the queue is full, and accepts them again afterwards', async () => {
+  it('rejects writes if the queue is full, and accepts writes again after the queue has drained', async () => {
     const { writes, finishAll } = createCommitter();
     const waiting = Array.from({ length: 10_001 }, () => writes.run('dropIdempotencyKeys', [0, 1]));
     await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { lazyConnection } from './open-connection.ts';
 import { openSqlite } from './open-sqlite.ts';
 
-it('lazyConnection opens once on first use, and throws after close', async () => {
+it('lazyConnection opens the connection once on first use, and throws after it was closed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'memory.db');

@@ -4,7 +4,7 @@ import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
 import type { PurgeStep } from './write-thread.ts';
 
 describe('purgeTask', () => {
-  it('continues step by step to the end of the file, and starts over after a failure', async () => {
+  it('continues step by step to the end of the file, and restarts at the beginning after a failure', async () => {
     const steps: (PurgeStep | undefined)[] = [];
     const purge = purgeTask({
       async step(step) {
@@ -19,7 +19,7 @@ describe('purgeTask', () => {
     expect(steps).toEqual([undefined, first, undefined, third, fourth]);
   });
 
-  it('reports the first of consecutive failures, and the recovery', async () => {
+  it('reports the first of several consecutive failures, and the recovery', async () => {
     const events: TelemetryEvent[] = [];
     let tries = 0;
     const done = new Promise<void>((onDone) => {
@@ -46,7 +46,7 @@ describe('purgeTask', () => {
 });
 
 describe('shrinkTask', () => {
-  it('continues after a blocking reader has gone, and starts over on a later request', async () => {
+  it('continues after a reader no longer blocks it, and restarts at a later request', async () => {
     const begun: boolean[] = [];
     const shrink = shrinkTask(async (step) => {
       begun.push(step);
@@ -77,13 +77,13 @@ describe('indexTask', () => {
     stop: async () => {},
   });
 
-  it('repeats until the index is up to date', async () => {
+  it('repeats its step until the index is up to date', async () => {
     let calls = 0;
     expect(await indexTask(createSearcher(async () => ++calls > 50)).request()).toBe(true);
     expect(calls).toBe(51);
   });
 
-  it('does not retry after a failure before the next request', async () => {
+  it('does not retry a failed step before the next request', async () => {
     let calls = 0;
     const index = indexTask(
       createSearcher(async () => {

@@ -44,7 +44,7 @@ describe('zeroGaps', () => {
     expect([bytes.includes('residue'), bytes.includes('cell')]).toEqual([false, true]);
   });
 
-  it('writes existing zeros again only with rewrite', () => {
+  it('writes zeros over existing zeros only if rewrite is true', () => {
     writePages('');
     expect(zero(false)).toBe(false);
     expect(zero(true)).toBe(true);

@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('closePurgeRequest closes the given request, but no newer one', () => {
+it('closePurgeRequest closes the request with the given id, but not a newer request', () => {
   requestPurge(one);
   const request = getPurgeRequest(one) ?? '';
   requestPurge(other);
@@ -34,7 +34,7 @@ it('closePurgeRequest closes the given request, but no newer one', () => {
   expect(getPurgeRequest(one)).toBeUndefined();
 });
 
-it('closePurgeRequest keeps a later request of another process open', () => {
+it('closePurgeRequest does not close a later request of another process', () => {
   requestPurge(one);
   const request = getPurgeRequest(one) ?? '';
   closePurgeRequest(other, request);

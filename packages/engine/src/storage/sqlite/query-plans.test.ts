@@ -83,13 +83,13 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
     (transaction) =>
       setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, userId: '', agentId: '', id: 'other', target: 2 }]),
   ],
-])('reads %s without scanning all memories', async (_name, verb) => {
+])('the query for %s does not scan all memories', async (_name, verb) => {
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
 });
 
-it('counts growth from an index alone', async () => {
+it('the query for growth uses only an index', async () => {
   const plans = await getPlans((queries) => growth(queries, 'a', {}, [1, 2], 2));
   expect(plans).toEqual(['SEARCH m USING COVERING INDEX memory_by_tier (namespace=?)']);
 });

@@ -78,7 +78,7 @@ describe('readEntries', () => {
     ['a truncated blob', getEntry(256).subarray(0, 80)],
     ['the entry of another memory', getEntry(300)],
     ['a long entry with a changed byte', makeLongEntry(256).fill(3, 5000, 5001)],
-  ])('throws for an entry that is %s, and names its memory', (_name, entry) => {
+  ])('throws for an index entry that is %s, and the error names the memory', (_name, entry) => {
     for (const ordinal of [256, 258, 600]) {
       connection.exec('BEGIN');
       writeRow(ordinal, entry);
@@ -87,13 +87,13 @@ describe('readEntries', () => {
     }
   });
 
-  it('throws for a null entry that is the last', () => {
+  it('throws if the last entry is null', () => {
     connection.exec('DELETE FROM recall_entry WHERE ordinal > 256');
     writeRow(257, null);
     expect(read).toThrow(CorruptDatabaseError);
   });
 
-  it('throws if rows are out of order, instead of yielding endlessly', () => {
+  it('throws if rows are out of order', () => {
     connection.exec('ALTER TABLE recall_entry RENAME TO original');
     // Simulates a page with two parents.
     connection.exec(`CREATE VIEW recall_entry AS SELECT iif(ordinal = 256, 2, ordinal) AS ordinal,

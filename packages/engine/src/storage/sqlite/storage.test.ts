@@ -53,7 +53,7 @@ describe('Storage.close', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('waits for earlier calls and rejects later ones', async () => {
+  it('waits for earlier calls, and rejects later calls', async () => {
     const { storage, threads } = await open({});
     const earlier = Array.from({ length: MAX_QUEUE }, () => storage.stats('default', 2));
     const closing = threads.reader.close();
@@ -63,7 +63,7 @@ describe('Storage.close', () => {
     for (const thread of [threads.searcher, threads.writer]) await thread.close();
   });
 
-  it('closes the other threads if one fails, and rejects with its error', async () => {
+  it('closes all other threads if closing one thread fails, and rejects with the error of that thread', async () => {
     const dying = start('search-thread');
     const searcher: Thread = {
       ...dying,
@@ -83,7 +83,7 @@ describe('Storage.close', () => {
 });
 
 describe('many queued stores', () => {
-  it('get index entries from either thread, also if some memories are rejected', async () => {
+  it('have index entries from either thread, even if some memories are rejected', async () => {
     const built: unknown[] = [];
     const reader = start('read-thread');
     const watched: Thread = {

@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a later purge', () => {
+describe('a purge after an earlier purge', () => {
   it('leaves no bytes in any page gap after random writes', async () => {
     const change = fc.record({
       verb: fc.constantFrom('store' as const, 'update' as const, 'forget' as const),
@@ -41,7 +41,7 @@ describe('a later purge', () => {
     );
   });
 
-  it('clears only pages written since, or all pages after a write of another connection', async () => {
+  it('zeroes only the pages written since the earlier purge, or all pages if another connection has written', async () => {
     const { storage } = database;
     await storage.storeMany(Array.from({ length: 2000 }, (_, i) => newMemory({ id: `memory ${i}` })));
     await forget('memory 0');
@@ -82,7 +82,7 @@ describe('WrittenPages', () => {
     return writtenPages.getRanges()?.reduce((count, { from, until }) => count + until - from, 0);
   };
 
-  it('tracks pages across a restart of the log', () => {
+  it('tracks written pages after the write-ahead log restarts', () => {
     write('large', 1100);
     const before = countPages();
     expect(before).toBeGreaterThanOrEqual(1100);
@@ -91,7 +91,7 @@ describe('WrittenPages', () => {
     expect(countPages()).toBeGreaterThanOrEqual((before ?? 0) + 5);
   });
 
-  it('does not know the pages until a purge is complete', () => {
+  it('returns undefined until the running purge is complete', () => {
     writtenPages.begin();
     write('between', 1);
     expect(countPages()).toBeUndefined();
@@ -99,19 +99,22 @@ describe('WrittenPages', () => {
     expect(countPages()).toBeGreaterThan(0);
   });
 
-  it('stops tracking above the maximum number of pages', () => {
+  it('returns undefined above the maximum number of pages', () => {
     write('many', 1990);
     expect(countPages()).toBeGreaterThanOrEqual(1990);
     write('more', 20);
     expect(countPages()).toBeUndefined();
   });
 
-  it.each(['TRUNCATE', 'RESTART'])('does not know the pages if the log was reset before it was read (%s)', (how) => {
-    write('unread', 1);
-    connection.pragma(`wal_checkpoint(${how})`);
-    write('later', 1);
-    expect(countPages()).toBeUndefined();
-  });
+  it.each(['TRUNCATE', 'RESTART'])(
+    'returns undefined if the write-ahead log was reset before it was read (%s)',
+    (how) => {
+      write('unread', 1);
+      connection.pragma(`wal_checkpoint(${how})`);
+      write('later', 1);
+      expect(countPages()).toBeUndefined();
+    },
+  );
 });
 
 async function perform(verb: 'store' | 'update' | 'forget', id: string, words: number): Promise<void> {

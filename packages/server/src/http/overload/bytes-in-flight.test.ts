@@ -51,7 +51,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
 describe('an unread response', () => {
-  it('blocks heavy requests until its client disconnects, and no others', async () => {
+  it('blocks only heavy requests until its client disconnects', async () => {
     const { send, begin } = await listen();
     const reader = begin('GET /long');
     await until(async () => (await send('/long')).status === 503);
@@ -101,7 +101,7 @@ describe('an unread response', () => {
 });
 
 describe('a request body', () => {
-  it('is refused before it arrives if it exceeds the budget together with another', async () => {
+  it('is rejected before it arrives if it exceeds the budget together with another body', async () => {
     const { send, begin } = await listen();
     const post = () => send('/', { method: 'POST', body: '"a"', headers: { 'content-type': 'application/json' } });
     const slow = begin('POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nX:');

@@ -48,7 +48,7 @@ describe('heavy work', () => {
     await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
   });
 
-  it('acquires the slot of a batch after its body has arrived, so that slow bodies do not block others', async () => {
+  it('acquires the slot of a batch after the body has arrived, so that slow bodies block no slots', async () => {
     const app = createHeavyApp();
     app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.batch.taken }));
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -57,7 +57,7 @@ describe('heavy work', () => {
     await expect.poll(() => app.heavyWork.batch.taken).toBe(0);
   });
 
-  it('leaves an import slot to other namespaces', async () => {
+  it('of one namespace leaves an import slot for other namespaces', async () => {
     const app = createHeavyApp();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
@@ -71,7 +71,7 @@ describe('heavy work', () => {
     expect((await send('quick')).status).toBe(200);
   });
 
-  it('leaves copy slots to other namespaces and to operators', async () => {
+  it('of one namespace leaves copy slots for other namespaces and for operators', async () => {
     const app = createHeavyApp();
     const serve = (url: string, access: 'read' | 'operate') =>
       app.get(url, { config: { heavy: 'copy', access } }, async ({ headers }, reply) => {

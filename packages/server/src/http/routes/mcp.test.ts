@@ -41,7 +41,7 @@ async function listen() {
   return { api, address: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
-it('refuses the calls of a batch that exceed the response budget', async () => {
+it('POST /mcp rejects the calls of a batch that exceed the response budget', async () => {
   const { api, address } = await listen();
   const { id } = await api.store({ content: CONTENT });
   const read = { jsonrpc: '2.0', method: 'resources/read', params: { uri: `memory://${id}` } };

@@ -10,7 +10,7 @@ import { buildApp } from '../app.ts';
 
 const telemetry = { report: () => {} };
 
-it('reports the number of working memories of the fullest namespace, because the maximum applies per namespace', async () => {
+it('GET /metrics returns the working memory count of the fullest namespace, to which the maximum applies', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-metrics-'));
   const settings = readSettings({ embedder: 'none', consolidationIntervalSeconds: '0', workingMax: '50' }, {});
   const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });

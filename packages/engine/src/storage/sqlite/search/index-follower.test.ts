@@ -87,7 +87,7 @@ function replaceWords(count: number): void {
 }
 
 describe('IndexFollower', () => {
-  it('rebuilds the index if it has more removed than current words, even of few memories', async () => {
+  it('rebuilds the index if there are more removed than current words, even with few memories', async () => {
     await store(ids(0, 1));
     const follower = new IndexFollower();
     const first = follow(follower);
@@ -101,7 +101,7 @@ describe('IndexFollower', () => {
     expect(getProblems(follower)).toEqual([]);
   });
 
-  it('reuses the space of removed words through many changes', async () => {
+  it('reuses the space of removed words over many changes', async () => {
     await store(ids(0, 1));
     const follower = new IndexFollower(SMALL_MAX_BYTES);
     for (let change = 0; change < 20; change++) {
@@ -110,7 +110,7 @@ describe('IndexFollower', () => {
     }
   });
 
-  it('reuses the space of forgotten memories for new ones', async () => {
+  it('reuses the space of forgotten memories for new memories', async () => {
     await store(ids(0, 60));
     const follower = new IndexFollower(SMALL_MAX_BYTES);
     follow(follower);
@@ -120,11 +120,11 @@ describe('IndexFollower', () => {
   });
 });
 
-describe('a file that exceeds the index size', () => {
+describe('a database that exceeds the maximum index size', () => {
   it.each([
     ['at the start', 0],
     ['as it grows', 40],
-  ])('is rejected %s, without reloading each time, until enough is forgotten', async (_name, before) => {
+  ])('is rejected %s, and is not reloaded until enough memories are forgotten', async (_name, before) => {
     const follower = new IndexFollower(SMALL_MAX_BYTES);
     await store(ids(0, before));
     follow(follower);
@@ -138,7 +138,7 @@ describe('a file that exceeds the index size', () => {
     expect(getProblems(follower)).toEqual([]);
   });
 
-  it('is rejected without another reload if it is still too large', async () => {
+  it('is reloaded once and rejected again if it is still too large', async () => {
     const follower = new IndexFollower(SMALL_MAX_BYTES);
     await store(ids(0, 160));
     expect(expectNoRoom(follower)).toEqual({ hasRead: true });
