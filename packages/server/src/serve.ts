@@ -93,8 +93,10 @@ export async function startService(
 /** Logs that the service listens, and warnings about access without a key. */
 export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
   const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
+  // Read first, so that a signal right after the first record does not suppress the warnings.
+  const isOpen = !(await areKeysNeeded(engine, settings));
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!(await areKeysNeeded(engine, settings))) warnAboutAccess(settings, telemetry);
+  if (isOpen) warnAboutAccess(settings, telemetry);
 }
 
 /** Logs a warning for each risk that the settings allow while no API key exists. */

@@ -42,6 +42,9 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
     minThreads: 1,
     maxThreads: 1,
     concurrentTasksPerWorker: MAX_CONCURRENT,
+    // An idle thread would otherwise block in `Atomics.wait`, where V8 sometimes misses the termination of the thread:
+    // the thread would never end, and `stop` would never resolve.
+    atomics: 'disabled',
     recordTiming: false,
     // Calls produce little garbage. With the default limit, the garbage would grow to tens of megabytes per thread.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
