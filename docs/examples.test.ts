@@ -10,7 +10,7 @@ import { MemoryClient } from '@memoryd/client';
 import { openMemory } from '@memoryd/engine';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../packages/server/conformance/process.ts';
+import { createTemporaryFolder } from '../packages/server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,7 +23,7 @@ function getLines(path: string): string[] {
 }
 
 describe('the chat agent example', () => {
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(root, 'examples/chat/agent.mjs');
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { MemoryClient } from '@memoryd/client';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../../packages/server/conformance/folders.ts';
+import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { eventually, freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
@@ -93,7 +93,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
 
   it('shows when the service became unreachable, and recovers', async () => {
     const port = await freePort();
-    const args = ['--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    const args = ['--port', String(port), '--db-path', join(createTemporaryFolder(), 'memory.db')];
     const first = launch(args, WORDS_ONLY);
     await untilHealthy(port, first);
     const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });

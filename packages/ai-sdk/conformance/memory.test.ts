@@ -8,7 +8,7 @@ import type { ModelMessage } from 'ai';
 import type { MockLanguageModelV4 } from 'ai/test';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../server/conformance/process.ts';
+import { createTemporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
 import { createModel, createResult, createToolCall, getTexts, text, transformStreams } from './mock-model.ts';
@@ -406,7 +406,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
   }
 
   let memory: OpenMemory;
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', consolidationIntervalSeconds: 0 });
   beforeAll(async () => {
     memory = await open('memory.db');

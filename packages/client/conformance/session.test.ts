@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openMemory } from '@memoryd/engine';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../server/conformance/process.ts';
+import { createTemporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
 import {
@@ -236,7 +236,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
 
 describe('session() with in-process memory', () => {
   let memory: Awaited<ReturnType<typeof openMemory>>;
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   beforeAll(async () => {
     memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', consolidationIntervalSeconds: 0 });
   });

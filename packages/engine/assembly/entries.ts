@@ -258,7 +258,7 @@ let sweptTerms: u32 = 0;
 let sweptRows: u32 = 0;
 
 /** Sweeps postings and vectors of removed memories, at most `maxTerms` terms per call. */
-export function tidy(maxTerms: u32): void {
+export function sweepTerms(maxTerms: u32): void {
   if (removedVectors > SWEPT_AT && removedVectors * SWEPT_SHARE > vectorCount) closeGaps();
   if (sweptTerms === 0) {
     if (unsweptRows < SWEPT_AT || unsweptRows * SWEPT_SHARE < rowCount) return;

@@ -40,7 +40,17 @@ import {
  */
 
 export { expectEntry, matchesExpected, resetExpected } from './check';
-export { findRow, liveTerms, open, putEntry, removedRows, removedTerms, removeMemory, setState, tidy } from './entries';
+export {
+  findRow,
+  liveTerms,
+  open,
+  putEntry,
+  removedRows,
+  removedTerms,
+  removeMemory,
+  setState,
+  sweepTerms,
+} from './entries';
 export { cacheExact, exactProduct } from './exact';
 export { hasSkippedTexts } from './heap';
 export { isOutOfMemory } from './memory';

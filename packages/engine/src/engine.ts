@@ -4,7 +4,7 @@ import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Clock, IdSource, Telemetry } from './ports/runtime.ts';
 import type { StorageCondition } from './ports/storage.ts';
-import type { StorageCopy } from './ports/storage-kept.ts';
+import type { StorageCopy } from './ports/storage-export.ts';
 
 /** Options of `openEngine`. */
 export type EngineOptions = DatabaseOptions & EngineSettings;

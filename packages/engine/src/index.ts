@@ -23,7 +23,7 @@ export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
 export type { Clock, Telemetry, TelemetryEvent } from './ports/runtime.ts';
 export type { StorageCondition } from './ports/storage.ts';
-export type { StorageCopy } from './ports/storage-kept.ts';
+export type { StorageCopy } from './ports/storage-export.ts';
 export { inspectDatabase } from './postgres-package.ts';
 export { backUpFile, placeFile, restoreFile } from './storage/sqlite/restore-file.ts';
 export type { Verified, VerifyStage } from './storage/sqlite/verify-file.ts';

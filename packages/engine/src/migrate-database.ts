@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { counted, type ImportResponse, MemoryError } from '@memoryd/contract';
+import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
 import { EventLog } from './core/event-log.ts';
 import { exportMemories } from './core/export-memories.ts';
 import { importMemories } from './core/import-memories.ts';
@@ -130,8 +130,8 @@ class Migration {
     const [expected, actual] = [source.sum, target.sum];
     if (expected.sha256 !== actual.sha256) {
       throw conflict(
-        `namespace ${name} differs: the source has ${counted(expected.lines, 'line')} (SHA-256 ${expected.sha256}), ` +
-          `the target ${counted(actual.lines, 'line')} (${actual.sha256}); do not write to either meanwhile`,
+        `namespace ${name} differs: the source has ${formatCount(expected.lines, 'line')} (SHA-256 ${expected.sha256}), ` +
+          `the target ${formatCount(actual.lines, 'line')} (${actual.sha256}); do not write to either meanwhile`,
       );
     }
     return { name, ...expected };
@@ -165,7 +165,7 @@ class Migration {
 /** Counts lines and computes their SHA-256. */
 class LinesChecksum {
   readonly #digest = createHash('sha256');
-  // Starts at -1, because the header is not counted.
+  // Starts at -1, because the header is not formatCount.
   #lines = -1;
 
   add(line: Uint8Array): void {
@@ -197,12 +197,12 @@ function assertImported(name: string, { refused, refused_count, unlinked_count }
   if (refused_count > 0) {
     const [{ line, error } = { line: 0, error: { message: '' } }] = refused;
     throw conflict(
-      `namespace ${name}: ${counted(refused_count, 'line was', 'lines were')} refused, ` +
+      `namespace ${name}: ${formatCount(refused_count, 'line was', 'lines were')} refused, ` +
         `the first is line ${line}: ${error.message}`,
     );
   }
   if (unlinked_count > 0)
-    throw conflict(`namespace ${name} has ${counted(unlinked_count, 'link')} to missing memories`);
+    throw conflict(`namespace ${name} has ${formatCount(unlinked_count, 'link')} to missing memories`);
 }
 
 function conflict(message: string): MemoryError {

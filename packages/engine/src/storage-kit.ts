@@ -18,7 +18,7 @@ export type {
   DistilCandidatesRequest,
   DistilNeighbour,
 } from './ports/storage-consolidation.ts';
-export type { ExportRecords, StorageCopy } from './ports/storage-kept.ts';
+export type { ExportRecords, StorageCopy } from './ports/storage-export.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
 export type { Quotas } from './ports/storage-namespaces.ts';
 export type { Owner, OwnerFilter } from './ports/storage-owner.ts';
@@ -38,6 +38,15 @@ export { Nearness } from './recall-index/nearness.ts';
 export { packStates } from './recall-index/token-states.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
+export {
+  collectCandidates,
+  combineMatches,
+  MAX_PER_TEXT,
+  MAX_SUCCESSORS,
+  type Matches,
+  NEIGHBOUR_DISTANCE,
+  type RowRelations,
+} from './storage/candidate-rows.ts';
 export { CORRUPTED_MESSAGE, fromJson } from './storage/corruption.ts';
 export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
 export {
@@ -48,25 +57,16 @@ export {
   sampledTimes,
   WORDS_CHARS,
 } from './storage/distil-bounds.ts';
-export {
-  type Found,
-  foundBy,
-  gather,
-  MAX_PER_TEXT,
-  MAX_SUCCESSORS,
-  NEIGHBOUR_DISTANCE,
-  type Surroundings,
-} from './storage/gather.ts';
-export { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from './storage/memory-row.ts';
+export { RESULT_COLUMNS, type ResultRow, readResults } from './storage/memory-row.ts';
 export { rankFound } from './storage/rank-results.ts';
 export {
   areTooMany,
-  askedWords,
+  getQuerySynonyms,
+  getQueryWordKinds,
+  getRarestWords,
   getWords,
-  kindsOfWords,
+  parseQueryWords,
   type Recallable,
-  rarestWords,
-  synonymsAmong,
 } from './storage/recall-words.ts';
 export { getRecords, toLine } from './storage/record-lines.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';

@@ -19,7 +19,7 @@ import type { MemoriesRequest, MemoryApi, SessionRequest } from '@memoryd/contra
 import { type OpenMemory, openMemory } from '@memoryd/engine';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../server/conformance/process.ts';
+import { createTemporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts';
 
@@ -367,7 +367,7 @@ it('MemoryRetriever, MemoryChatHistory and memoryTools throw TypeError without a
 
 describe('LangChain with in-process memory', () => {
   let memory: OpenMemory;
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   beforeAll(async () => {
     memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', consolidationIntervalSeconds: 0 });
   });

@@ -31,7 +31,7 @@ const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOC
 
 const WRITE_QUEUE_ERRORS = {
   full: 'too many requests are waiting for the database; retry later',
-  late: 'the database cannot be used now: all connections for writing are in use',
+  timeout: 'the database cannot be used now: all connections for writing are in use',
 };
 
 /** Interval and statement of the liveness check of a listening connection. */
@@ -121,7 +121,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
   });
   const clients = new PooledClients({ ...options, max: connections }, DatabaseClient);
   const writes = new FairQueue(
-    { atOnce: getMaxWrites(connections), waiting: MAX_WAITING, waitingMs: CONNECT_TIMEOUT_MS },
+    { maxRunning: getMaxWrites(connections), maxWaiting: MAX_WAITING, timeoutMs: CONNECT_TIMEOUT_MS },
     WRITE_QUEUE_ERRORS,
   );
   const dedicated = new DedicatedConnections(

@@ -27,8 +27,8 @@ export class Copies {
     this.#connection = connection;
   }
 
-  /** See `Storage.kept`. */
-  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
+  /** See `Storage.exportRecords`. */
+  async exportRecords(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
     if (this.#count >= MAX_COPIES) {
       throw new MemoryError('UNAVAILABLE', 'too many exports are in progress; retry later');
     }

@@ -179,12 +179,14 @@ describe('a PostgreSQL database', () => {
   it('creates no export for an aborted signal, and at most four unread exports at a time', async () => {
     const storage = await open(url);
     await storage.store(memory('a'));
-    await expect(storage.kept('default', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    const copies = await Promise.all([1, 2, 3, 4].map(() => storage.kept('default')));
-    await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.exportRecords('default', {}, AbortSignal.abort())).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    const copies = await Promise.all([1, 2, 3, 4].map(() => storage.exportRecords('default')));
+    await expect(storage.exportRecords('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await copies[0]?.discard();
     for await (const _ of copies[1]?.records ?? []) break;
-    const more = [await storage.kept('default'), await storage.kept('default')];
+    const more = [await storage.exportRecords('default'), await storage.exportRecords('default')];
     expect(more.map(({ count }) => count)).toEqual([1, 1]);
     for (const copy of [...copies, ...more]) await copy.discard();
     await storage.close();
@@ -201,7 +203,7 @@ describe('a PostgreSQL database', () => {
        UPDATE memory SET revision = 131 WHERE ordinal = 3`,
     );
     const copied: Record<string, string[]> = {};
-    for await (const record of (await storage.kept('default')).records) {
+    for await (const record of (await storage.exportRecords('default')).records) {
       if (!('memory' in record)) continue;
       const { id, history, content } = record.memory;
       copied[id] = [...history.map((text) => text.content), content];
@@ -225,7 +227,7 @@ describe('a PostgreSQL database', () => {
        UPDATE memory SET revision = 130 WHERE ordinal = 2`,
     );
     const reopened = await open(url);
-    await expect(reopened.kept('default')).rejects.toMatchObject({
+    await expect(reopened.exportRecords('default')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('memory talkative'),
     });

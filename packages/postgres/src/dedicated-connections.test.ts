@@ -84,7 +84,7 @@ describe('a long operation on a dedicated connection', () => {
     const storage = await open(url);
     const other = await connectOther(url);
     await other.query('BEGIN; LOCK TABLE memory');
-    const copy = expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const copy = expect(storage.exportRecords('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect.poll(() => getActivity(url)).toContainEqual(expect.stringContaining('FROM memory'));
     expect(await storage.isMigrating()).toBe(false);
     await storage.close();

@@ -82,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       },
       integrity: () => connection.snapshotWithoutTimeout((queries) => integrity(queries)),
       backup: rejectBackup,
-      kept: (...args) => copies.kept(...args),
+      exportRecords: (...args) => copies.exportRecords(...args),
       async close() {
         await copies.close();
         await stores.idle();

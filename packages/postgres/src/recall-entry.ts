@@ -113,7 +113,7 @@ export async function insertEntries(transaction: OwnQueries, memories: readonly 
 /** Returns the index entry of a memory as a row of the table `recall_entry`. */
 export function buildEntry(memory: RecallText) {
   const { namespace, ordinal } = memory;
-  const { frequencies, length, speaker, marks, getSpeakerTerms } = getWords(memory);
+  const { frequencies, length, speaker, marks, speakerTerms } = getWords(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
   return {
     namespace,
@@ -123,7 +123,7 @@ export function buildEntry(memory: RecallText) {
     marks,
     terms: terms.map(([term]) => term),
     frequencies: terms.map(([, frequency]) => Math.min(frequency, MAX_FREQUENCY)),
-    speaker_terms: getSpeakerTerms.map((term) => termDigest(namespace, term)),
+    speaker_terms: speakerTerms.map((term) => termDigest(namespace, term)),
   };
 }
 

@@ -118,8 +118,8 @@ describe('a replica for recall', () => {
     await writer.forget('default', 'first');
     await writer.update({ namespace: 'default', id: 'second', at: 2, content: 'the tapir' });
     expect(await search(reader)).toEqual(ordinals);
-    const { answers } = await reader.answer({ ...request, ranking: { limit: 10 }, maxBytes: 1_000_000 });
-    expect(answers.map(({ memory }) => memory.content)).toEqual(['the tapir']);
+    const { results } = await reader.searchAndRank({ ...request, ranking: { limit: 10 }, maxBytes: 1_000_000 });
+    expect(results.map(({ memory }) => memory.content)).toEqual(['the tapir']);
   });
 
   it('that cannot be reached is reported once, and the primary is used', async () => {

@@ -7,19 +7,19 @@ import { reportStart, type Service } from '../src/serve.ts';
 import { engineSettings } from '../src/settings/engine-settings.ts';
 import { readSettings } from '../src/settings/read.ts';
 import { UsageError } from '../src/usage-error.ts';
-import { runHere } from './command-here.ts';
+import { runInProcess } from './command-in-process.ts';
 import { readEvents } from './event-reader.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { type Answer, parseRaw, type Request, sendRaw } from './http.ts';
 import { addKey, getAdministration } from './keys.ts';
 import { eventually, runServer } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import type { Exit } from './server.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 /** Runs a command on a database file and expects it to succeed. */
 async function command(dbPath: string, ...args: string[]): Promise<Exit> {
-  const ended = await runHere([...args, '--db-path', dbPath]);
+  const ended = await runInProcess([...args, '--db-path', dbPath]);
   expect(ended.code, ended.stderr).toBe(0);
   return ended;
 }
@@ -51,7 +51,7 @@ async function untilStatus(client: Client, request: Request, status: number): Pr
 }
 
 describe('memoryd with API keys', () => {
-  const dbPath = join(temporaryFolder(), 'deep', 'memory.db');
+  const dbPath = join(createTemporaryFolder(), 'deep', 'memory.db');
 
   it('adds a key before the first start of the server, and prints only the key to stdout', async () => {
     const args = ['keys', 'add', '--namespace', 'kitchen', '--scope', 'read', '--db-path', dbPath];
@@ -100,7 +100,7 @@ describe('memoryd with API keys', () => {
   ];
   it('rejects invalid arguments of memoryd keys with a one-line error', async () => {
     for (const [args, message] of refused) {
-      const { code, stdout, stderr } = await runHere([...args, '--db-path', dbPath]);
+      const { code, stdout, stderr } = await runInProcess([...args, '--db-path', dbPath]);
       expect(code, args.join(' ')).toBeGreaterThan(0);
       expect(stdout).toBe('');
       expect(stderr).toMatch(message);
@@ -109,13 +109,13 @@ describe('memoryd with API keys', () => {
   });
 
   it('fails and creates no file for the commands keys and namespaces if the database does not exist', async () => {
-    const missing = join(temporaryFolder(), 'nothing.db');
+    const missing = join(createTemporaryFolder(), 'nothing.db');
     for (const args of [
       ['keys', 'list'],
       ['keys', 'revoke', 'x'],
       ['namespaces', 'list'],
     ]) {
-      const { code, stderr } = await runHere([...args, '--db-path', missing]);
+      const { code, stderr } = await runInProcess([...args, '--db-path', missing]);
       expect(code).toBe(2);
       expect(stderr).toContain(missing);
       expect(existsSync(missing)).toBe(false);
@@ -158,7 +158,7 @@ describe('a running server whose first key is added', () => {
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     expect(await holder.ended).toBe(true);
     // Revoking the last key does not make access without a key possible again.
-    expectRefusal(await client.send({ path: '/stats' }), { code: 'UNAUTHORIZED' });
+    expectError(await client.send({ path: '/stats' }), { code: 'UNAUTHORIZED' });
     await expectCleanEnd(client.server);
   });
 });
@@ -204,10 +204,10 @@ describe('a server with keys', () => {
   )('requires a key with the $needs scope for $row', async ({ request, needs }) => {
     const before = await memoryd.get<StatsResponse>('/health');
     const none = await memoryd.send(request);
-    expectRefusal(none, { code: 'UNAUTHORIZED' });
+    expectError(none, { code: 'UNAUTHORIZED' });
     expect(none.headers['www-authenticate']).toBe('Bearer');
     for (const scope of scopes.slice(0, scopes.indexOf(needs))) {
-      expectRefusal(await memoryd.send({ ...request, headers: bearer(keys[scope]) }), { code: 'FORBIDDEN' });
+      expectError(await memoryd.send({ ...request, headers: bearer(keys[scope]) }), { code: 'FORBIDDEN' });
     }
     expect((await memoryd.get<StatsResponse>('/health')).working_count).toBe(before.working_count);
     for (const scope of scopes.slice(scopes.indexOf(needs))) {
@@ -222,7 +222,7 @@ describe('a server with keys', () => {
 
   it('rejects requests with two different keys or a repeated key header', async () => {
     const both = { ...bearer(keys.read), 'x-api-key': keys.write };
-    expectRefusal(await memoryd.send({ path: '/stats', headers: both }));
+    expectError(await memoryd.send({ path: '/stats', headers: both }));
     const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${keys.read}\r\nX-API-Key: ${keys.read}\r\nConnection: close\r\n\r\n`;
     expect(parseRaw(await sendRaw(memoryd.server.port, bytes)).status).toBe(400);
   });
@@ -245,7 +245,7 @@ describe('a server with keys', () => {
       (await memoryd.ok<StatsResponse>({ path: '/health', headers })).working_count;
     expect(await counts(bearer(keys.kitchen))).toBe(1);
     expect(await counts()).toBe(await counts(bearer(keys.read)));
-    expectRefusal(await memoryd.send({ path: '/health', headers: bearer('mmd_none') }), { code: 'UNAUTHORIZED' });
+    expectError(await memoryd.send({ path: '/health', headers: bearer('mmd_none') }), { code: 'UNAUTHORIZED' });
   });
 
   it('returns the total counts of all namespaces in /metrics', async () => {
@@ -296,7 +296,7 @@ describe('a server with keys', () => {
 
   it('never logs a key', async () => {
     const wrong = `mmd_0123456789abcdef_${'5'.repeat(64)}`;
-    expectRefusal(await memoryd.send({ path: '/stats', headers: bearer(wrong) }), { code: 'UNAUTHORIZED' });
+    expectError(await memoryd.send({ path: '/stats', headers: bearer(wrong) }), { code: 'UNAUTHORIZED' });
     const logged = memoryd.server.lines().join('\n');
     for (const key of [...Object.values(keys), wrong]) expect(logged).not.toContain(key.split('_')[2]);
   });
@@ -326,7 +326,7 @@ describe('the rate limit', () => {
       expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0);
     }
     const refused = await limited.send({ path: '/stats', headers: bearer(one) });
-    expectRefusal(refused, { code: 'RATE_LIMITED' });
+    expectError(refused, { code: 'RATE_LIMITED' });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(refused.headers['retry-after']).toBe(refused.headers['ratelimit-reset']);
     expect((await limited.send({ path: '/stats', headers: bearer(other) })).status).toBe(200);
@@ -342,7 +342,7 @@ describe('the rate limit', () => {
         json: Array.from({ length: messages }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
       });
     expect((await eventually('the key to be accepted', 20_000, () => unlessUnauthorized(post(3)))).status).toBe(200);
-    expectRefusal(await post(2), { code: 'RATE_LIMITED' });
+    expectError(await post(2), { code: 'RATE_LIMITED' });
   });
 
   it('limits an address that sends many wrong keys, but not its requests with a valid key', async () => {
@@ -351,7 +351,7 @@ describe('the rate limit', () => {
     const wrong = { path: '/stats', headers: bearer('wrong') };
     for (let i = 0; i < 100; i++) expect((await client.send(wrong)).status).toBe(401);
     const refused = await client.send(wrong);
-    expectRefusal(refused, { code: 'RATE_LIMITED' });
+    expectError(refused, { code: 'RATE_LIMITED' });
     const seconds = Number(refused.headers['retry-after']);
     expect([seconds > 0, seconds <= 60], `${seconds} s`).toEqual([true, true]);
     expect((await client.send({ path: '/metrics', headers: bearer(key) })).status).toBe(200);
@@ -367,9 +367,9 @@ describe('quotas', () => {
     const id = await client.store({ content: 'x'.repeat(60) });
     const store = { method: 'POST', path: '/store', json: { content: 'y'.repeat(41) } };
     const refused = await client.send<{ error: { message: string } }>(store);
-    expectRefusal(refused, { code: 'FORBIDDEN' });
+    expectError(refused, { code: 'FORBIDDEN' });
     expect(refused.body.error.message).toMatch(/quota.*100 bytes/);
-    expectRefusal(await client.update(id, { content: 'z'.repeat(41) }), { code: 'FORBIDDEN' });
+    expectError(await client.update(id, { content: 'z'.repeat(41) }), { code: 'FORBIDDEN' });
     const batch = await client.ok<{ results: object[]; stored_count: number }>({
       method: 'POST',
       path: '/store/batch',
@@ -382,7 +382,7 @@ describe('quotas', () => {
     const changed = { name: 'default', quota: { memories: 4, bytes: null } };
     expect([await quota('--memories', '4'), await quota()]).toEqual([changed, changed]);
     await client.store({ content: 'four' });
-    expectRefusal(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
+    expectError(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
     expect(await quota('--bytes', '0', '--memories', 'default')).toEqual({
       name: 'default',
       quota: { memories: null, bytes: 0 },
@@ -430,7 +430,7 @@ describe('memoryd namespaces', () => {
     expect(listed).toEqual([garden, { ...garden, name: 'kitchen', bytes: content.length }]);
     expect((await command(dbPath, 'namespaces', 'list')).stdout).toMatch(/^NAMESPACE.*\ngarden +1 /);
 
-    const unsure = await runHere(['namespaces', 'delete', 'kitchen', '--db-path', dbPath]);
+    const unsure = await runInProcess(['namespaces', 'delete', 'kitchen', '--db-path', dbPath]);
     expect(unsure.code).toBe(2);
     expect(unsure.stderr).toMatch(/1 memory and 1 API key.*--yes/);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
@@ -452,7 +452,7 @@ describe('the startup log of the server', () => {
     const settings = engineSettings(readSettings({}, WORDS_ONLY));
     engine = await openEngine({
       ...settings,
-      dbPath: join(temporaryFolder(), 'memory.db'),
+      dbPath: join(createTemporaryFolder(), 'memory.db'),
       telemetry: { report() {} },
     });
   });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { ApiKey, ApiKeyWithSecret, NamespaceSummary, Scope } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { runHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -27,8 +27,8 @@ describe('API keys over HTTP', () => {
     expect(await getListed()).not.toHaveProperty('key');
     const revoking = { method: 'DELETE', path: `/keys/${made.id}`, headers: operator };
     expect(await memoryd.ok(revoking)).toEqual({ id: made.id, status: 'revoked' });
-    expectRefusal(await memoryd.send(stored), { code: 'UNAUTHORIZED' });
-    expectRefusal(await memoryd.send({ ...revoking, path: '/keys/nobody' }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.send(stored), { code: 'UNAUTHORIZED' });
+    expectError(await memoryd.send({ ...revoking, path: '/keys/nobody' }), { code: 'NOT_FOUND' });
     for (const [field, value] of [
       ['scope', 'all'],
       ['namespace', 'a b'],
@@ -36,7 +36,7 @@ describe('API keys over HTTP', () => {
       ['name', 7],
     ] as const) {
       const wrong = { method: 'POST', path: '/keys', json: { ...json, [field]: value }, headers: operator };
-      expectRefusal(await memoryd.send(wrong), { field });
+      expectError(await memoryd.send(wrong), { field });
     }
   });
 
@@ -46,12 +46,12 @@ describe('API keys over HTTP', () => {
     for (const scope of ['metrics', 'read', 'write'] as const) {
       const headers = bearer(await addKey(dbPath, 'default', scope));
       for (const path of ['/keys', '/namespaces']) {
-        expectRefusal(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
+        expectError(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
       }
     }
     for (const path of ['/keys', '/namespaces', '/export', '/backup']) {
       const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
-      expectRefusal(await memoryd.send(foreign), { code: 'FORBIDDEN' });
+      expectError(await memoryd.send(foreign), { code: 'FORBIDDEN' });
       const local = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
       expect((await memoryd.send(local)).status, path).toBe(200);
     }
@@ -61,10 +61,10 @@ describe('API keys over HTTP', () => {
     const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
     expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
     for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
-      expectRefusal(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
+      expectError(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
     }
     const reader = bearer(await addKey(memoryd.server.dbPath, 'default', 'write'));
-    expectRefusal(await memoryd.send({ path: '/metrics', headers: reader }), { code: 'FORBIDDEN' });
+    expectError(await memoryd.send({ path: '/metrics', headers: reader }), { code: 'FORBIDDEN' });
   });
 });
 
@@ -81,13 +81,13 @@ describe('namespaces over HTTP', () => {
     const path = '/namespaces/garden%2Ftools';
     const quota = { memories: 1, bytes: null };
     expect(await memoryd.ok({ method: 'PUT', path, json: quota })).toEqual({ name: 'garden/tools', quota });
-    expectRefusal(await memoryd.send({ method: 'PUT', path, json: { ...quota, bytes: 1e29 } }), { field: 'bytes' });
+    expectError(await memoryd.send({ method: 'PUT', path, json: { ...quota, bytes: 1e29 } }), { field: 'bytes' });
     const more = { method: 'POST', path: '/store', json: { content: 'a rake' }, headers };
-    expectRefusal(await memoryd.send(more), { code: 'FORBIDDEN' });
+    expectError(await memoryd.send(more), { code: 'FORBIDDEN' });
     expect(await memoryd.ok({ method: 'DELETE', path })).toMatchObject({ status: 'deleted', deleted_count: 1 });
     expect(await getSummary('garden/tools')).toBeUndefined();
-    expectRefusal(await memoryd.send({ method: 'DELETE', path }), { code: 'NOT_FOUND' });
-    expectRefusal(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
+    expectError(await memoryd.send({ method: 'DELETE', path }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
   });
 
   it('can be selected by a header only with a key of the operate scope', async () => {
@@ -103,7 +103,7 @@ describe('namespaces over HTTP', () => {
     const getOther = (key: string) => ({ path: '/stats', headers: { ...bearer(key), 'x-memoryd-namespace': 'other' } });
     expect((await client.send(getOther(keys.operate))).status).toBe(200);
     for (const scope of ['read', 'write'] as const) {
-      expectRefusal(await client.send(getOther(keys[scope])), { code: 'FORBIDDEN' });
+      expectError(await client.send(getOther(keys[scope])), { code: 'FORBIDDEN' });
     }
     await expectCleanEnd(client.server);
   });
@@ -111,10 +111,10 @@ describe('namespaces over HTTP', () => {
 
 describe('access from loopback addresses', () => {
   it('requires a key after `keys add` created the first key with a warning, until `keys open` is run', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
     const client = await startClient({ dbPath, env: WORDS_ONLY });
     const getStatus = async () => (await client.send({ path: '/stats' })).status;
-    const command = (...args: string[]) => runHere(['keys', ...args, '--db-path', dbPath]);
+    const command = (...args: string[]) => runInProcess(['keys', ...args, '--db-path', dbPath]);
     expect(await getStatus()).toBe(200);
     expect((await command('add')).stderr).toMatch(
       /^From now on, requests from this machine need a key too.*keys open --yes/,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, parseRaw, type Request, sendRaw } from './http.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
 const ORIGIN = 'https://app.example';
@@ -93,7 +93,7 @@ describe('a request from another origin', () => {
         headers,
         body: '{"content":"written from another origin"}',
       });
-      expectRefusal(answer, { code: 'FORBIDDEN' });
+      expectError(answer, { code: 'FORBIDDEN' });
     }
     expect(await listed.memory(id)).toMatchObject({ content: before.content, version: before.version });
     expect((await listed.memories('limit=1')).total).toBe(total);
@@ -106,7 +106,7 @@ describe('a Host header that names another machine', () => {
     for (const route of [...(await getRoutes(open)), ...pages]) {
       for (const host of ['evil.example', `rebound.example:${open.server.port}`]) {
         const answer = await open.send({ ...route, headers: { host } });
-        expectRefusal(answer, { code: 'FORBIDDEN' });
+        expectError(answer, { code: 'FORBIDDEN' });
       }
     }
   });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../src/command-line.ts';
-import { runHere } from './command-here.ts';
+import { runInProcess } from './command-in-process.ts';
 
 function getPaths(command: Command, before: readonly string[] = []): string[][] {
   return command.commands.flatMap((each) => {
@@ -14,7 +14,7 @@ function getPaths(command: Command, before: readonly string[] = []): string[][] 
 const PATHS = [[], ...getPaths(createProgram({}))];
 
 async function getHelp(path: readonly string[]): Promise<string> {
-  const { code, stdout } = await runHere([...path, '--help']);
+  const { code, stdout } = await runInProcess([...path, '--help']);
   expect(code).toBe(0);
   return stdout;
 }

@@ -19,14 +19,14 @@ import type {
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runCommand, toAnswer } from './command.ts';
-import { answerHere, answersHere, runHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { getJsonInProcess, getJsonLinesInProcess, runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
 import { eventually, launch } from './process.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { WORDS_ONLY } from './under-test.ts';
 
-const newPath = () => join(temporaryFolder(), 'memory.db');
+const newPath = () => join(createTemporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
 /** An address without a service. */
 const NO_SERVICE = 'http://127.0.0.1:1234';
@@ -41,9 +41,9 @@ async function newService(): Promise<string[]> {
 // The next block runs the same commands on a database file.
 describe('commands for memories of a service', () => {
   let place: string[];
-  const ask = <T>(...args: string[]) => answerHere<T>([...args, ...place], { env });
-  const list = <T>(...args: string[]) => answersHere<T>([...args, ...place], { env });
-  const getText = async (...args: string[]) => (await runHere([...args, ...place], { env })).stdout;
+  const ask = <T>(...args: string[]) => getJsonInProcess<T>([...args, ...place], { env });
+  const list = <T>(...args: string[]) => getJsonLinesInProcess<T>([...args, ...place], { env });
+  const getText = async (...args: string[]) => (await runInProcess([...args, ...place], { env })).stdout;
 
   beforeAll(async () => {
     place = await newService();
@@ -105,7 +105,7 @@ describe('commands for memories of a service', () => {
   });
 
   it('store piped text as one memory, as one memory per line, or as JSON', async () => {
-    const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
+    const run = (args: string[], input: string | string[]) => runInProcess([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });
     expect((await list<SessionMemory>('session', 'whole')).map(({ content }) => content)).toEqual(['two\nlines 文字']);
     expect(await run(['store', '--session-id', 'piped'], 'one\ntwo\n')).toMatchObject({ code: 0 });
@@ -144,7 +144,7 @@ describe('commands for memories of a service', () => {
   });
 
   it('explain in the help of store how standard input becomes one or several memories', async () => {
-    const { stdout } = await runHere(['store', '--help']);
+    const { stdout } = await runInProcess(['store', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       'the text, or all of standard input. With --lines or --ndjson, store each line of standard input as a memory.',
     );
@@ -153,13 +153,13 @@ describe('commands for memories of a service', () => {
   it('store all valid lines if one line is not UTF-8', async () => {
     const input = Buffer.concat([Buffer.from('one\ntwo\n'), Buffer.of(0xff, 0x0a), Buffer.from('three\n')]);
     const args = ['store', '--lines', '--session-id', 'bytes', ...place];
-    const { code, stdout } = await runHere(args, { env, input });
+    const { code, stdout } = await runInProcess(args, { env, input });
     expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: it is not UTF-8\n']);
   });
 
   it('store many lines in batches, in the order of the input', async () => {
     const input = Array.from({ length: 700 }, (_, n) => `number ${n}\n`);
-    const stored = await runHere(['store', '--lines', '--session-id', 'many', ...place], { env, input });
+    const stored = await runInProcess(['store', '--lines', '--session-id', 'many', ...place], { env, input });
     expect(stored).toMatchObject({ code: 0, stdout: 'stored 700, refused 0\n' });
     const contents = (await list<SessionMemory>('session', 'many')).map(({ content }) => `${content}\n`);
     expect(contents).toEqual(input);
@@ -173,12 +173,12 @@ describe('commands for memories of a service', () => {
     expect([memories.map(({ content }) => content), total]).toEqual([['third', 'second'], 3]);
     expect(await page('--cursor', cursor)).toMatchObject({ memories: [{ content: 'first' }] });
     expect(await page('--tag', 'second')).toMatchObject({ memories: [{ content: 'second' }], total: 1 });
-    const printed = await runHere(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
+    const printed = await runInProcess(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
     expect(printed.stdout).toMatch(/^\S+ \d\d:\d\d {2}pages {2}working {2}#third {2}[0-9a-f]{8}\n {4}third\n$/);
     expect(printed.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
     expect(await getText('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
     expect(await getText('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
-    const none = await runHere(['list', '--session-id', 'nobody', ...place], { env });
+    const none = await runInProcess(['list', '--session-id', 'nobody', ...place], { env });
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'no memories found\n' });
   });
 
@@ -197,7 +197,7 @@ describe('commands for memories of a service', () => {
       /^REVISION +FROM +UNTIL +TEXT\n1 +\S+Z +\S+Z +Ada likes trains\n2 +\S+Z +now +Ada likes cars\n$/,
     );
     for (const command of ['show', 'history']) {
-      const missing = await runHere([command, 'nothing', ...place], { env });
+      const missing = await runInProcess([command, 'nothing', ...place], { env });
       expect(missing).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('not found') });
     }
   });
@@ -211,8 +211,8 @@ describe('commands for memories of a service', () => {
     expect(await list('history', part)).toMatchObject([{ content: 'Ines likes tea' }]);
     expect(await ask('update', part, '--content', 'Ines likes coffee')).toEqual({ id, status: 'updated' });
     expect(await ask('forget', part)).toMatchObject({ id, status: 'forgotten' });
-    expect(await runHere(['show', part, ...place], { env })).toMatchObject({ code: 3, stdout: '' });
-    const stored = await runHere(['store', '--lines', '--supersedes', first.id.slice(-8), ...place], {
+    expect(await runInProcess(['show', part, ...place], { env })).toMatchObject({ code: 3, stdout: '' });
+    const stored = await runInProcess(['store', '--lines', '--supersedes', first.id.slice(-8), ...place], {
       env,
       input: 'x',
     });
@@ -232,7 +232,7 @@ describe('commands for memories of a service', () => {
       ['update', part, '--tag', 'x'],
       ['forget', ids[5] as string, part],
     ]) {
-      const { code, stdout, stderr } = await runHere([...args, ...place], { env });
+      const { code, stdout, stderr } = await runInProcess([...args, ...place], { env });
       expect([code, stdout], args[0]).toEqual([2, '']);
       expect(stderr).toMatch(
         new RegExp(
@@ -279,15 +279,15 @@ describe('commands for memories of a service', () => {
   });
 
   it('accept options of consolidate before the name of a subcommand', async () => {
-    const { code, stderr } = await runHere(['consolidate', ...place, 'undo', 'nothing'], { env });
+    const { code, stderr } = await runInProcess(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);
-    const dry = await runHere(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
+    const dry = await runInProcess(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
     expect([dry.code, dry.stderr]).toEqual([2, 'memoryd consolidate undo does not take --dry-run\n']);
   });
 
   it('forget several memories only with --yes', async () => {
     for (const content of ['a', 'b']) await ask('store', content, '--session-id', 'doomed');
-    const asked = await runHere(['forget', '--session-id', 'doomed', ...place], { env });
+    const asked = await runInProcess(['forget', '--session-id', 'doomed', ...place], { env });
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/permanently forgets 2 memories.*--yes/)]);
     expect(await list('session', 'doomed')).toHaveLength(2);
     const forgotten = await ask<ForgetManyResponse>('forget', '--session-id', 'doomed', '--yes');
@@ -296,21 +296,21 @@ describe('commands for memories of a service', () => {
   });
 
   it('export memories to a pipe and a file, import from both, and back up the database', async () => {
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     const [file, copy] = [join(folder, 'memories.ndjson'), join(folder, 'copy.db')];
-    const { stdout: lines } = await runHere(['export', ...place], { env });
-    expect(await runHere(['export', file, ...place], { env })).toMatchObject({ code: 0, stdout: '' });
+    const { stdout: lines } = await runInProcess(['export', ...place], { env });
+    expect(await runInProcess(['export', file, ...place], { env })).toMatchObject({ code: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe(lines);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const other = await newService();
     const count = lines.split('\n').length - 2;
-    const imported = await answerHere<ImportResponse>(['import', ...other], { env, input: lines });
+    const imported = await getJsonInProcess<ImportResponse>(['import', ...other], { env, input: lines });
     expect(imported).toMatchObject({ imported_count: count, refused_count: 0 });
-    expect(await answerHere(['import', file, ...other], { env })).toMatchObject({ unchanged_count: count });
-    const backup = await answerHere<{ size_bytes: number }>(['backup', copy, ...place], { env });
+    expect(await getJsonInProcess(['import', file, ...other], { env })).toMatchObject({ unchanged_count: count });
+    const backup = await getJsonInProcess<{ size_bytes: number }>(['backup', copy, ...place], { env });
     expect(backup.size_bytes).toBe(statSync(copy).size);
-    expect(await answerHere(['verify', '--db-path', copy])).toMatchObject({ ok: true });
-    expect((await runHere(['backup', copy, ...place], { env })).code).toBe(4);
+    expect(await getJsonInProcess(['verify', '--db-path', copy])).toMatchObject({ ok: true });
+    expect((await runInProcess(['backup', copy, ...place], { env })).code).toBe(4);
   });
 
   it('forget all requested ids that exist, with their duplicates, and name the missing ids', async () => {
@@ -319,7 +319,7 @@ describe('commands for memories of a service', () => {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'forgotten')).id);
     }
     await ask('consolidate');
-    const { code, stdout, stderr } = await runHere(['forget', 'nobody', ...ids, '--json', ...place], { env });
+    const { code, stdout, stderr } = await runInProcess(['forget', 'nobody', ...ids, '--json', ...place], { env });
     expect([code, stderr.trim()]).toEqual([3, 'nobody: memory not found']);
     const told = stdout
       .trim()
@@ -333,7 +333,7 @@ describe('commands for memories of a service', () => {
 describe('commands for a database file', () => {
   it('store, recall, update, list, show, forget, consolidate, undo, export and import memories', async () => {
     const at = ['--db-path', newPath()];
-    const ask = <T>(...args: string[]) => answerHere<T>([...args, ...at], { env });
+    const ask = <T>(...args: string[]) => getJsonInProcess<T>([...args, ...at], { env });
     const stored = await runCommand(['store', 'Ada is allergic to peanuts', '--json', ...at], { env });
     expect(stored).toMatchObject({ code: 0, stderr: '' });
     const { id } = JSON.parse(stored.stdout) as StoreResponse;
@@ -344,7 +344,10 @@ describe('commands for a database file', () => {
     expect(await ask('list')).toMatchObject({ memories: [{ id }], total: 1 });
     expect(await ask('show', id)).toMatchObject({ id, content: 'Ada likes peanuts', access_count: 1 });
     expect(await ask('show', id.slice(-8))).toMatchObject({ id });
-    expect(await answersHere(['history', id, ...at], { env })).toMatchObject([{ revision: 1 }, { revision: 2 }]);
+    expect(await getJsonLinesInProcess(['history', id, ...at], { env })).toMatchObject([
+      { revision: 1 },
+      { revision: 2 },
+    ]);
     const run = await ask<ConsolidateResponse>('consolidate');
     expect(run).toMatchObject({ status: 'consolidated', consolidated_count: 1 });
     expect(await ask('consolidate', 'undo', run.id as string)).toEqual({ id: run.id, status: 'undone' });
@@ -361,11 +364,11 @@ describe('commands for a database file', () => {
     const others = Array.from({ length: 100 }, (_, n) => `The train number ${n} leaves on time.\n`);
     const input = ['Ada is allergic to peanuts\n', ...others];
     expect(await runCommand(['store', '--lines', ...at], { input })).toMatchObject({ code: 0 });
-    expect(await answerHere(['stats', ...at], { env })).toMatchObject({ pending_embeddings: 0 });
+    expect(await getJsonInProcess(['stats', ...at], { env })).toMatchObject({ pending_embeddings: 0 });
     const query = 'what food should we avoid for her';
     // Recall uses words only if the model takes more than three seconds to load, as on a busy machine.
     const results = await eventually('a recall by meaning', 60_000, async () => {
-      const found = await answerHere<RecallResponse>(['recall', query, '--top-k', '1', ...at]);
+      const found = await getJsonInProcess<RecallResponse>(['recall', query, '--top-k', '1', ...at]);
       return found.total > 0 ? found.results : undefined;
     });
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
@@ -383,14 +386,14 @@ describe('commands for a database file', () => {
     await eventually('a run', 20_000, async () => (statSync(`${dbPath}-wal`, NEVER_FAILS)?.size ?? 0) > 0 || undefined);
     expect(await consolidating.end('SIGINT')).toMatchObject({ code: 130, stdout: '', stderr: 'interrupted\n' });
     expect(existsSync(`${dbPath}-wal`)).toBe(false);
-    const [run] = await answersHere<Consolidation>(['consolidate', 'runs', '--db-path', dbPath], { env });
+    const [run] = await getJsonLinesInProcess<Consolidation>(['consolidate', 'runs', '--db-path', dbPath], { env });
     expect(run).toMatchObject({ status: 'running' });
   });
 
   it('exit with 6 and name the file if it is not a database', async () => {
     const dbPath = newPath();
     writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
-    const { code, stdout, stderr } = await runHere(['stats', '--db-path', dbPath], { env });
+    const { code, stdout, stderr } = await runInProcess(['stats', '--db-path', dbPath], { env });
     expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
   });
 
@@ -399,9 +402,10 @@ describe('commands for a database file', () => {
     const at = ['--db-path', server.dbPath];
     await runCommand(['store', 'from a command', ...at], { env });
     const url = ['--url', `http://127.0.0.1:${server.port}`];
-    expect(await answerHere<RecallResponse>(['recall', 'command', ...url])).toMatchObject({ total: 1 });
-    await answerHere(['store', 'from the server', ...url]);
-    const recalled = (...flags: string[]) => answerHere<RecallResponse>(['recall', 'from', ...flags, ...at], { env });
+    expect(await getJsonInProcess<RecallResponse>(['recall', 'command', ...url])).toMatchObject({ total: 1 });
+    await getJsonInProcess(['store', 'from the server', ...url]);
+    const recalled = (...flags: string[]) =>
+      getJsonInProcess<RecallResponse>(['recall', 'from', ...flags, ...at], { env });
     expect([(await recalled()).total, (await recalled('--namespace', 'b')).total]).toEqual([2, 0]);
     await server.stop();
   });
@@ -410,7 +414,7 @@ describe('commands for a database file', () => {
     '%s does not create a missing database',
     async (...args) => {
       const dbPath = newPath();
-      const { code, stderr } = await runHere([...args, '--db-path', dbPath], { env });
+      const { code, stderr } = await runInProcess([...args, '--db-path', dbPath], { env });
       expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
       expect(existsSync(dbPath)).toBe(false);
     },
@@ -430,8 +434,8 @@ describe('commands for a service', () => {
   });
 
   it('send the API key from a flag, the environment or the settings file', async () => {
-    const cwd = temporaryFolder();
-    expect(await answerHere(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
+    const cwd = createTemporaryFolder();
+    expect(await getJsonInProcess(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
     expect(await toAnswer(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
       'working_count',
     );
@@ -443,8 +447,8 @@ describe('commands for a service', () => {
     const wrong = keys.read.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const refused = [
       await runCommand(['stats', '--url', url]),
-      await runHere(['stats', '--api-key', wrong, '--url', url]),
-      await runHere(['store', 'x', '--api-key', keys.read, '--url', url]),
+      await runInProcess(['stats', '--api-key', wrong, '--url', url]),
+      await runInProcess(['store', 'x', '--api-key', keys.read, '--url', url]),
     ];
     for (const { code, stdout, stderr } of refused) {
       expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
@@ -459,7 +463,7 @@ describe('commands for a service', () => {
   ])(
     '%s exits with 6 and prints the address and the fix in one line if the service does not respond',
     async (name, args, variables) => {
-      const { code, stdout, stderr } = await runHere([name, ...args], { env: variables });
+      const { code, stdout, stderr } = await runInProcess([name, ...args], { env: variables });
       expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
       expect(stderr).toMatch(
         /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start it with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
@@ -472,16 +476,16 @@ describe('commands for a service', () => {
     [['--database-url', 'postgres://a.example/a'], '--database-url and --url exclude each other'],
     [['--namespace', 'a'], '--namespace is for a database'],
   ])('reject %j together with --url', async (flags, says) => {
-    const { code, stderr } = await runHere(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);
+    const { code, stderr } = await runInProcess(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
   });
 
   it('use the service in SERVICE_URL unless a flag names a database', async () => {
     const asked = { SERVICE_URL: url, SERVICE_API_KEY: keys.write };
-    await answerHere(['store', 'to the service'], { env: asked });
-    expect(await answerHere<RecallResponse>(['recall', 'service'], { env: asked })).toMatchObject({ total: 1 });
+    await getJsonInProcess(['store', 'to the service'], { env: asked });
+    expect(await getJsonInProcess<RecallResponse>(['recall', 'service'], { env: asked })).toMatchObject({ total: 1 });
     const dbPath = newPath();
-    const { code, stderr } = await runHere(['stats', '--db-path', dbPath], { env: asked });
+    const { code, stderr } = await runInProcess(['stats', '--db-path', dbPath], { env: asked });
     expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
   });
 
@@ -497,7 +501,7 @@ describe('commands for a service', () => {
   ];
   it.each(refused)('reject %s with a one-line error', async (_what, args, expected, says) => {
     const input = args[0] === 'store' ? 'x\n' : '';
-    const { code, stdout, stderr } = await runHere([...args, '--url', url, '--api-key', keys.write], { input });
+    const { code, stdout, stderr } = await runInProcess([...args, '--url', url, '--api-key', keys.write], { input });
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr).toMatch(says);
     expect(stderr.trim()).not.toContain('\n');
@@ -522,7 +526,7 @@ describe('an unknown name', () => {
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
   it.each(refused)('in %j is rejected with a one-line error and a suggestion', async (args, variables, says) => {
-    const { code, stdout, stderr } = await runHere(args, { env: variables });
+    const { code, stdout, stderr } = await runInProcess(args, { env: variables });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(says);
     expect(stderr.trim()).not.toContain('\n');
@@ -533,14 +537,14 @@ describe('an unknown name', () => {
     const names = path.split(' ');
     const [name = ''] = names.slice(-1);
     for (const typed of [name.slice(0, -1), `${name}x`]) {
-      const { code, stderr } = await runHere([...names.slice(0, -1), typed]);
+      const { code, stderr } = await runInProcess([...names.slice(0, -1), typed]);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.not.stringContaining('Did you mean') });
     }
-    expect((await runHere([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
+    expect((await runInProcess([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
   });
 
   it('that resembles no command gets a hint to use --help', async () => {
-    const { stderr } = await runHere(['qqqqqq']);
+    const { stderr } = await runInProcess(['qqqqqq']);
     expect(stderr).toBe("unknown command 'qqqqqq'; memoryd --help lists the commands\n");
   });
 
@@ -556,7 +560,7 @@ describe('an unknown name', () => {
   });
 
   it('in the settings file is rejected by the server and by every command that reads the file', async () => {
-    const cwd = temporaryFolder();
+    const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"db_path": "x.db"}');
     for (const args of [['stats'], ['serve', '--port', '0'], ['keys', 'list']]) {
       const { code, stderr } = await runCommand(args, { cwd });
@@ -567,7 +571,7 @@ describe('an unknown name', () => {
 
 describe('a settings file in the working directory', () => {
   it('is read by commands and the server, and is overridden by variables and flags', async () => {
-    const cwd = temporaryFolder();
+    const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "file.db", "embedder": "none"}');
     const refusal = async (args: string[], variables: Record<string, string>) =>
       (await runCommand(['stats', ...args], { cwd, env: variables })).stderr;
@@ -585,7 +589,7 @@ describe('a settings file in the working directory', () => {
   });
 
   it('is not read by memoryd mcp without --config', async () => {
-    const cwd = temporaryFolder();
+    const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"prot": 1}');
     expect(await runCommand(['mcp', '--url', 'http://127.0.0.1:1234'], { cwd })).toMatchObject({ code: 0 });
     const named = await runCommand(['mcp', '--config', 'memoryd.config.json'], { cwd });

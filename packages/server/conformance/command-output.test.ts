@@ -8,12 +8,12 @@ import type { RecallResponse } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from './command.ts';
-import { answerHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { getJsonInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
-const newPath = () => join(temporaryFolder(), 'memory.db');
+const newPath = () => join(createTemporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
 
 /** Runs a program until it ends. A server in this process can respond meanwhile. */
@@ -50,7 +50,7 @@ describe('command output', () => {
   it('escapes control characters of a memory in text, and contains the exact content as JSON', async () => {
     const { stdout } = await runCommand(['recall', 'alert', ...at()], { env });
     expect(stdout).toContain('    red \\u{1b}[31m alert\\u{202e}\n    next\n');
-    const { results } = await answerHere<RecallResponse>(['recall', 'alert', ...at()], { env });
+    const { results } = await getJsonInProcess<RecallResponse>(['recall', 'alert', ...at()], { env });
     expect(results[0]?.content).toBe('red \u001b[31m alert\u202e\nnext');
   });
 
@@ -82,14 +82,14 @@ describe('command output', () => {
   });
 
   it.runIf(hasScript)('truncates table lines to the width of a terminal, but not in a pipe', async () => {
-    const { results } = await answerHere<RecallResponse>(['recall', 'long', ...at()], { env });
+    const { results } = await getJsonInProcess<RecallResponse>(['recall', 'long', ...at()], { env });
     const args = ['history', results[0]?.id as string, ...at()];
     expect(await onTerminal(args)).toContain('…');
     expect((await runCommand(args, { env })).stdout).toContain('word '.repeat(99));
   });
 
   it.runIf(hasScript)('shows progress, speed and remaining time on a terminal', async () => {
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     const terminal = await onTerminal(['export', join(folder, 'one.ndjson'), ...at()]);
     const drawn = terminal.split('\u001b').filter((piece) => piece.includes('exporting'));
     // The first bar has no speed yet.
@@ -144,7 +144,7 @@ describe('a command whose output is not read', () => {
 describe('a command process', () => {
   /** Runs a command. Returns its exit and the URLs of the modules that its main thread loaded, one a line. */
   async function loadedBy(...args: string[]) {
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     const [probe, list] = [join(folder, 'probe.mjs'), join(folder, 'loaded.txt')];
     writeFileSync(
       probe,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { send } from './http.ts';
 import { eventually, launch } from './process.ts';
 
@@ -32,7 +32,7 @@ const CTRL_C = '\u0003';
 
 describe('memoryd serve', () => {
   it.runIf(hasScript)('shows a banner and readable log lines on a terminal, and stops at Ctrl+C', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
     const { terminal, url } = await startOnTerminal(dbPath);
     expect(terminal.output()).toContain('\u001b[1mmemoryd ');
     expect(terminal.output()).toContain(`Data       ${dbPath}`);
@@ -45,13 +45,13 @@ describe('memoryd serve', () => {
   });
 
   it.runIf(hasScript)('shows no colors on a terminal with NO_COLOR', async () => {
-    const { terminal } = await startOnTerminal(join(temporaryFolder(), 'memory.db'), { NO_COLOR: '1' });
+    const { terminal } = await startOnTerminal(join(createTemporaryFolder(), 'memory.db'), { NO_COLOR: '1' });
     terminal.write(CTRL_C);
     expect((await terminal.exited).stdout).not.toContain('\u001b[');
   });
 
   it('writes only JSON log records to a pipe', async () => {
-    const server = launch(['serve', '--db-path', join(temporaryFolder(), 'memory.db')], env);
+    const server = launch(['serve', '--db-path', join(createTemporaryFolder(), 'memory.db')], env);
     await eventually('the start', START_TIMEOUT_MS, () => server.output().includes('server_started') || undefined);
     const { code, stdout, stderr } = await server.end('SIGINT');
     expect([code, stderr]).toEqual([0, '']);

@@ -16,13 +16,13 @@ import type {
   UserSummary,
 } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerHere, answersHere, runHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { getJsonInProcess, getJsonLinesInProcess, runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { startServer } from './server.ts';
 import { WORDS_ONLY } from './under-test.ts';
 
 const env = { SERVICE_EMBEDDER: 'none' };
-const newPath = () => join(temporaryFolder(), 'memory.db');
+const newPath = () => join(createTemporaryFolder(), 'memory.db');
 
 const places = [
   { where: 'a file', newPlace: async () => ['--db-path', newPath()] },
@@ -35,9 +35,9 @@ const places = [
 describe.each(places)('commands for two users of $where', ({ newPlace }) => {
   let place: string[];
   const ids = { ada: '', ben: '', shared: '' };
-  const ask = <T>(...args: string[]) => answerHere<T>([...args, ...place], { env });
-  const list = <T>(...args: string[]) => answersHere<T>([...args, ...place], { env });
-  const run = (...args: string[]) => runHere([...args, ...place], { env });
+  const ask = <T>(...args: string[]) => getJsonInProcess<T>([...args, ...place], { env });
+  const list = <T>(...args: string[]) => getJsonLinesInProcess<T>([...args, ...place], { env });
+  const run = (...args: string[]) => runInProcess([...args, ...place], { env });
   const store = async (...args: string[]) =>
     (await ask<StoreResponse>('store', 'the bittern booms', '--session-id', 'marsh', ...args)).id;
 
@@ -86,7 +86,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
 
   it('store lines for a user, and reject a line that names another user', async () => {
     const storeLines = (input: string) =>
-      runHere(['store', '--ndjson', '--user', 'ada', '--session-id', 'lines', ...place], { env, input });
+      runInProcess(['store', '--ndjson', '--user', 'ada', '--session-id', 'lines', ...place], { env, input });
     expect(await storeLines('{"content":"one"}\n')).toMatchObject({ code: 0 });
     expect(await storeLines('{"content":"two","user_id":"ben"}\n')).toMatchObject({ code: 5 });
     const [line, ...more] = await list<SessionMemory>('session', 'lines');
@@ -132,13 +132,13 @@ function exportedIn(text: string): ExportedMemory[] {
 describe('commands for the users of a database file', () => {
   it('export the memories of one user, and import the export only for this user', async () => {
     const [from, to] = [newPath(), newPath()];
-    const exported = join(temporaryFolder(), 'ada.ndjson');
+    const exported = join(createTemporaryFolder(), 'ada.ndjson');
     for (const user of ['ada', 'ben'])
-      await runHere(['store', `of ${user}`, '--user', user, '--db-path', from], { env });
-    expect((await runHere(['export', exported, '--user', 'ada', '--db-path', from], { env })).code).toBe(0);
+      await runInProcess(['store', `of ${user}`, '--user', user, '--db-path', from], { env });
+    expect((await runInProcess(['export', exported, '--user', 'ada', '--db-path', from], { env })).code).toBe(0);
     expect(readFileSync(exported, 'utf8')).not.toContain('of ben');
     const importAs = (user: string) =>
-      runHere(['import', exported, '--user', user, '--db-path', to, '--json'], { env });
+      runInProcess(['import', exported, '--user', user, '--db-path', to, '--json'], { env });
     const refused = await importAs('ben');
     expect([refused.code, JSON.parse(refused.stdout) as ImportResponse]).toMatchObject([1, { refused_count: 1 }]);
     expect(JSON.parse((await importAs('ada')).stdout)).toMatchObject({ imported_count: 1, refused_count: 0 });
@@ -147,8 +147,8 @@ describe('commands for the users of a database file', () => {
   it('set the quota of a user in one namespace', async () => {
     const dbPath = newPath();
     const place = ['--db-path', dbPath, '--namespace', 'app'];
-    const store = (...args: string[]) => runHere(['store', 'x', ...place, ...args], { env });
-    const quota = (...args: string[]) => answerHere(['users', 'quota', 'ada', ...place, ...args], { env });
+    const store = (...args: string[]) => runInProcess(['store', 'x', ...place, ...args], { env });
+    const quota = (...args: string[]) => getJsonInProcess(['users', 'quota', 'ada', ...place, ...args], { env });
     expect((await store('--user', 'ada')).code).toBe(0);
     expect(await quota()).toEqual({ user_id: 'ada', quota: { memories: null, bytes: null } });
     expect(await quota('--memories', '1')).toEqual({ user_id: 'ada', quota: { memories: 1, bytes: null } });
@@ -158,7 +158,7 @@ describe('commands for the users of a database file', () => {
       stderr: expect.stringMatching(/quota.*1 memories|user.*1 memor/),
     });
     expect((await store('--user', 'ben')).code).toBe(0);
-    expect((await runHere(['users', 'list', ...place], { env })).stdout).toMatch(/\nada +1 +0 +0 +1 +1 +1 +500 /);
+    expect((await runInProcess(['users', 'list', ...place], { env })).stdout).toMatch(/\nada +1 +0 +0 +1 +1 +1 +500 /);
     expect(await quota('--memories', 'default')).toMatchObject({ quota: { memories: null, bytes: 500 } });
     expect((await store('--user', 'ada')).code).toBe(0);
   });
@@ -166,14 +166,14 @@ describe('commands for the users of a database file', () => {
   it('create and list a key for a user, and reject the operate scope for such a key', async () => {
     const dbPath = newPath();
     const add = ['keys', 'add', '--user', 'ada', '--agent', 'cook', '--db-path', dbPath];
-    const refused = await runHere([...add, '--scope', 'operate'], { env });
+    const refused = await runInProcess([...add, '--scope', 'operate'], { env });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^scope must be read or write/m) });
-    const made = await runHere([...add, '--json'], { env });
+    const made = await runInProcess([...add, '--json'], { env });
     expect(made.stderr).toContain('allows write in the namespace default as user ada as agent cook.');
     const { id } = JSON.parse(made.stdout) as ApiKeyWithSecret;
-    const listed = await answerHere<ApiKey[]>(['keys', 'list', '--db-path', dbPath], { env });
+    const listed = await getJsonInProcess<ApiKey[]>(['keys', 'list', '--db-path', dbPath], { env });
     expect(listed).toMatchObject([{ id, user_id: 'ada', agent_id: 'cook' }]);
-    expect((await runHere(['keys', 'list', '--db-path', dbPath], { env })).stdout).toMatch(
+    expect((await runInProcess(['keys', 'list', '--db-path', dbPath], { env })).stdout).toMatch(
       / default +ada +cook +write /,
     );
     expect(existsSync(dbPath)).toBe(true);

@@ -2,17 +2,17 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './command-here.ts';
-import { temporaryFolder } from './process.ts';
+import { runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './process.ts';
 
 const TIMEOUT_MS = 240_000;
 
 describe('shell completion', { timeout: TIMEOUT_MS }, () => {
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
 
   beforeAll(async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
-      const { stdout } = await runHere(['completion', shell]);
+      const { stdout } = await runInProcess(['completion', shell]);
       writeFileSync(join(folder, `completion.${shell}`), stdout);
     }
     writeFileSync(join(folder, 'a copy.db'), '');

@@ -1,7 +1,7 @@
 import type { StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from './http.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -60,7 +60,7 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
       }),
     );
     expect(getStatuses(answers)).toEqual(getOneSuccess(100, 409));
-    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'CONFLICT' });
+    for (const answer of answers) if (answer.status !== 200) expectError(answer, { code: 'CONFLICT' });
     const winner = answers.findIndex(({ status }) => status === 200);
     expect((await memoryd.memory(answers[winner]?.body.id ?? '')).content).toBe(`contested ${winner}`);
     expect(await getTotal()).toBe(before + 1);
@@ -77,7 +77,7 @@ describe('concurrent writes to one memory', () => {
         memoryd.update(id, { content: `written by ${n}` }, { 'if-match': etag }),
       );
       expect(getStatuses(answers)).toEqual(getOneSuccess(times, 412));
-      for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, { code: 'PRECONDITION_FAILED' });
+      for (const answer of answers) if (answer.status !== 200) expectError(answer, { code: 'PRECONDITION_FAILED' });
       const winner = answers.findIndex(({ status }) => status === 200);
       expect(await memoryd.memory(id)).toMatchObject({ content: `written by ${winner}`, version: 2 });
       expect(await memoryd.etag(id)).not.toBe(etag);
@@ -96,11 +96,11 @@ describe('concurrent writes to one memory', () => {
           ? await Promise.all([forget(), update()])
           : await Promise.all([update(), forget()]).then(([first, second]) => [second, first] as const);
       if (updated.status === 200) {
-        expectRefusal(forgotten, { code: 'PRECONDITION_FAILED' });
+        expectError(forgotten, { code: 'PRECONDITION_FAILED' });
         expect((await memoryd.memory(id)).content).toBe(`still here ${n}`);
       } else {
         expect(forgotten.status).toBe(200);
-        expectRefusal(updated, { code: 'NOT_FOUND' });
+        expectError(updated, { code: 'NOT_FOUND' });
         expect(await memoryd.getStatus(id)).toBe(404);
       }
       return updated.status;

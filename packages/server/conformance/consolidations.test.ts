@@ -1,6 +1,6 @@
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -63,7 +63,7 @@ describe('POST /consolidate?dry_run=true', () => {
   });
 
   it.each(['yes', '1', ''])('rejects the value "%s"', async (value) => {
-    expectRefusal(await memoryd.send({ method: 'POST', path: `/consolidate?dry_run=${value}` }), { field: 'dry_run' });
+    expectError(await memoryd.send({ method: 'POST', path: `/consolidate?dry_run=${value}` }), { field: 'dry_run' });
   });
 });
 
@@ -109,7 +109,7 @@ describe('GET /consolidations', () => {
     ['colour', 'red'],
   ])('rejects %s=%s', async (field, value) => {
     for (const path of ['/consolidations', `/consolidations/${await runConsolidation()}`]) {
-      expectRefusal(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
+      expectError(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
     }
   });
 });
@@ -145,9 +145,9 @@ describe('GET /consolidations/{id}', () => {
   it.each(['none', 'x'.repeat(5000), '%F0%9F%A6%8A', '0190f000-0000-7000-8000-000000000000'])(
     'returns 404 for an unknown id (%#), as does POST /consolidations/{id}/undo',
     async (id) => {
-      expectRefusal(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
+      expectError(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
       const undo = { method: 'POST', path: `/consolidations/${id}/undo` };
-      expectRefusal(await memoryd.send(undo), { code: 'NOT_FOUND' });
+      expectError(await memoryd.send(undo), { code: 'NOT_FOUND' });
     },
   );
 });
@@ -170,7 +170,7 @@ describe('POST /consolidations/{id}/undo', () => {
     expect(await read()).toEqual(before);
     expect((await memoryd.recalled('oriole')).sort()).toEqual(ids.slice(0, 2).sort());
     expect((await memoryd.consolidation(run)).status).toBe('undone');
-    expectRefusal(await memoryd.undo(run), { code: 'CONFLICT' });
+    expectError(await memoryd.undo(run), { code: 'CONFLICT' });
     await memoryd.consolidate();
   });
 
@@ -180,7 +180,7 @@ describe('POST /consolidations/{id}/undo', () => {
     await memoryd.store({ content: 'newer run' });
     const newer = await runConsolidation();
     const refused = await memoryd.undo(older);
-    expectRefusal(refused, { code: 'CONFLICT' });
+    expectError(refused, { code: 'CONFLICT' });
     expect((refused.body as ErrorResponse).error.message).toContain(newer);
     expect((await memoryd.undo(newer)).status).toBe(200);
     expect((await memoryd.undo(older)).status).toBe(200);
@@ -200,8 +200,8 @@ describe('POST /consolidations/{id}/undo', () => {
 
   it('rejects a body and query parameters', async () => {
     const path = `/consolidations/${await runConsolidation()}/undo`;
-    expectRefusal(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
-    expectRefusal(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
+    expectError(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
+    expectError(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
   });
 });
 
@@ -210,10 +210,10 @@ describe('the archive', () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ARCHIVE_DAYS: '0' } });
     const id = await client.store({ content: 'archived for no time at all', expires_at: PAST });
     const run = await runConsolidation(client);
-    expectRefusal(await client.undo(run), { code: 'CONFLICT' });
+    expectError(await client.undo(run), { code: 'CONFLICT' });
     await client.consolidate();
     const answer = await client.send({ method: 'DELETE', path: `/forget/${id}` });
-    expectRefusal(answer, { code: 'NOT_FOUND' });
+    expectError(answer, { code: 'NOT_FOUND' });
     await expectCleanEnd(client.server);
   });
 });

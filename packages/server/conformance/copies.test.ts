@@ -8,11 +8,11 @@ import type { ImportResponse } from '@memoryd/contract';
 import { openMemory, verifyDatabase } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from './command.ts';
-import { runHere } from './command-here.ts';
+import { runInProcess } from './command-in-process.ts';
 import { filesHold, uniqueWord } from './database-files.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { eventually } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const HEADER = '{"format":"memoryd","version":1}';
@@ -70,7 +70,7 @@ describe('GET /backup', () => {
       'repr-digest': `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`,
     });
     expect(headers['x-request-id']).toMatch(/\S/);
-    const file = join(temporaryFolder(), 'copy.db');
+    const file = join(createTemporaryFolder(), 'copy.db');
     writeFileSync(file, bytes);
     const copy = await startClient({ dbPath: file, env: WORDS_ONLY });
     expect(await copy.memories()).toEqual(await memoryd.memories());
@@ -85,7 +85,7 @@ describe('GET /backup', () => {
       download(memoryd.server.port, '/backup'),
       memoryd.storeAll(Array.from({ length: 100 }, (_, n) => ({ content: `meanwhile ${n}` }))),
     ]);
-    const file = join(temporaryFolder(), 'copy.db');
+    const file = join(createTemporaryFolder(), 'copy.db');
     writeFileSync(file, bytes);
     expect(await verifyDatabase({ dbPath: file })).toMatchObject({ problems: [] });
     const copy = await openMemory(file, { embedder: 'none' });
@@ -126,13 +126,16 @@ describe('GET /backup', () => {
     await download(client.server.port, '/backup');
     const first = await eventually('the time of the backup', 10_000, async () => (await lastBackup()) || undefined);
     expect(Math.abs(first - Date.now() / 1000)).toBeLessThan(60);
-    const file = join(temporaryFolder(), 'copy.db');
-    expect(await runHere(['backup', file, '--db-path', client.server.dbPath])).toMatchObject({ code: 0, stderr: '' });
+    const file = join(createTemporaryFolder(), 'copy.db');
+    expect(await runInProcess(['backup', file, '--db-path', client.server.dbPath])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect(await lastBackup()).toBeGreaterThan(first);
   });
 
   it('rejects query parameters', async () => {
-    expectRefusal(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
+    expectError(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
   });
 
   it('does not delay the shutdown of the service', async () => {
@@ -168,7 +171,7 @@ describe('GET /export and POST /import', () => {
     // No run is exported, so none can be undone. The next run has no memory to promote.
     const [run] = (await memoryd.consolidations()).consolidations;
     expect((await other.consolidations()).total).toBe(0);
-    expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
+    expectError(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
     expect(await other.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
     expect(await other.recalled('sofa')).toEqual(await memoryd.recalled('sofa'));
     // Later tests compare exports, and the access counts of a recall are written some seconds later.
@@ -204,7 +207,7 @@ describe('GET /export and POST /import', () => {
   });
 
   it('complete an interrupted import when it is repeated', async () => {
-    const memory = await openMemory(join(temporaryFolder(), 'memory.db'), { embedder: 'none' });
+    const memory = await openMemory(join(createTemporaryFolder(), 'memory.db'), { embedder: 'none' });
     await memory.storeBatch(Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` })));
     let lines = '';
     for await (const line of memory.exportMemories()) lines += `${line}\n`;
@@ -269,7 +272,7 @@ describe('GET /export and POST /import', () => {
     ['a newer format', '{"format":"memoryd","version":2}\n'],
     ['another format', '{"format":"jsonl","version":1}\n'],
   ])('reject an import of %s as a whole', async (_row, body) => {
-    expectRefusal(await importText(memoryd, body));
+    expectError(await importText(memoryd, body));
   });
 
   it('return 413 for a line that is too long', async () => {
@@ -300,8 +303,8 @@ describe('GET /export and POST /import', () => {
     const head = await memoryd.send({ method: 'HEAD', path: '/export' });
     expect([head.status, head.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
     expect(head.headers).not.toHaveProperty('content-length');
-    expectRefusal(await memoryd.send({ path: '/export?tag=x' }), { field: 'tag' });
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/import?dry=1', body: `${HEADER}\n` }), { field: 'dry' });
+    expectError(await memoryd.send({ path: '/export?tag=x' }), { field: 'tag' });
+    expectError(await memoryd.send({ method: 'POST', path: '/import?dry=1', body: `${HEADER}\n` }), { field: 'dry' });
   });
 
   it('leave no trace in the database files of a memory that was forgotten during an export', async () => {
@@ -316,27 +319,27 @@ describe('GET /export and POST /import', () => {
 
 describe('the commands backup, restore, verify, export and import', () => {
   const at = () => ['--db-path', memoryd.server.dbPath];
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   const copy = join(folder, 'copy.db');
-  const restored = join(temporaryFolder(), 'restored.db');
+  const restored = join(createTemporaryFolder(), 'restored.db');
 
   it('back up, verify and restore a database that is being served', async () => {
     expect(await runCommand(['backup', copy, ...at()])).toMatchObject({ code: 0, stderr: '' });
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(await runCommand(['verify', ...at()])).toMatchObject({ code: 0 });
     expect(await runCommand(['restore', copy, '--db-path', restored])).toMatchObject({ code: 0 });
-    expect(await runHere(['verify', '--db-path', restored])).toMatchObject({ code: 0 });
+    expect(await runInProcess(['verify', '--db-path', restored])).toMatchObject({ code: 0 });
   });
 
   it('never overwrite a file, and fail with a one-line message', async () => {
-    const taken = join(temporaryFolder(), 'taken.db');
+    const taken = join(createTemporaryFolder(), 'taken.db');
     writeFileSync(taken, 'mine');
     for (const args of [
       ['backup', taken, ...at()],
       ['restore', copy, '--db-path', taken],
       ['export', taken, ...at()],
     ]) {
-      const { code, stderr } = await runHere(args);
+      const { code, stderr } = await runInProcess(args);
       expect(code, args[0]).toBe(4);
       expect(stderr.trim().split('\n'), args[0]).toHaveLength(1);
       expect(readFileSync(taken, 'utf8')).toBe('mine');
@@ -366,7 +369,7 @@ describe('the commands backup, restore, verify, export and import', () => {
     ] as const;
     for (const [args, message] of failures) {
       // `import` opens a folder before it fails, and only the end of the process closes it.
-      const run = args[1] === folder && args[0] === 'import' ? runCommand : runHere;
+      const run = args[1] === folder && args[0] === 'import' ? runCommand : runInProcess;
       const { code, stderr } = await run([...args]);
       expect([code, stderr], args.join(' ')).toEqual([6, expect.stringMatching(/^[^\n]+\n$/)]);
       expect(stderr).toContain(message);
@@ -379,16 +382,16 @@ describe('the commands backup, restore, verify, export and import', () => {
     expect(stdout).toBe(await exportText(memoryd));
     const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
     expect(await exportText(served)).toBe(stdout);
-    const file = join(temporaryFolder(), 'memories.ndjson');
+    const file = join(createTemporaryFolder(), 'memories.ndjson');
     const getUrl = ({ server }: Client) => ['--url', `http://127.0.0.1:${server.port}`];
-    expect(await runHere(['export', file, ...getUrl(memoryd)])).toMatchObject({ code: 0, stdout: '' });
+    expect(await runInProcess(['export', file, ...getUrl(memoryd)])).toMatchObject({ code: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe(stdout);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const elsewhere = ['--namespace', 'elsewhere', '--db-path', restored];
     expect(await runCommand(['import', ...elsewhere], { input: stdout })).toMatchObject({ code: 0 });
-    const again = await runHere(['import', file, '--json', ...getUrl(served)]);
+    const again = await runInProcess(['import', file, '--json', ...getUrl(served)]);
     expect(JSON.parse(again.stdout)).toMatchObject({ imported_count: 0, refused_count: 0 });
-    expect((await runHere(['export', ...elsewhere])).stdout).toBe(stdout);
+    expect((await runInProcess(['export', ...elsewhere])).stdout).toBe(stdout);
     await expectCleanEnd(served.server);
   });
 
@@ -399,36 +402,36 @@ describe('the commands backup, restore, verify, export and import', () => {
   });
 
   it('exit with 1 (verify) or 6 (restore) for a corrupt database, and verify lists the problems', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
     const bytes = readFileSync(copy);
     bytes.fill(0x5a, 8192 * 5, 8192 * 9);
     writeFileSync(dbPath, bytes);
     const { code, stdout } = await runCommand(['verify', '--db-path', dbPath]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/\S/);
-    expect(JSON.parse((await runHere(['verify', '--json', '--db-path', dbPath])).stdout)).toMatchObject({
+    expect(JSON.parse((await runInProcess(['verify', '--json', '--db-path', dbPath])).stdout)).toMatchObject({
       ok: false,
       problems: [
         expect.any(String),
         ...Array.from({ length: stdout.trim().split('\n').length - 1 }, () => expect.any(String)),
       ],
     });
-    const refused = await runHere(['restore', dbPath, '--db-path', join(temporaryFolder(), 'memory.db')]);
+    const refused = await runInProcess(['restore', dbPath, '--db-path', join(createTemporaryFolder(), 'memory.db')]);
     expect(refused.code).toBe(6);
     expect(refused.stderr.trim().split('\n')).toHaveLength(1);
   });
 
   it.each(['backup', 'verify', 'export'])('%s creates no database if the file is missing', async (name) => {
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     const dbPath = join(folder, 'memory.db');
     const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
-    expect(await runHere(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
+    expect(await runInProcess(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
     expect(existsSync(dbPath)).toBe(false);
   });
 
   it('exit with 2 for a missing argument or an unknown option', async () => {
-    expect(await runHere(['backup'])).toMatchObject({ code: 2 });
-    expect(await runHere(['verify', '--colour'])).toMatchObject({ code: 2 });
+    expect(await runInProcess(['backup'])).toMatchObject({ code: 2 });
+    expect(await runInProcess(['verify', '--colour'])).toMatchObject({ code: 2 });
   });
 });
 
@@ -439,7 +442,7 @@ describe('on a full disk', () => {
   let dbPath: string;
 
   beforeAll(async () => {
-    dbPath = join(temporaryFolder(), 'memory.db');
+    dbPath = join(createTemporaryFolder(), 'memory.db');
     const memory = await openMemory(dbPath, { embedder: 'none' });
     await memory.storeBatch(Array.from({ length: 400 }, (_, n) => ({ content: `${n} ${'word '.repeat(1000)}` })));
     await memory.close();
@@ -448,7 +451,7 @@ describe('on a full disk', () => {
 
   it('a backup and an export fail and leave no file behind', async () => {
     const before = readFileSync(dbPath);
-    const file = join(temporaryFolder(), 'copy');
+    const file = join(createTemporaryFolder(), 'copy');
     for (const name of ['backup', 'export']) {
       const { code, stderr } = await runCommand([name, file, '--db-path', dbPath], { under });
       expect([code, stderr.trim()], name).toEqual([6, 'the disk has no room for a copy']);
@@ -459,7 +462,7 @@ describe('on a full disk', () => {
   });
 
   it('a restore fails, names the file that it cannot create, and leaves no file behind', async () => {
-    const restored = join(temporaryFolder(), 'restored.db');
+    const restored = join(createTemporaryFolder(), 'restored.db');
     const { code, stderr } = await runCommand(['restore', dbPath, '--db-path', restored], { under });
     expect([code, stderr]).toEqual([
       6,

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const KEY = 'an-api-key-of-the-dashboard-tests';
@@ -109,7 +109,7 @@ describe('the dashboard at /ui', () => {
   it('needs an API key only for its data, not for its files', async () => {
     for (const path of ['/ui/', ...(await getAssets())]) expect((await locked.send({ path })).status, path).toBe(200);
     for (const path of ['/stats', '/memories', '/events']) {
-      expectRefusal(await locked.send({ path }), { code: 'UNAUTHORIZED' });
+      expectError(await locked.send({ path }), { code: 'UNAUTHORIZED' });
     }
   });
 
@@ -118,7 +118,7 @@ describe('the dashboard at /ui', () => {
     async (path) => {
       for (const encoding of ['br', 'identity']) {
         const answer = await memoryd.send({ path, headers: { 'accept-encoding': encoding } });
-        expectRefusal(answer, { code: 'NOT_FOUND' });
+        expectError(answer, { code: 'NOT_FOUND' });
         expect(answer.headers['content-security-policy']).not.toContain("'self'");
       }
     },

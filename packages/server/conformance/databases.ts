@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { filesHold, getMiddle } from './database-files.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 
 /** Whether the servers under test use SQLite files rather than PostgreSQL. */
 export const ON_FILE = process.env.CONFORMANCE_DATABASE !== 'postgres';
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 /** Creates a database and returns its file path or its PostgreSQL URL. */
 export async function newDatabase(): Promise<string> {
-  if (ON_FILE) return join(temporaryFolder(), 'memory.db');
+  if (ON_FILE) return join(createTemporaryFolder(), 'memory.db');
   const url = await (await getPostgres()).create();
   created.add(url);
   return url;

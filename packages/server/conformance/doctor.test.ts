@@ -15,12 +15,12 @@ import { checkSync } from '../src/doctor/sync.ts';
 import { readSettings } from '../src/settings/read.ts';
 import { runCommand } from './command.ts';
 import { examine } from './doctor.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
 import { startServer } from './server.ts';
 import { WORDS_ONLY } from './under-test.ts';
 
-const newPath = () => join(temporaryFolder(), 'memory.db');
+const newPath = () => join(createTemporaryFolder(), 'memory.db');
 
 describe('memoryd doctor', () => {
   it('runs all checks, and exits with 0 if there is no problem', async () => {
@@ -34,7 +34,7 @@ describe('memoryd doctor', () => {
   });
 
   it('measures and reports the duration of a synced write', async () => {
-    const { found } = await checkSync(temporaryFolder());
+    const { found } = await checkSync(createTemporaryFolder());
     expect(found).toMatch(/^a synced write takes \d+\.\d\d ms \(median of 50; slowest \d+\.\d\d ms\)$/);
   });
 
@@ -97,7 +97,7 @@ describe('memoryd doctor', () => {
     expect(found).toMatchObject({ state: 'problem', found: expect.stringContaining(owner), advice: 'use --port' });
   });
 
-  it('reports invalid settings and misspelt environment variables', async () => {
+  it('reports invalid settings and invalidUsage environment variables', async () => {
     const { ok, findings } = await examine(['--log-level', 'loud'], { SERVICE_PROT: '1' });
     expect(ok).toBe(false);
     expect(findings).toMatchObject([
@@ -108,7 +108,7 @@ describe('memoryd doctor', () => {
   });
 
   it('warns about a settings file with an API key that other users may read', () => {
-    const config = join(temporaryFolder(), 'settings.json');
+    const config = join(createTemporaryFolder(), 'settings.json');
     writeFileSync(config, JSON.stringify({ apiKey: 'k'.repeat(40) }), { mode: 0o644 });
     const { findings } = checkSettings({ config }, {});
     expect(findings).toMatchObject([{ state: 'ok' }, { state: 'warning', advice: `chmod 600 ${config}` }]);

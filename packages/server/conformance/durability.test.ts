@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ON_FILE } from './databases.ts';
 import { send } from './http.ts';
 import { eventually } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, startProcessClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 describe('a restart', () => {
@@ -65,7 +65,7 @@ describe.runIf(ON_FILE)('a database file that is corrupted while the server runs
     ]);
     for (const path of ['/recall?query=unreadable', '/memories']) {
       const answer = await send<ErrorResponse>(port, { path });
-      expectRefusal(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
+      expectError(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
       const { request_id } = answer.body.error;
       await eventually('the log record', 20_000, () => client.server.lines().find((line) => line.includes(request_id)));
     }

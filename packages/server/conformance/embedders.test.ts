@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddingServer, startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { writeModelConfig, writeTinyModel } from '../../engine/src/embedding/tiny-model.fixture.ts';
 import { toAnswer } from './command.ts';
-import { eventually, temporaryFolder } from './process.ts';
+import { createTemporaryFolder, eventually } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { type Client, expectCleanEnd, startClient } from './under-test.ts';
 
@@ -173,7 +173,7 @@ describe('a different embedder on the same database', () => {
 
   /** Copies the filled database. */
   function copyFilled(): typeof filled {
-    const database = join(temporaryFolder(), 'memory.db');
+    const database = join(createTemporaryFolder(), 'memory.db');
     cpSync(filled.database, database);
     return { ...filled, database };
   }
@@ -274,7 +274,7 @@ describe('a different embedder on the same database', () => {
 
 describe('a transformers embedder', () => {
   it('runs a model from a folder in the server process', async () => {
-    const folder = join(temporaryFolder(), 'model');
+    const folder = join(createTemporaryFolder(), 'model');
     await writeTinyModel(folder);
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
     const client = await startClient({ env });
@@ -286,7 +286,7 @@ describe('a transformers embedder', () => {
   });
 
   it('that cannot be loaded is reported in /health, and recall uses only words', async () => {
-    const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${temporaryFolder()}` };
+    const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${createTemporaryFolder()}` };
     const client = await startClient({ env });
     const id = await client.store({ content: MEMORY });
     expect(await client.recalled('cat')).toEqual([id]);
@@ -299,7 +299,7 @@ describe('a transformers embedder', () => {
   });
 
   it('with an unknown pooling mode is reported with its file and the setting that overrides the mode', async () => {
-    const folder = join(temporaryFolder(), 'model');
+    const folder = join(createTemporaryFolder(), 'model');
     await writeTinyModel(folder);
     await writeModelConfig(folder, { '1_Pooling/config.json': { pooling_mode: 'max' } });
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseRaw, type Request, sendRaw } from './http.ts';
-import { expectRefusal, STATUS } from './refusal.ts';
+import { expectError, STATUS } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -81,7 +81,7 @@ describe('POST /store rejects', () => {
     })),
   );
   it.each(rows)('$row', async ({ field, json }) => {
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
+    expectError(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
     expect((await memoryd.memories('limit=1')).total).toBe(stored);
   });
 
@@ -89,13 +89,13 @@ describe('POST /store rejects', () => {
     'the unknown field "%s"',
     async (field) => {
       const json = { content: 'rejected', [field]: 'x' };
-      expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
+      expectError(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
       expect((await memoryd.memories('limit=1')).total).toBe(stored);
     },
   );
 
   it('a request without content', async () => {
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json: { tags: ['a'] } }), { field: 'content' });
+    expectError(await memoryd.send({ method: 'POST', path: '/store', json: { tags: ['a'] } }), { field: 'content' });
   });
 
   it('several wrong fields at once, with a detail for each', async () => {
@@ -105,7 +105,7 @@ describe('POST /store rejects', () => {
       path: '/store',
       json,
     });
-    expectRefusal(answer);
+    expectError(answer);
     expect(answer.body.error.details.map((detail) => detail.path).sort()).toEqual([
       '/colour',
       '/content',
@@ -182,7 +182,7 @@ describe('POST /store rejects', () => {
   it.each(bodies)('a body that is $row', async ({ body, headers = JSON_TYPE }) => {
     const request: Request = { method: 'POST', path: '/store', headers };
     if (body !== undefined) request.body = body;
-    expectRefusal(await memoryd.send(request));
+    expectError(await memoryd.send(request));
     expect((await memoryd.memories('limit=1')).total).toBe(stored);
   });
 
@@ -191,7 +191,7 @@ describe('POST /store rejects', () => {
     async (type) => {
       const body = '{"content":"JSON by another name","session_id":"typed"}';
       const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
-      if (answer.status !== 200) expectRefusal(answer);
+      if (answer.status !== 200) expectError(answer);
       await memoryd.forgetMany('session_id=typed');
     },
   );
@@ -235,17 +235,17 @@ describe('PUT /update/{memory_id} rejects', () => {
     values.map((value) => ({ row: `${field} ${toTitle(value)}`, field, json: { importance: 0.4, [field]: value } })),
   );
   it.each(rows)('$row', async ({ field, json }) => {
-    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}`, json }), { field });
+    expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, json }), { field });
     expect(await memoryd.memory(id)).toMatchObject({ content: 'unchanged', tags: ['a'], importance: 0.4, version: 1 });
   });
 
   it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body %s', async (body) => {
-    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
+    expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
     expect((await memoryd.memory(id)).version).toBe(1);
   });
 
   it('a request without a body', async () => {
-    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
+    expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
   });
 });
 
@@ -303,7 +303,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/sessions?colour=red', field: 'colour' },
   ];
   it.each(rows.map((row) => ({ ...row, row: toTitle(row.path) })))('$row', async ({ path, field }) => {
-    expectRefusal(await memoryd.send({ path }), { field });
+    expectError(await memoryd.send({ path }), { field });
   });
 
   it.each([
@@ -315,7 +315,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/consolidations?cursor=abc', pointer: '/cursor' },
   ])('$path, with a detail whose path is the parameter', async ({ path, pointer }) => {
     const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
-    expectRefusal(answer);
+    expectError(answer);
     expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
   });
 
@@ -324,7 +324,7 @@ describe('the service rejects invalid query parameters:', () => {
     const { next_cursor: cursor = '' } = await memoryd.memories('limit=1');
     for (const path of ['/session/default', '/sessions', '/consolidations']) {
       const answer = await memoryd.send({ path: `${path}?cursor=${encodeURIComponent(cursor)}` });
-      expectRefusal(answer, { field: 'cursor' });
+      expectError(answer, { field: 'cursor' });
     }
     expect((await memoryd.send({ path: `/memories?cursor=${encodeURIComponent(cursor)}` })).status).toBe(200);
   });
@@ -338,7 +338,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?session_id=a&session_id=b', field: 'session_id' },
   ];
   it.each(bulk)('DELETE $path', async ({ path, field }) => {
-    expectRefusal(await memoryd.send({ method: 'DELETE', path }), { field });
+    expectError(await memoryd.send({ method: 'DELETE', path }), { field });
   });
 });
 
@@ -375,7 +375,7 @@ describe('an unknown id returns 404:', () => {
     ids.map(({ row, id }) => ({ row: `${verb} ${row}`, request: request(id) })),
   );
   it.each(rows)('$row', async ({ request }) => {
-    expectRefusal(await memoryd.send(request), { code: 'NOT_FOUND' });
+    expectError(await memoryd.send(request), { code: 'NOT_FOUND' });
   });
 });
 
@@ -385,7 +385,7 @@ describe('a body with a Content-Encoding returns 415', () => {
   it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('%s', async (encoding) => {
     for (const path of ['/store', '/store/batch', '/import']) {
       const request = { method: 'POST', path, headers: { ...JSON_TYPE, 'content-encoding': encoding }, body };
-      expectRefusal(await memoryd.send(request), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+      expectError(await memoryd.send(request), { code: 'UNSUPPORTED_MEDIA_TYPE' });
     }
   });
 
@@ -410,7 +410,7 @@ describe('a known path with another method returns 405:', () => {
     ['PUT', '/health?x=1', 'GET, HEAD'],
   ])('%s %s', async (method, path, allow) => {
     const answer = await memoryd.send({ method, path });
-    expectRefusal(answer, { code: 'METHOD_NOT_ALLOWED' });
+    expectError(answer, { code: 'METHOD_NOT_ALLOWED' });
     expect(answer.headers.allow).toBe(allow);
   });
 });
@@ -432,7 +432,7 @@ describe('an unknown route returns 404:', () => {
   it.each(rows.map((request) => ({ row: toTitle(`${request.method ?? 'GET'} ${request.path}`), request })))(
     '$row',
     async ({ request }) => {
-      expectRefusal(await memoryd.send(request), { code: 'NOT_FOUND' });
+      expectError(await memoryd.send(request), { code: 'NOT_FOUND' });
     },
   );
 });
@@ -460,7 +460,7 @@ describe('a malformed URL returns 400:', () => {
   it.each(rows.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
     '$row',
     async ({ request }) => {
-      expectRefusal(await memoryd.send(request));
+      expectError(await memoryd.send(request));
     },
   );
 });
@@ -494,7 +494,7 @@ describe('an unusual query string', () => {
     '/?a=b',
   ])('never causes a server error: %s', async (path) => {
     const answer = await memoryd.send({ path });
-    if (answer.status !== 200) expectRefusal(answer, { code: answer.status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST' });
+    if (answer.status !== 200) expectError(answer, { code: answer.status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST' });
   });
 });
 

@@ -2,7 +2,7 @@ import type { ConsolidateResponse, ErrorResponse, MemoryEvent } from '@memoryd/c
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type EventReader, readEvents } from './event-reader.ts';
 import { eventually } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -117,7 +117,7 @@ describe('GET /events', () => {
   });
 
   it.each(['type=eaten', 'type=', 'types=stored', 'type=stored&'.repeat(6)])('rejects %s', async (parameters) => {
-    expectRefusal(await memoryd.send({ path: `/events?${parameters}` }), {});
+    expectError(await memoryd.send({ path: `/events?${parameters}` }), {});
   });
 
   it('responds to HEAD with headers only', async () => {
@@ -127,7 +127,7 @@ describe('GET /events', () => {
   });
 
   it.each(['/events/', '/events/1'])('returns 404 for %s', async (path) => {
-    expectRefusal(await memoryd.send({ path }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.send({ path }), { code: 'NOT_FOUND' });
   });
 });
 

@@ -10,7 +10,7 @@ afterAll(() => {
 });
 
 /** Creates an empty temporary folder and removes it after the test file. */
-export function temporaryFolder(): string {
+export function createTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-conformance-'));
   folders.push(folder);
   return folder;

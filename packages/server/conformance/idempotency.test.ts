@@ -1,6 +1,6 @@
 import type { StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 describe('Idempotency-Key on POST /store', () => {
@@ -36,7 +36,7 @@ describe('Idempotency-Key on POST /store', () => {
   it.each(others)('rejects the same key with a different $row', async ({ row, body }) => {
     expect((await storeWith(`conflict ${row}`, { content: 'the text' })).status).toBe(200);
     const before = await total();
-    expectRefusal(await storeWith(`conflict ${row}`, body), { code: 'CONFLICT' });
+    expectError(await storeWith(`conflict ${row}`, body), { code: 'CONFLICT' });
     expect(await total()).toBe(before);
   });
 
@@ -53,7 +53,7 @@ describe('Idempotency-Key on POST /store', () => {
   });
 
   it('can be used again after a rejected request', async () => {
-    expectRefusal(await storeWith('again', { content: '' }), { field: 'content' });
+    expectError(await storeWith('again', { content: '' }), { field: 'content' });
     expect((await storeWith('again', { content: 'now it is right' })).status).toBe(200);
   });
 
@@ -82,7 +82,7 @@ describe('Idempotency-Key on POST /store', () => {
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
   ])('rejects $row', async ({ key }) => {
     const before = await total();
-    expectRefusal(await storeWith(key, { content: 'rejected' }));
+    expectError(await storeWith(key, { content: 'rejected' }));
     expect(await total()).toBe(before);
   });
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RecallResponse, StatsResponse } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, httpAgent, stdioAgent } from './agent.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
@@ -15,7 +15,7 @@ const connectWithKey = (server: RunningServer, key: string): Promise<Agent> =>
   httpAgent(server.port, { authorization: `Bearer ${key}` });
 
 describe('MCP access with API keys', () => {
-  const dbPath = join(temporaryFolder(), 'memory.db');
+  const dbPath = join(createTemporaryFolder(), 'memory.db');
   const keys = { reader: '', writer: '', operator: '' };
   let server: RunningServer;
 

@@ -2,7 +2,7 @@ import type { RecallResponse } from '@memoryd/contract';
 import { afterAll, describe, expect, it } from 'vitest';
 import { httpAgent } from './agent.ts';
 import type { Answer } from './http.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -87,9 +87,9 @@ describe('POST /mcp', () => {
 
   it('rejects malformed JSON and a body that is too large, as every route does', async () => {
     const malformed = { method: 'POST', path: '/mcp', headers: HEADERS, body: '{"jsonrpc"' };
-    expectRefusal(await memoryd.send(malformed));
+    expectError(await memoryd.send(malformed));
     const large = { ...PING, params: { x: 'x'.repeat(2_000_000) } };
-    expectRefusal(await post(memoryd, large), { code: 'PAYLOAD_TOO_LARGE' });
+    expectError(await post(memoryd, large), { code: 'PAYLOAD_TOO_LARGE' });
   });
 
   it.each([
@@ -151,8 +151,8 @@ describe('/mcp', () => {
   });
 
   it('rejects forwarded requests without a key, and requests with a foreign host name', async () => {
-    expectRefusal(await post(memoryd, PING, { 'x-forwarded-for': '203.0.113.7' }), { code: 'UNAUTHORIZED' });
-    expectRefusal(await post(memoryd, PING, { host: 'evil.example' }), { code: 'FORBIDDEN' });
+    expectError(await post(memoryd, PING, { 'x-forwarded-for': '203.0.113.7' }), { code: 'UNAUTHORIZED' });
+    expectError(await post(memoryd, PING, { host: 'evil.example' }), { code: 'FORBIDDEN' });
   });
 });
 
@@ -175,9 +175,9 @@ describe('POST /mcp with an Origin header', () => {
       const headers = { origin };
       const call = { name: 'store', arguments: { content: 'planted by a page' } };
       const store = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
-      expectRefusal(await post(await getClient(), store, headers), { code: 'FORBIDDEN' });
+      expectError(await post(await getClient(), store, headers), { code: 'FORBIDDEN' });
       for (const method of ['GET', 'DELETE']) {
-        expectRefusal(await (await getClient()).send({ method, path: '/mcp', headers }), { code: 'FORBIDDEN' });
+        expectError(await (await getClient()).send({ method, path: '/mcp', headers }), { code: 'FORBIDDEN' });
       }
       expect((await (await getClient()).memories()).total).toBe(0);
     });

@@ -4,7 +4,7 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
 import { type MemoryApiUnderTest, memoryApiContract } from '../../engine/src/memory-api.contract.ts';
 import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';
-import { temporaryFolder } from './process.ts';
+import { createTemporaryFolder } from './process.ts';
 import { startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
@@ -60,7 +60,7 @@ function toMemoryError({ code, message, details }: ErrorBody): MemoryError {
 }
 
 async function connectOverStdio(): Promise<MemoryApiUnderTest> {
-  const agent = await stdioAgent(join(temporaryFolder(), 'memory.db'), WORDS_ONLY);
+  const agent = await stdioAgent(join(createTemporaryFolder(), 'memory.db'), WORDS_ONLY);
   return { memory: createMemoryApi(agent), close: () => agent.end() };
 }
 

@@ -9,13 +9,13 @@ import { openMemory } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { stdioAgent } from './agent.ts';
-import { runHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { eventually, freePort, type Launched, launch, runServer } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { expectCleanEnd, startClient, WORDS_ONLY } from './under-test.ts';
 
-const newFile = () => join(temporaryFolder(), 'memory.db');
+const newFile = () => join(createTemporaryFolder(), 'memory.db');
 
 /** A JSON-RPC message on standard output. */
 interface Message {
@@ -85,7 +85,7 @@ class RawClient {
 describe('memoryd mcp', () => {
   it('writes only protocol messages to standard output, even if the embedder fails and a library prints', async () => {
     const dbPath = newFile();
-    const noise = join(temporaryFolder(), 'noise.mjs');
+    const noise = join(createTemporaryFolder(), 'noise.mjs');
     // Prints in every thread once the database exists.
     writeFileSync(
       noise,
@@ -356,16 +356,16 @@ it('memoryd mcp sends no response to a cancelled request, and shuts down gracefu
 
 describe('the command line of memoryd mcp', () => {
   it('accepts the flags of the engine and rejects the flags of the HTTP server', async () => {
-    const { code, stdout } = await runHere(['mcp', '--help']);
+    const { code, stdout } = await runInProcess(['mcp', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('--db-path');
     for (const flag of ['--port', '--host', '--cors-origins']) expect(stdout).not.toContain(flag);
-    const rejected = await runHere(['mcp', '--port', '1']);
+    const rejected = await runInProcess(['mcp', '--port', '1']);
     expect(rejected).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--port') });
   });
 
   it('prints a one-line error if a file cannot be opened', async () => {
-    const { code, stdout, stderr } = await runServer(['mcp', '--db-path', temporaryFolder()], WORDS_ONLY);
+    const { code, stdout, stderr } = await runServer(['mcp', '--db-path', createTemporaryFolder()], WORDS_ONLY);
     expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
     expect(stderr).toMatch(/^cannot open .+\n$/);
   });

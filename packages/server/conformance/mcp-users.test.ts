@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { Memory, RecallResponse, SessionResponse, StatsResponse, StoreRequest } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, commandAgent, httpAgent } from './agent.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { addKey, getAdministration } from './keys.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { Client, expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
@@ -26,7 +26,7 @@ interface Connections {
 }
 
 function connectOverStdio(): Connections {
-  const options = ['--db-path', join(temporaryFolder(), 'memory.db'), '--namespace', 'app'];
+  const options = ['--db-path', join(createTemporaryFolder(), 'memory.db'), '--namespace', 'app'];
   return {
     connect: (user) => commandAgent([...options, '--user', user, '--agent', 'cook'], WORDS_ONLY),
     connectAll: () => commandAgent(options, WORDS_ONLY),
@@ -167,9 +167,9 @@ describe('the URL parameters of MCP over HTTP', () => {
 
   it('may name only the user to which the key is bound', async () => {
     expect((await client.send(post('user_id=ada'))).status).toBe(200);
-    expectRefusal(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
-    expectRefusal(await client.send(post('user_id=')), { field: 'user_id' });
-    expectRefusal(await client.send(post('user=ada')), { field: 'user' });
+    expectError(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
+    expectError(await client.send(post('user_id=')), { field: 'user_id' });
+    expectError(await client.send(post('user=ada')), { field: 'user' });
   });
 
   it('can add an agent and shared memories to the scope of a user-bound key', async () => {

@@ -11,7 +11,7 @@ import type {
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, getText, httpAgent, stdioAgent } from './agent.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
@@ -24,7 +24,7 @@ const DESTRUCTIVE = ['forget', 'update'];
 
 let server: RunningServer | undefined;
 const transports: { transport: string; connect: () => Promise<Agent> }[] = [
-  { transport: 'stdio', connect: () => stdioAgent(join(temporaryFolder(), 'memory.db'), ENV) },
+  { transport: 'stdio', connect: () => stdioAgent(join(createTemporaryFolder(), 'memory.db'), ENV) },
   {
     transport: 'Streamable HTTP',
     connect: async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../src/settings/read.ts';
 import { send } from './http.ts';
-import { eventually, freePort, launch, startProcess, temporaryFolder, untilHealthy } from './process.ts';
+import { createTemporaryFolder, eventually, freePort, launch, startProcess, untilHealthy } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -244,7 +244,14 @@ describe('a log that cannot be written', () => {
 
   it.runIf(existsSync('/dev/full'))('because the disk is full does not affect requests or the shutdown', async () => {
     const port = await freePort();
-    const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    const args = [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--db-path',
+      join(createTemporaryFolder(), 'memory.db'),
+    ];
     const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
     const launched = launch(args, WORDS_ONLY, { under: full });
     await untilHealthy(port, launched);

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { fillFile } from './migration-fixture.ts';
-import { runServer, temporaryFolder } from './process.ts';
+import { createTemporaryFolder, runServer } from './process.ts';
 
 it('memoryd migrate copies a file to PostgreSQL and back, and prints the same checksum for both', async () => {
   const server = await usePostgres();
   onTestFinished(() => server.close());
   const url = await server.create();
   onTestFinished(() => server.drop(url));
-  const [file, back] = ['memory.db', 'back.db'].map((name) => join(temporaryFolder(), name)) as [string, string];
+  const [file, back] = ['memory.db', 'back.db'].map((name) => join(createTemporaryFolder(), name)) as [string, string];
   await fillFile(file);
   const there = await runServer(['migrate', '--from', file, '--to', url]);
   expect(there).toMatchObject({ code: 0, stderr: '' });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fillFile } from './migration-fixture.ts';
-import { runServer, temporaryFolder } from './process.ts';
+import { createTemporaryFolder, runServer } from './process.ts';
 
 describe('memoryd migrate', () => {
-  const folder = temporaryFolder();
+  const folder = createTemporaryFolder();
   const file = join(folder, 'memory.db');
   beforeAll(() => fillFile(file));
 

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openAdministration } from '@memoryd/engine';
 import { describe, expect, it } from 'vitest';
 import { type Answer, parseRaw, send, sendRaw } from './http.ts';
-import { eventually, temporaryFolder } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { createTemporaryFolder, eventually } from './process.ts';
+import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 import { beginRequest } from './unfinished-request.ts';
 
@@ -22,7 +22,7 @@ function waitFor503(request: () => Promise<Answer>): Promise<Answer> {
 }
 
 function expectUnavailable(answer: Answer): void {
-  expectRefusal(answer, { code: 'UNAVAILABLE' });
+  expectError(answer, { code: 'UNAVAILABLE' });
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
 }
 
@@ -132,7 +132,7 @@ describe('a namespace whose clients send slowly', () => {
   }
 
   it('does not block batches and imports of other namespaces', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
     const slow = await addKey(dbPath, 'slow');
     const quick = await addKey(dbPath, 'quick');
     const client = await startClient({ dbPath, env: WORDS_ONLY });
@@ -203,7 +203,7 @@ describe.concurrent('the timeout for slow clients', () => {
     const text = await sendIncomplete(bytes);
     const { status, headers, text: body } = parseRaw(text);
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
-    expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) });
+    expectError({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) });
     expect(body).toContain('too long');
     expect(headers.get('connection')).toBe('close');
   });
@@ -212,7 +212,7 @@ describe.concurrent('the timeout for slow clients', () => {
     const { status, headers, text } = parseRaw(
       await sendIncomplete(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n${HEADER}\n`),
     );
-    expectRefusal({ status, headers: Object.fromEntries(headers), text, body: JSON.parse(text) });
+    expectError({ status, headers: Object.fromEntries(headers), text, body: JSON.parse(text) });
     expect(text).toContain('body must arrive whole, without long pauses');
     expect(headers.get('connection')).toBe('close');
   });

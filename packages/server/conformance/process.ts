@@ -5,11 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { databaseEnvironment, databaseFlags, newDatabase } from './databases.ts';
-import { temporaryFolder } from './folders.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { send } from './http.ts';
 import { type Exit, type RunningServer, type ServerOptions, ServerUnderTest, splitLines } from './server.ts';
 
-export { temporaryFolder } from './folders.ts';
+export { createTemporaryFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -105,7 +105,7 @@ export interface Launched {
 
 /** Returns the command, arguments and environment that start `memoryd`. */
 export function getCommand(args: string[], env: Record<string, string> = {}) {
-  const home = temporaryFolder();
+  const home = createTemporaryFolder();
   const { PATH = '', NODE_COMPILE_CACHE } = process.env;
   return {
     command: 'node',

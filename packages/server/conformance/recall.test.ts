@@ -1,7 +1,7 @@
 import type { ErrorResponse, Explanation, RecallResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { WEIGHTS } from '../../engine/src/core/ranking/weights.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -420,7 +420,7 @@ describe('only_relevant', () => {
 
   it('returns 400 with the field and its two valid values for any other value', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&only_relevant=maybe' });
-    expectRefusal(response, { field: 'only_relevant' });
+    expectError(response, { field: 'only_relevant' });
     expect(response.body.error.message).toBe('only_relevant must be true or false');
   });
 });
@@ -458,7 +458,7 @@ describe('highlight', () => {
 
   it('returns 400 with the field and its two valid values for any other value', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&highlight=maybe' });
-    expectRefusal(response, { field: 'highlight' });
+    expectError(response, { field: 'highlight' });
     expect(response.body.error.message).toBe('highlight must be true or false');
   });
 });

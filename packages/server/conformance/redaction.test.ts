@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { uniqueWord } from './database-files.ts';
 import { databaseHolds, ON_FILE } from './databases.ts';
-import { eventually, temporaryFolder } from './process.ts';
+import { createTemporaryFolder, eventually } from './process.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 /** Returns a unique GitHub token that `databaseHolds` can find. */
@@ -191,7 +191,7 @@ describe('the log', () => {
     };
     await sendAll();
     // From here on, every write fails and is logged with its cause.
-    renameSync(client.server.dbPath, `${temporaryFolder()}/moved.db`);
+    renameSync(client.server.dbPath, `${createTemporaryFolder()}/moved.db`);
     await sendAll();
     const { stdout, stderr } = await client.server.stop();
     await remote.close();

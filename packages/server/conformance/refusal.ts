@@ -19,7 +19,7 @@ export const STATUS = {
 } as const;
 
 /** The expected error of a request. */
-export interface Refusal {
+export interface ExpectedError {
   /** INVALID_REQUEST if absent. */
   code?: keyof typeof STATUS;
   /** The field that the message must name and that the JSON pointer of a detail must lead to. */
@@ -30,7 +30,7 @@ export interface Refusal {
 const INTERNALS = /\n\s+at |node_modules|\.js:\d+|\.ts:\d+|SQLITE|SqliteError|\bSELECT\b|\bINSERT\b/;
 
 /** Asserts that a response is this error and has the shape of all errors. */
-export function expectRefusal(answer: Answer, { code = 'INVALID_REQUEST', field }: Refusal = {}): void {
+export function expectError(answer: Answer, { code = 'INVALID_REQUEST', field }: ExpectedError = {}): void {
   expect(answer.status, answer.text.slice(0, 400)).toBe(STATUS[code]);
   expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
   const { error, ...rest } = answer.body as ErrorResponse;

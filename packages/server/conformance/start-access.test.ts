@@ -8,11 +8,11 @@ import { startService } from '../src/serve.ts';
 import { readSettings } from '../src/settings/read.ts';
 import { stopService } from '../src/stop.ts';
 import { UsageError } from '../src/usage-error.ts';
-import { runHere } from './command-here.ts';
-import { temporaryFolder } from './folders.ts';
+import { runInProcess } from './command-in-process.ts';
+import { createTemporaryFolder } from './folders.ts';
 import { parseRaw, type Request, sendRaw } from './http.ts';
 import { freePort, launch, runServer, untilHealthy } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { startServer } from './server.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -25,7 +25,7 @@ function getMode(path: string): number {
 
 describe('starting memoryd', () => {
   it('creates the folders of --db-path, and files that only their owner may read', async () => {
-    const dbPath = join(temporaryFolder(), 'some', 'deep folder', 'the memories.db');
+    const dbPath = join(createTemporaryFolder(), 'some', 'deep folder', 'the memories.db');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
     await client.store({ content: 'private' });
     for (const path of [dbPath, `${dbPath}-wal`, `${dbPath}-shm`]) {
@@ -36,7 +36,7 @@ describe('starting memoryd', () => {
   });
 
   it('creates memoryd/memory.db in the XDG data folder by default, and accepts --option=value', async () => {
-    const data = temporaryFolder();
+    const data = createTemporaryFolder();
     const port = await freePort();
     const server = launch(['--host=127.0.0.1', `--port=${port}`], { ...WORDS_ONLY, XDG_DATA_HOME: data });
     await untilHealthy(port, server);
@@ -47,7 +47,7 @@ describe('starting memoryd', () => {
   });
 
   it('listens on the loopback address only by default', async () => {
-    const flags = { port: '0', dbPath: join(temporaryFolder(), 'memory.db') };
+    const flags = { port: '0', dbPath: join(createTemporaryFolder(), 'memory.db') };
     const service = await startService(readSettings(flags, WORDS_ONLY), { write() {} });
     const { hostname, port } = new URL(service.url);
     expect(hostname).toBe('127.0.0.1');
@@ -62,14 +62,14 @@ describe('starting memoryd', () => {
   });
 
   it('with --help prints three options and their defaults, and exits with code 0', async () => {
-    const { code, stdout } = await runHere(['--help']);
+    const { code, stdout } = await runInProcess(['--help']);
     expect(code).toBe(0);
     for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
   });
 
   it('prints the same with help before a command as with --help after the command', async () => {
     for (const words of [[], ['recall'], ['keys', 'add']]) {
-      expect(await runHere(['help', ...words]), words.join(' ')).toEqual(await runHere([...words, '--help']));
+      expect(await runInProcess(['help', ...words]), words.join(' ')).toEqual(await runInProcess([...words, '--help']));
     }
   });
 
@@ -121,11 +121,11 @@ describe('starting memoryd', () => {
   });
 
   it('fails if the database path is a folder', async () => {
-    await expect(startServer({ env: WORDS_ONLY, dbPath: temporaryFolder() })).rejects.toThrow(/^cannot open .+/);
+    await expect(startServer({ env: WORDS_ONLY, dbPath: createTemporaryFolder() })).rejects.toThrow(/^cannot open .+/);
   });
 
   it('fails if a parent of the database path is a file', async () => {
-    const file = join(temporaryFolder(), 'file');
+    const file = join(createTemporaryFolder(), 'file');
     writeFileSync(file, 'x');
     await expect(startServer({ env: WORDS_ONLY, dbPath: join(file, 'memory.db') })).rejects.toThrow(
       /^cannot open .*file/,
@@ -133,7 +133,7 @@ describe('starting memoryd', () => {
   });
 
   it('fails if the file is not a memoryd database, and leaves it unchanged', async () => {
-    const dbPath = join(temporaryFolder(), 'letters.db');
+    const dbPath = join(createTemporaryFolder(), 'letters.db');
     const letters = 'Dear diary, this is no database. '.repeat(500);
     writeFileSync(dbPath, letters);
     await expect(startServer({ env: WORDS_ONLY, dbPath })).rejects.toThrow(/^cannot open /);
@@ -141,7 +141,7 @@ describe('starting memoryd', () => {
   });
 
   it('opens an empty file as a new database, at a path with spaces, quotes and non-Latin characters', async () => {
-    const dbPath = join(temporaryFolder(), `it's 50% "new" 記憶?#.db`);
+    const dbPath = join(createTemporaryFolder(), `it's 50% "new" 記憶?#.db`);
     writeFileSync(dbPath, '');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
     expect(await client.getStatus(await client.store({ content: 'begins here' }))).toBe(200);
@@ -164,7 +164,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     'for the header $row',
     async ({ header }) => {
       const answer = await memoryd.send({ path: '/stats', headers: header });
-      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+      expectError(answer, { code: 'UNAUTHORIZED' });
       expect((answer.body as { error: { message: string } }).error.message).toMatch(/key/i);
     },
   );
@@ -190,7 +190,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
       const id = await memoryd.store({ content: 'stays' });
       const before = await memoryd.stats();
       const answer = await memoryd.send({ ...request, headers: { 'x-forwarded-for': '203.0.113.7' } });
-      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+      expectError(answer, { code: 'UNAUTHORIZED' });
       const { db_size_mb, ...after } = await memoryd.stats();
       expect(before).toMatchObject(after);
       expect(await memoryd.getStatus(id)).toBe(200);
@@ -200,7 +200,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
   it('even with an invented key', async () => {
     for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
       const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
-      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+      expectError(answer, { code: 'UNAUTHORIZED' });
     }
   });
 
@@ -234,9 +234,9 @@ describe('the Host header', () => {
   it.each(foreign)('%s is rejected with 403, and nothing is stored', async (host) => {
     const headers = { host: host.replace('PORT', String(port())) };
     const before = (await memoryd.memories()).total;
-    expectRefusal(await memoryd.send({ path: '/stats', headers }), { code: 'FORBIDDEN' });
+    expectError(await memoryd.send({ path: '/stats', headers }), { code: 'FORBIDDEN' });
     const store = { method: 'POST', path: '/store', json: { content: 'rebound' }, headers };
-    expectRefusal(await memoryd.send(store), { code: 'FORBIDDEN' });
+    expectError(await memoryd.send(store), { code: 'FORBIDDEN' });
     expect((await memoryd.memories()).total).toBe(before);
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ON_FILE } from './databases.ts';
 import type { Answer } from './http.ts';
 import { eventually } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -86,7 +86,7 @@ describe('POST /store/batch', () => {
     for (const lines of ['', '\n']) {
       expect(expectAccepted(await sendBody(memoryd, lines, { type: 'application/x-ndjson' }))).toEqual(nothing);
     }
-    expectRefusal(await sendBody(memoryd, ''));
+    expectError(await sendBody(memoryd, ''));
   });
 
   it('stores two memories for the same text', async () => {
@@ -170,14 +170,14 @@ describe('an invalid batch', () => {
   ];
   it.each(bodies)('that is $row is rejected and stores nothing', async ({ body }) => {
     const before = await total();
-    expectRefusal(await sendBody(memoryd, body));
+    expectError(await sendBody(memoryd, body));
     expect(await total()).toBe(before);
   });
 
   it('larger than 16 MiB is rejected and stores nothing', async () => {
     const before = await total();
     const body = JSON.stringify(Array.from({ length: 17 }, () => ({ content: 'x'.repeat(MEBIBYTE) })));
-    expectRefusal(await sendBody(memoryd, body), { code: 'PAYLOAD_TOO_LARGE' });
+    expectError(await sendBody(memoryd, body), { code: 'PAYLOAD_TOO_LARGE' });
     expect(await total()).toBe(before);
   });
 
@@ -186,7 +186,7 @@ describe('an invalid batch', () => {
     const sized = (bytes: number) => JSON.stringify([{ content: 'x'.repeat(bytes - '[{"content":""}]'.length) }]);
     expect(expectAccepted(await sendBody(client, sized(2000))).stored_count).toBe(1);
     const answer = await sendBody(client, sized(2001));
-    expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+    expectError(answer, { code: 'PAYLOAD_TOO_LARGE' });
     expect(answer.text).toMatch(/2000 bytes; raise the limit with SERVICE_MAX_BATCH_BODY_BYTES/);
     await expectCleanEnd(client.server);
   });
@@ -238,7 +238,7 @@ describe('a batch of JSON Lines', () => {
   });
 
   it('is rejected with another content type', async () => {
-    expectRefusal(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type: 'text/plain' }));
+    expectError(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type: 'text/plain' }));
     expect(expectAccepted(await sendBody(memoryd, '[{"content":"a"}]', { type: 'text/plain' })).stored_count).toBe(1);
   });
 
@@ -247,7 +247,7 @@ describe('a batch of JSON Lines', () => {
     { row: 'empty lines', line: '\n' },
   ])('of more than 10,000 $row is rejected and stores nothing', async ({ line }) => {
     const before = await total();
-    expectRefusal(await sendBody(memoryd, line.repeat(MAX_ITEMS + 1), { type }));
+    expectError(await sendBody(memoryd, line.repeat(MAX_ITEMS + 1), { type }));
     expect(await total()).toBe(before);
     expect(expectAccepted(await sendBody(memoryd, line.repeat(10), { type })).failed_count).toBe(0);
   });
@@ -297,7 +297,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     { row: 'an empty key', key: '' },
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
   ])('rejects $row', async ({ key }) => {
-    expectRefusal(await sendBody(memoryd, '[{"content":"rejected"}]', { key }));
+    expectError(await sendBody(memoryd, '[{"content":"rejected"}]', { key }));
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Memory, StoreRequest, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -249,7 +249,7 @@ describe('fields of a stored memory', () => {
 
   it('supersedes with an unknown id is rejected', async () => {
     const json = { content: 'corrects nothing', supersedes: 'no-such-memory' };
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), {
+    expectError(await memoryd.send({ method: 'POST', path: '/store', json }), {
       code: 'NOT_FOUND',
       field: 'supersedes',
     });
@@ -266,7 +266,7 @@ describe('an expired memory', () => {
     expect(await memoryd.recalled('quetzal season')).not.toContain(id);
     expect(await memoryd.session('birds')).toMatchObject({ memories: [], total: 0 });
     expect((await memoryd.memories('session_id=birds')).total).toBe(0);
-    expectRefusal(await memoryd.update(id, { importance: 1 }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.update(id, { importance: 1 }), { code: 'NOT_FOUND' });
     expect((await memoryd.stats()).working_count).toBe(working_count);
   });
 
@@ -283,7 +283,7 @@ describe('an expired memory', () => {
   it('can still be forgotten', async () => {
     const id = await memoryd.store({ content: 'gone but not forgotten', expires_at: past });
     expect(await memoryd.forget(id)).toMatchObject({ status: 'forgotten', id });
-    expectRefusal(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
   });
 });
 
@@ -341,7 +341,7 @@ describe('a request body', () => {
   it.each(tooLarge)('of $row is rejected', async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
     const before = (await memoryd.stats()).working_count;
     const answer = await memoryd.send({ method, path, headers: json, body: createBody(bytes), chunked });
-    expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+    expectError(answer, { code: 'PAYLOAD_TOO_LARGE' });
     expect(answer.text).toMatch(/1048576 bytes; raise the limit with SERVICE_MAX_BODY_BYTES/);
     expect((await memoryd.stats()).working_count).toBe(before);
   });
@@ -351,7 +351,7 @@ describe('a request body', () => {
     const sendBody = (bytes: number) =>
       small.send({ method: 'POST', path: '/store', headers: json, body: createBody(bytes) });
     expect((await sendBody(2000)).status).toBe(200);
-    expectRefusal(await sendBody(2001), { code: 'PAYLOAD_TOO_LARGE' });
+    expectError(await sendBody(2001), { code: 'PAYLOAD_TOO_LARGE' });
     await expectCleanEnd(small.server);
   });
 });

@@ -1,7 +1,7 @@
 import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newDatabase, ON_FILE } from './databases.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const FIRST_RUN_TIMEOUT_MS = 70_000;
@@ -126,7 +126,7 @@ describe('min_age_seconds of a consolidation', () => {
 
   it.each(['-1', '1.5', 'soon', ''])('rejects "%s"', async (age) => {
     const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
-    expectRefusal(answer, { field: 'min_age_seconds' });
+    expectError(answer, { field: 'min_age_seconds' });
   });
 });
 

@@ -3,7 +3,7 @@ import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { startProxy } from '../faults/tcp-proxy.ts';
 import { send } from './http.ts';
 import { eventually, freePort, type Launched, launch } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { WORDS_ONLY } from './under-test.ts';
 
 const NOWHERE = 'postgres://nobody@127.0.0.1:1/nothing';
@@ -41,7 +41,7 @@ it('memoryd is alive but unhealthy while its database is unreachable, and then s
   }
   const store = { method: 'POST', path: '/store', json: { content: 'stored' } } as const;
   const refused = await send(port, store);
-  expectRefusal(refused, { code: 'UNAVAILABLE' });
+  expectError(refused, { code: 'UNAVAILABLE' });
   expect(refused.headers['retry-after']).toBe('1');
   expect(server.lines().filter((line) => line.includes('"database_awaited"'))).toHaveLength(1);
 

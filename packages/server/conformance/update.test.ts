@@ -1,6 +1,6 @@
 import type { Memory, UpdateRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -81,13 +81,13 @@ describe('PUT /update/{memory_id}', () => {
   });
 
   it('returns 404 for an unknown id', async () => {
-    expectRefusal(await memoryd.update('no-such-memory', { content: 'x' }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.update('no-such-memory', { content: 'x' }), { code: 'NOT_FOUND' });
   });
 
   it('returns 404 for a forgotten memory', async () => {
     const id = await memoryd.store(allFields);
     await memoryd.forget(id);
-    expectRefusal(await memoryd.update(id, { content: 'x' }), { code: 'NOT_FOUND' });
+    expectError(await memoryd.update(id, { content: 'x' }), { code: 'NOT_FOUND' });
   });
 });
 
@@ -173,7 +173,7 @@ describe('If-Match', () => {
     const id = await memoryd.store({ content: 'old' });
     const seen = await memoryd.etag(id);
     await memoryd.update(id, { content: 'by another writer' });
-    expectRefusal(await write(id, seen), { code: 'PRECONDITION_FAILED' });
+    expectError(await write(id, seen), { code: 'PRECONDITION_FAILED' });
     expect((await memoryd.memory(id)).content).toBe('by another writer');
   });
 

@@ -14,7 +14,7 @@ import type {
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readEvents } from './event-reader.ts';
 import type { Request } from './http.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -68,7 +68,7 @@ async function expectHidden(client: Client, id: string, parameters = '', headers
   const unknown = createMemoryRequests('nobody', parameters);
   for (const [index, request] of createMemoryRequests(id, parameters).entries()) {
     const answer = await client.send({ ...request, headers });
-    expectRefusal(answer, NOT_FOUND);
+    expectError(answer, NOT_FOUND);
     const { text } = await client.send({ ...(unknown[index] as Request), headers });
     const removeRequestId = (body: string) => body.replace(/"request_id":"[^"]*"/, '');
     expect(removeRequestId(answer.text)).toBe(removeRequestId(text));
@@ -95,8 +95,8 @@ describe('requests with user_id or agent_id', () => {
       expect(await read('user_id=ben&agent_id=cook')).toEqual([ids.ben]);
       expect(await read('user_id=ben&agent_id=guide')).toEqual([]);
       expect(await read('')).toEqual([ids.ada, ids.ben, ids.shared].sort());
-      expectRefusal(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
-      expectRefusal(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
+      expectError(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
+      expectError(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
     },
   );
 
@@ -120,7 +120,7 @@ describe('requests with user_id or agent_id', () => {
     expect(await memoryd.memory(ids.ben)).toMatchObject({ user_id: 'ben', agent_id: 'cook', importance: 0.5 });
     expect(await memoryd.get(`/memories/${ids.ben}?user_id=ben`)).toMatchObject({ id: ids.ben });
     const correction = { content: 'the heron croaks', user_id: 'ada', supersedes: ids.ben };
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
+    expectError(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
   });
 
   it('receive only the events of this user', async () => {
@@ -172,7 +172,7 @@ describe('a key that is bound to a user', () => {
   ] as const)('cannot have the scope %s with %o', async (scope, bound) => {
     const json = { namespace: 'default', scope, ...bound };
     const refused = await memoryd.send({ method: 'POST', path: '/keys', json, headers: operator });
-    expectRefusal(refused, { field: 'scope' });
+    expectError(refused, { field: 'scope' });
     expect(refused.text).toContain('read or write');
   });
 
@@ -184,7 +184,7 @@ describe('a key that is bound to a user', () => {
     expect(await read('')).toEqual([ids.ada]);
     expect(await read('user_id=ada')).toEqual([ids.ada]);
     expect(await read('shared=true')).toEqual([ids.ada, ids.shared].sort());
-    expectRefusal(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
+    expectError(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
   });
 
   it('cannot access memories of other users by id, and can read but not change shared memories', async () => {
@@ -193,7 +193,7 @@ describe('a key that is bound to a user', () => {
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
     expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
     const forgetMany = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
-    expectRefusal(await memoryd.send(forgetMany), FORBIDDEN);
+    expectError(await memoryd.send(forgetMany), FORBIDDEN);
   });
 
   const FOREIGN: Request[] = [
@@ -219,7 +219,7 @@ describe('a key that is bound to a user', () => {
     async (_method, _path, request) => {
       const before = await memoryd.ok<object>({ path: '/stats', headers: operator });
       const answer = await memoryd.send({ ...request, headers: { ...request.headers, ...ada } });
-      expectRefusal(answer, FORBIDDEN);
+      expectError(answer, FORBIDDEN);
       const after = await memoryd.ok({ path: '/stats', headers: operator });
       expect(after).toEqual({ ...before, db_size_mb: expect.any(Number) });
     },
@@ -248,7 +248,7 @@ describe('a key that is bound to a user', () => {
     const found = { path: `/memories/${id}`, headers: operator };
     expect(await memoryd.ok(found)).toMatchObject({ user_id: 'ben', agent_id: 'cook' });
     const other = { method: 'POST', path: '/store', json: { content: 'x', agent_id: 'guide' }, headers: cook };
-    expectRefusal(await memoryd.send(other), FORBIDDEN);
+    expectError(await memoryd.send(other), FORBIDDEN);
     await memoryd.ok({ method: 'DELETE', path: `/forget/${id}`, headers: cook });
   });
 });
@@ -262,7 +262,7 @@ describe('a user quota', () => {
     const writer = bearer((await addKey({ namespace: 'default', scope: 'write' }, operator)).key);
     const quota = { memories: 1, bytes: null };
     const setting = { method: 'PUT', path: '/users/ada/quota', json: quota };
-    expectRefusal(await memoryd.send({ ...setting, headers: writer }), FORBIDDEN);
+    expectError(await memoryd.send({ ...setting, headers: writer }), FORBIDDEN);
     expect(await memoryd.ok({ ...setting, headers: operator })).toEqual({ user_id: 'ada', quota });
     const inOther = { ...setting, headers: { ...operator, 'x-memoryd-namespace': 'other' } };
     await memoryd.ok({ ...inOther, json: { memories: 0, bytes: null } });
@@ -270,7 +270,7 @@ describe('a user quota', () => {
     await memoryd.store({ content: 'one', user_id: 'ada' }, writer);
     const two = { method: 'POST', path: '/store', json: { content: 'two', user_id: 'ada' }, headers: writer };
     const refused = await memoryd.send(two);
-    expectRefusal(refused, FORBIDDEN);
+    expectError(refused, FORBIDDEN);
     expect(refused.text).toMatch(/user.*\b1 memor/);
     await memoryd.ok({ ...two, headers: { ...operator, 'x-memoryd-namespace': 'other' } });
     const audited = memoryd.server.records().filter(({ event }) => event === 'quota_changed');

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { uniqueWord } from './database-files.ts';
 import { databaseHolds } from './databases.ts';
 import { eventually } from './process.ts';
-import { expectRefusal } from './refusal.ts';
+import { expectError } from './refusal.ts';
 import { startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 describe('a user-bound key', () => {
@@ -61,13 +61,13 @@ describe('GET /users and user quotas', () => {
       memoryd.send({ method: 'POST', path: '/store', json: { user_id, content } });
     for (const content of ['one', 'two', 'three']) expect((await store('full', content)).status).toBe(200);
     const answer = await store('full', 'four');
-    expectRefusal(answer, { code: 'FORBIDDEN' });
+    expectError(answer, { code: 'FORBIDDEN' });
     expect(answer.text).toMatch(/user/);
     expect((await store('else', 'one')).status).toBe(200);
     const quota = { memories: 4, bytes: null };
     await memoryd.ok({ method: 'PUT', path: '/users/full/quota', json: quota });
     expect((await store('full', 'four')).status).toBe(200);
-    expectRefusal(await store('full', 'five'), { code: 'FORBIDDEN' });
+    expectError(await store('full', 'five'), { code: 'FORBIDDEN' });
     const { users } = await memoryd.get<UsersResponse>('/users?limit=100');
     expect(users.find(({ user_id }) => user_id === 'full')).toMatchObject({ memories: 4, quota });
   });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { send } from '../conformance/http.ts';
-import { launch, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
+import { createTemporaryFolder, launch, type ServerProcess } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient } from '../conformance/under-test.ts';
 import { checkIntegrity } from './integrity.ts';
 import { Random } from './random.ts';
@@ -85,7 +85,7 @@ function report(tally: Tally): string {
 async function killAndCheck(tally: Tally): Promise<void> {
   const random = new Random(SEED);
   const writers = Array.from({ length: WRITERS }, (_, n) => new Writer(`writer ${n}`, SEED + n + 1, tally));
-  const dbPath = `${temporaryFolder()}/memory.db`;
+  const dbPath = `${createTemporaryFolder()}/memory.db`;
   let client = await startProcessClient({ dbPath, env: ENV });
   while (tally.kills < KILLS) {
     await killWhileWriting(client, writers, tally, random);

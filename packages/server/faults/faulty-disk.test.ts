@@ -6,8 +6,8 @@ import type { ErrorResponse, HealthResponse, StoreBatchResponse } from '@memoryd
 import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../conformance/command.ts';
 import { type Answer, send } from '../conformance/http.ts';
-import { eventually, runServer, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
-import { expectRefusal } from '../conformance/refusal.ts';
+import { createTemporaryFolder, eventually, runServer, type ServerProcess } from '../conformance/process.ts';
+import { expectError } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { checkIntegrity } from './integrity.ts';
 import { mountSmallDisk } from './small-disk.ts';
@@ -25,7 +25,7 @@ function store(client: Client<ServerProcess>, content: string): Promise<Answer> 
 
 /** Expects a 503 with a `Retry-After` header and a message that matches `reason`. */
 function expectUnavailable(answer: Answer, reason: RegExp): void {
-  expectRefusal(answer, { code: 'UNAVAILABLE' });
+  expectError(answer, { code: 'UNAVAILABLE' });
   expect((answer.body as ErrorResponse).error.message).toMatch(reason);
   expect(answer.headers['retry-after']).toBeDefined();
 }
@@ -137,7 +137,7 @@ describe.concurrent('with a read-only database file', () => {
 
   /** Creates a folder owned by a user to whom file modes apply. */
   function createUserFolder(): string {
-    const folder = temporaryFolder();
+    const folder = createTemporaryFolder();
     if (isRoot) {
       chmodSync(folder, 0o700);
       chownSync(folder, NOBODY, NOBODY);
@@ -213,8 +213,8 @@ describe.concurrent('with a database file moved away from a running server', () 
 
 describe.runIf(canTrace())('on a disk whose syncs fail for a while', () => {
   it('writes return 503 until syncs succeed, and no write is acknowledged before its sync', async () => {
-    const trace = join(temporaryFolder(), 'trace');
-    const dbPath = join(temporaryFolder(), 'memory.db');
+    const trace = join(createTemporaryFolder(), 'trace');
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
     const inject = 'fsync,fdatasync:error=EIO:when=25..34';
     const client = await startProcessClient({ dbPath, env: WORDS_ONLY, under: getTraceCommand(trace, inject) });
     const stored = new Map<string, number>();

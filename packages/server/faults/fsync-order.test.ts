@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { temporaryFolder } from '../conformance/process.ts';
+import { createTemporaryFolder } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import {
   type AcknowledgementReport,
@@ -21,8 +21,8 @@ async function trace(
   work: (client: Client) => Promise<unknown>,
   env: Record<string, string> = {},
 ): Promise<{ traceFile: string; dbPath: string }> {
-  const traceFile = join(temporaryFolder(), 'trace');
-  const dbPath = join(temporaryFolder(), 'new folder', 'memory.db');
+  const traceFile = join(createTemporaryFolder(), 'trace');
+  const dbPath = join(createTemporaryFolder(), 'new folder', 'memory.db');
   const client = await startProcessClient({
     dbPath,
     env: { ...WORDS_ONLY, ...env },

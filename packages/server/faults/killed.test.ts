@@ -9,14 +9,14 @@ import { type DatabaseServer, usePostgres } from '../../postgres/src/database.fi
 import { isAddress } from '../conformance/databases.ts';
 import { parseRaw, send } from '../conformance/http.ts';
 import {
+  createTemporaryFolder,
   eventually,
   freePort,
   launch,
   type ServerProcess,
-  temporaryFolder,
   untilHealthy,
 } from '../conformance/process.ts';
-import { expectRefusal } from '../conformance/refusal.ts';
+import { expectError } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startClient, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { beginRequest } from '../conformance/unfinished-request.ts';
 
@@ -76,7 +76,7 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
   });
 
   async function newDatabase(): Promise<string> {
-    if (kind === 'database file') return join(temporaryFolder(), 'memory.db');
+    if (kind === 'database file') return join(createTemporaryFolder(), 'memory.db');
     const address = await postgres.create();
     addresses.push(address);
     return address;
@@ -208,7 +208,7 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
     expect(working_count + episodic_count).toBe(count);
     expect(consolidation).toMatchObject({ ended_at: null, consolidated_count: episodic_count });
     const { id } = consolidation;
-    expectRefusal(await second.undo(id), { code: 'CONFLICT' });
+    expectError(await second.undo(id), { code: 'CONFLICT' });
     // The killed server's claim on the consolidation expires in less than a minute.
     expect(await second.consolidate()).toMatchObject({ id, consolidated_count: count });
     expect(await second.stats()).toMatchObject({ working_count: 0, episodic_count: count });
@@ -226,7 +226,7 @@ describe('re-embedding with a new model', () => {
   ])('$row continues after a crash', async ({ dimensions }) => {
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
-    const database = join(temporaryFolder(), 'memory.db');
+    const database = join(createTemporaryFolder(), 'memory.db');
     const environment = () => ({
       SERVICE_CONSOLIDATION_INTERVAL_SECONDS: '0',
       SERVICE_EMBEDDER: `openai:${remote.model}`,
@@ -330,7 +330,14 @@ describe.concurrent('stopping a server during a request', () => {
 describe('the client, while the service is killed and restarted', () => {
   it('waits for the service, stores every memory once, and resumes the event stream', async () => {
     const port = await freePort();
-    const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    const args = [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--db-path',
+      join(createTemporaryFolder(), 'memory.db'),
+    ];
     let server = launch(args, env);
     await untilHealthy(port, server);
     const client = createClient(port, { retries: 20, retryDelayMs: 10 });

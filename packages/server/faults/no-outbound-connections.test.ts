@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../conformance/process.ts';
+import { createTemporaryFolder } from '../conformance/process.ts';
 import { expectCleanEnd, startProcessClient } from '../conformance/under-test.ts';
 import { canTrace } from './system-calls.ts';
 
 describe.runIf(canTrace())('a server with default settings', () => {
   it('makes no network connections and writes nothing to the home directory', async () => {
-    const trace = join(temporaryFolder(), 'trace');
-    const home = temporaryFolder();
+    const trace = join(createTemporaryFolder(), 'trace');
+    const home = createTemporaryFolder();
     const client = await startProcessClient({
       // Sets the cache folder, so that files written by libraries are found too.
       env: { HOME: home, XDG_CACHE_HOME: join(home, 'cache') },

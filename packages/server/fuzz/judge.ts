@@ -1,5 +1,5 @@
 import type { Answer } from '../conformance/http.ts';
-import { expectRefusal, STATUS } from '../conformance/refusal.ts';
+import { expectError, STATUS } from '../conformance/refusal.ts';
 import type { Operation } from './open-api.ts';
 import type { Plan } from './requests.ts';
 
@@ -70,7 +70,7 @@ function findErrorProblems({ operation, method }: Plan, answer: Answer): string[
   if (code === undefined) return [`status ${answer.status} is not in the table`];
   if (code === 'INTERNAL_ERROR') return ['a server error'];
   try {
-    expectRefusal(answer, { code });
+    expectError(answer, { code });
     return [];
   } catch (error) {
     return [`the error has the wrong shape: ${(error as Error).message.slice(0, 400)}`];

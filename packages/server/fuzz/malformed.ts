@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { parseRaw } from '../conformance/http.ts';
-import { expectRefusal } from '../conformance/refusal.ts';
+import { expectError } from '../conformance/refusal.ts';
 
 const RESPONSE_TIMEOUT_MS = 5000;
 
@@ -62,7 +62,7 @@ export async function sendMalformed(port: number, bytes: Buffer): Promise<{ stat
   if (status < 400 || body === '') return { status, problems: [] };
   try {
     const code = (JSON.parse(body) as { error: { code: 'INVALID_REQUEST' } }).error.code;
-    expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) }, { code });
+    expectError({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) }, { code });
     return { status, problems: status === 500 ? ['a server error'] : [] };
   } catch (error) {
     return {

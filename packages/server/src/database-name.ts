@@ -3,7 +3,7 @@ import type { DatabaseOptions } from '@memoryd/engine';
 import { splitHosts } from '@memoryd/engine/defaults';
 
 /** Returns a printable name of a database: its path, or its address without user, password and parameters. */
-export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
+export function getDatabaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
   if (databaseUrl === undefined) return dbPath;
   const addresses = splitHosts(databaseUrl);
   return `postgres://${addresses.map(({ host }) => host).join()}${addresses[0]?.pathname}`;
@@ -11,7 +11,7 @@ export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
 
 /** Returns a copy of an error with the name of the database in its message. */
 export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
-  return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, {
+  return new MemoryError(cause.code, `cannot open ${getDatabaseName(database)}: ${cause.message}`, {
     cause,
     isDatabaseDown: cause.isDatabaseDown,
   });

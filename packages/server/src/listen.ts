@@ -1,4 +1,4 @@
-import { getMessage } from './message-of.ts';
+import { getMessage } from './error-text.ts';
 import type { Settings } from './settings/read.ts';
 
 /**

@@ -3,11 +3,11 @@ import type { TelemetryEvent } from '@memoryd/engine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logTelemetry } from './log.ts';
-import { readableLog } from './log-lines.ts';
+import { createReadableLog } from './log-lines.ts';
 
 function getText(event: Partial<TelemetryEvent>): string {
   let written = '';
-  const output = readableLog({ write: (text) => (written += text) });
+  const output = createReadableLog({ write: (text) => (written += text) });
   const log = logTelemetry({ logLevel: 'debug', logQueries: true }, output);
   log.report({ level: 'info', component: 'server', event: 'something_happened', ...event });
   return stripVTControlCharacters(written);

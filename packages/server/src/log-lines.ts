@@ -19,7 +19,7 @@ const MAX_FIELDS = 6;
 const COLORS = { DEBUG: 'gray', INFO: 'reset', WARN: 'yellow', ERROR: 'red' } as const;
 
 /** Returns a destination for JSON log records that writes each record as a readable line for a terminal. */
-export function readableLog(destination: DestinationStream): DestinationStream {
+export function createReadableLog(destination: DestinationStream): DestinationStream {
   return { write: (record) => destination.write(toLine(JSON.parse(record) as LogRecord)) };
 }
 

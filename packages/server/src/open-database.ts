@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract';
 import { type Engine, type EngineOptions, openEngine, type Telemetry } from '@memoryd/engine';
-import { cannotOpen, databaseName } from './database-name.ts';
-import { getMessage } from './message-of.ts';
+import { cannotOpen, getDatabaseName } from './database-name.ts';
+import { getMessage } from './error-text.ts';
 import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';
 
@@ -19,6 +19,6 @@ export async function openDatabase(
     return await openEngine({ ...engineSettings(settings), ...settings.database, ...options, telemetry });
   } catch (cause) {
     if (cause instanceof MemoryError) throw cannotOpen(settings.database, cause);
-    throw new Error(`cannot open ${databaseName(settings.database)}: ${getMessage(cause)}`, { cause });
+    throw new Error(`cannot open ${getDatabaseName(settings.database)}: ${getMessage(cause)}`, { cause });
   }
 }

@@ -4,12 +4,12 @@ import { DEFAULTS, type MemoryScope } from '@memoryd/contract';
 import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { audited } from './audit.ts';
 import { serviceAt } from './commands/memories.ts';
-import { databaseName } from './database-name.ts';
+import { getDatabaseName } from './database-name.ts';
+import { getMessage } from './error-text.ts';
 import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
-import { getMessage } from './message-of.ts';
 import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
@@ -73,7 +73,7 @@ async function openMemories(
   const by = { namespace, address: 'stdio' };
   const api = audited(engine.namespace(namespace), by, telemetry);
   const caller = scopedCaller({ api, scope: 'operate' }, scope);
-  return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
+  return { caller, place: { database: getDatabaseName(database), embedder }, close: () => engine.close() };
 }
 
 /**

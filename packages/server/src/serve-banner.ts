@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { databaseName } from './database-name.ts';
+import { getDatabaseName } from './database-name.ts';
 import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
@@ -13,7 +13,7 @@ import { VERSION } from './version.ts';
  */
 export function getBanner({ database }: Pick<Settings, 'database'>, url: string, needsKey: boolean): string {
   const curl = needsKey ? "curl -H 'Authorization: Bearer KEY'" : 'curl';
-  const data = database.databaseUrl === undefined ? resolve(database.dbPath) : databaseName(database);
+  const data = database.databaseUrl === undefined ? resolve(database.dbPath) : getDatabaseName(database);
   return `
   ${styleText('bold', `memoryd ${VERSION}`)}
 

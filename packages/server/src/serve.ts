@@ -2,20 +2,20 @@ import { setFlagsFromString } from 'node:v8';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { DestinationStream } from 'pino';
-import { awaitDatabase } from './await-database.ts';
-import { databaseName } from './database-name.ts';
+import { getDatabaseName } from './database-name.ts';
 import { areKeysNeeded, howToMakeAKey, isLoopbackHost } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
 import type { PressureLimits } from './http/overload/pressure.ts';
 import type { App } from './http/routes/route.ts';
 import { listenOn } from './listen.ts';
 import { logOutput, logTelemetry } from './log.ts';
-import { readableLog } from './log-lines.ts';
+import { createReadableLog } from './log-lines.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { getBanner } from './serve-banner.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, outliveHangup, STOP_SIGNALS, stopOnSignal } from './stop.ts';
 import { VERSION } from './version.ts';
+import { waitForDatabase } from './wait-for-database.ts';
 
 /**
  * Growth of the heap of a thread between two full garbage collections, in percent of live objects. V8's default allows
@@ -46,7 +46,7 @@ export async function serve(settings: Settings): Promise<void> {
   const exitAtOnce = () => exit(0);
   for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
   const isTerminal = process.stdout.isTTY === true;
-  const service = await startService(settings, isTerminal ? readableLog(output) : output, {
+  const service = await startService(settings, isTerminal ? createReadableLog(output) : output, {
     onTelemetry(telemetry) {
       exitOnDefect(telemetry, exit);
       outliveHangup(telemetry);
@@ -79,7 +79,7 @@ export async function startService(
   };
   onTelemetry?.(telemetry);
   // Loads the application module while other threads open the database.
-  const [engine, { buildApp }] = await Promise.all([awaitDatabase(settings, telemetry), import('./http/app.ts')]);
+  const [engine, { buildApp }] = await Promise.all([waitForDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry, lateLoopMs });
   try {
     const url = await listenOn((at) => app.listen(at), settings);
@@ -92,7 +92,7 @@ export async function startService(
 
 /** Logs that the service listens, and warnings about access without a key. */
 export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
-  const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
+  const facts = { url, version: VERSION, database: getDatabaseName(settings.database), embedder: settings.embedder };
   // Read first, so that a signal right after the first record does not suppress the warnings.
   const isOpen = !(await areKeysNeeded(engine, settings));
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });

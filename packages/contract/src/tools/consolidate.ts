@@ -1,6 +1,6 @@
 import type { MemoryApi } from '../api.ts';
 import { ConsolidateRequest, ConsolidateResponse, type ConsolidationPlan } from '../consolidate.ts';
-import { counted } from '../counted.ts';
+import { formatCount } from '../format-count.ts';
 import { firstThatFit } from './bounded.ts';
 import { type Progress, tool } from './tool.ts';
 
@@ -38,7 +38,7 @@ export const consolidate = tool({
   text({ status, consolidated_count, evicted_count, self_check }) {
     if (self_check === 'failed')
       return 'The run was rolled back: memories that it affected could no longer be recalled.';
-    const memories = counted(consolidated_count, 'memory', 'memories');
+    const memories = formatCount(consolidated_count, 'memory', 'memories');
     return status === 'planned'
       ? `Nothing was changed. ${memories} would be promoted or distilled, ${evicted_count} would be merged or evicted.`
       : `${memories} promoted or distilled, ${evicted_count} merged or evicted.`;
@@ -56,7 +56,7 @@ async function reportProgress(api: MemoryApi, progress: Progress, signal: AbortS
       changed += event.changed_count;
       if (Date.now() - reportedAt < MIN_PROGRESS_INTERVAL_MS) continue;
       reportedAt = Date.now();
-      await progress(changed, `${counted(changed, 'change')} so far`);
+      await progress(changed, `${formatCount(changed, 'change')} so far`);
     }
   } catch {
     // The event stream was aborted, or too many streams are open. The run continues, and the response contains its

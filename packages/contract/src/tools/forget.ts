@@ -1,6 +1,6 @@
-import { counted } from '../counted.ts';
 import { memoryId } from '../field.ts';
 import { ForgetResponse } from '../forget.ts';
+import { formatCount } from '../format-count.ts';
 import Type from '../typebox.ts';
 import { firstThatFit } from './bounded.ts';
 import { tool } from './tool.ts';
@@ -29,7 +29,7 @@ export const forget = tool({
     };
   },
   text({ id, also_forgotten = [], remaining_duplicates: remaining = [] }) {
-    const others = counted(also_forgotten.length, 'other that held its text', 'others that held its text');
+    const others = formatCount(also_forgotten.length, 'other that held its text', 'others that held its text');
     const forgot = also_forgotten.length === 0 ? `Forgot ${id}.` : `Forgot ${id}, and ${others}.`;
     return remaining.length === 0 ? forgot : `${forgot} Its text is still in ${remaining.join(', ')}.`;
   },

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { formatCount } from '../format-count.ts';
 import { RecallRequest, RecallResponse } from '../recall.ts';
 import { firstThatFit } from './bounded.ts';
 import { resultsText } from './texts.ts';
@@ -28,7 +28,7 @@ export const recall = tool({
   },
   text({ results, truncated }, wholeAt) {
     if (results.length === 0) return 'No memory answers this. Other words, or fewer filters, may find one.';
-    const found = `${counted(results.length, 'memory', 'memories')}, best first:\n\n${resultsText(results, wholeAt)}`;
+    const found = `${formatCount(results.length, 'memory', 'memories')}, best first:\n\n${resultsText(results, wholeAt)}`;
     return truncated ? `${found}\n\nThere are more, but the answer would be too long.` : found;
   },
 });

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { formatCount } from '../format-count.ts';
 import { SessionRequest, SessionResponse } from '../session.ts';
 import { sessionPage } from './bounded.ts';
 import { memoryText } from './texts.ts';
@@ -23,7 +23,7 @@ export const session = tool({
     const texts = memories.map((memory) => memoryText([memory.created_at], memory, wholeAt));
     const more = next_cursor === undefined ? [] : [`There are more: call again with cursor ${next_cursor}`];
     return [
-      `${memories.length} of ${counted(total, 'memory', 'memories')} of session ${session_id}:`,
+      `${memories.length} of ${formatCount(total, 'memory', 'memories')} of session ${session_id}:`,
       ...texts,
       ...more,
     ].join('\n\n');

@@ -2,20 +2,20 @@ import { MemoryError } from '@memoryd/contract/errors';
 
 export interface FairQueueLimits {
   /** Maximum number of callers that have a slot at the same time. */
-  atOnce: number;
+  maxRunning: number;
   /** Maximum number of waiting callers. */
-  waiting: number;
+  maxWaiting: number;
   /** Maximum number of slots that a key may use or wait for; unlimited if absent. */
-  ofKey?: number;
+  maxPerKey?: number;
   /** Timeout of a waiting caller in ms. */
-  waitingMs: number;
+  timeoutMs: number;
 }
 
 /** Messages of the UNAVAILABLE errors for callers that get no slot. */
 export interface FairQueueMessages {
   /** The queue is full, or the caller has disconnected. */
   full: string;
-  late: string;
+  timeout: string;
   /** The key has reached its limit. */
   share?: string;
 }
@@ -33,22 +33,22 @@ interface Waiter {
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
-  readonly #refusals: FairQueueMessages;
+  readonly #messages: FairQueueMessages;
   /** FIFO of waiters per key. The first key is served next. Empty queues are removed. */
   readonly #queues = new Map<string | undefined, Set<Waiter>>();
   /** Number of slots that each key uses or waits for. */
   readonly #shares = new Map<string, number>();
   #waiting = 0;
-  #taken = 0;
+  #running = 0;
 
-  constructor(limits: FairQueueLimits, refusals: FairQueueMessages) {
+  constructor(limits: FairQueueLimits, messages: FairQueueMessages) {
     this.#limits = limits;
-    this.#refusals = refusals;
+    this.#messages = messages;
   }
 
   /** Number of slots in use. */
-  get taken(): number {
-    return this.#taken;
+  get running(): number {
+    return this.#running;
   }
 
   /** Number of waiting callers. */
@@ -63,9 +63,9 @@ export class FairQueue {
    * @param key the key for fairness; undefined for a caller without a key
    * @param createSignal creates a signal that aborts when the caller disconnects; called only if the caller has to wait
    */
-  async take(key?: string, createSignal?: () => AbortSignal): Promise<() => void> {
-    const releaseShare = this.#takeShare(key);
-    if (this.#taken < this.#limits.atOnce) this.#taken++;
+  async acquire(key?: string, createSignal?: () => AbortSignal): Promise<() => void> {
+    const releaseShare = this.#acquireShare(key);
+    if (this.#running < this.#limits.maxRunning) this.#running++;
     else {
       await this.#wait(key, createSignal?.()).catch((error) => {
         releaseShare();
@@ -83,7 +83,7 @@ export class FairQueue {
 
   /** Waits for a slot, runs `work`, and releases the slot. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const release = await this.take();
+    const release = await this.acquire();
     try {
       return await work();
     } finally {
@@ -100,11 +100,11 @@ export class FairQueue {
    * Counts a slot for a key, and returns a function that subtracts the slot again. Throws UNAVAILABLE if the key has
    * reached its limit.
    */
-  #takeShare(key: string | undefined): () => void {
-    const limit = this.#limits.ofKey;
+  #acquireShare(key: string | undefined): () => void {
+    const limit = this.#limits.maxPerKey;
     if (limit === undefined || key === undefined) return () => {};
     const own = this.#shares.get(key) ?? 0;
-    if (own >= limit) throw new MemoryError('UNAVAILABLE', this.#refusals.share ?? this.#refusals.full);
+    if (own >= limit) throw new MemoryError('UNAVAILABLE', this.#messages.share ?? this.#messages.full);
     this.#shares.set(key, own + 1);
     return () => {
       const left = (this.#shares.get(key) ?? 0) - 1;
@@ -114,7 +114,7 @@ export class FairQueue {
   }
 
   #wait(key: string | undefined, signal: AbortSignal | undefined): Promise<void> {
-    const { full, late } = this.#refusals;
+    const { full, timeout } = this.#messages;
     if (signal?.aborted || !this.#makeRoomFor(key)) return Promise.reject(new MemoryError('UNAVAILABLE', full));
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -133,7 +133,7 @@ export class FairQueue {
         },
       };
       const giveUpWhenGone = () => waiter.giveUp(full);
-      const timer = setTimeout(() => waiter.giveUp(late), this.#limits.waitingMs);
+      const timer = setTimeout(() => waiter.giveUp(timeout), this.#limits.timeoutMs);
       signal?.addEventListener('abort', giveUpWhenGone);
       this.#join(key, waiter);
     });
@@ -144,14 +144,14 @@ export class FairQueue {
    * the most waiters, or returns false if no other key would have more waiters than this key.
    */
   #makeRoomFor(key: string | undefined): boolean {
-    if (this.#waiting < this.#limits.waiting) return true;
+    if (this.#waiting < this.#limits.maxWaiting) return true;
     const own = this.#queues.get(key)?.size ?? 0;
     const longest = [...this.#queues.values()].reduce(
       (one, other) => (other.size > one.size ? other : one),
       NO_WAITERS,
     );
     if (longest.size <= own + 1) return false;
-    [...longest].at(-1)?.giveUp(this.#refusals.full);
+    [...longest].at(-1)?.giveUp(this.#messages.full);
     return true;
   }
 
@@ -171,7 +171,7 @@ export class FairQueue {
   #serveNext(): void {
     const [next] = this.#queues;
     if (!next) {
-      this.#taken--;
+      this.#running--;
       return;
     }
     const [key, queue] = next;

@@ -14,7 +14,7 @@ import {
   MemoryError,
   type UndoResponse,
 } from '@memoryd/contract';
-import type { ConsolidationRun, Planned, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type { ConsolidationRun, Preview, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
 import { toCounts } from './consolidation/steps.ts';
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest } from './cursor.ts';
@@ -57,7 +57,7 @@ async function plan(core: Core, namespace: string, minAgeMs: number): Promise<Co
   return { status: 'planned', ...toCounts({ counts }), plan };
 }
 
-function toPlanned<Item, Output>({ total, items }: Planned<Item>, toItem: (item: Item) => Output) {
+function toPlanned<Item, Output>({ total, items }: Preview<Item>, toItem: (item: Item) => Output) {
   return { total, memories: items.map(toItem) };
 }
 

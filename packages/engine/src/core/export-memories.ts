@@ -8,7 +8,7 @@ import {
   MemoryError,
   ScopeRequest,
 } from '@memoryd/contract';
-import type { ExportRecord, MemoryRecord } from '../ports/storage-kept.ts';
+import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import type { Core } from './core.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { createTextsTooLongError } from './record-size.ts';
@@ -27,15 +27,15 @@ export async function* exportMemories(
   signal?: AbortSignal,
 ): AsyncIterable<string> {
   assertValid(check, request);
-  const kept = await storage.kept(namespace, toOwnerFilter(request), signal);
+  const copy = await storage.exportRecords(namespace, toOwnerFilter(request), signal);
   try {
-    yield JSON.stringify({ format: 'memoryd', version: 1, lines: kept.count } satisfies ExportHeader);
-    for await (const record of kept.records) {
+    yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
+    for await (const record of copy.records) {
       if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted');
       yield toLine(record);
     }
   } finally {
-    await kept.discard();
+    await copy.discard();
   }
 }
 
@@ -53,37 +53,37 @@ function assertLineFits(line: string, id: string): void {
 }
 
 /** Fields are in the order of the interface, so that the same memory always gives the same bytes. */
-function toExported(kept: MemoryRecord): ExportedMemory {
+function toExported(record: MemoryRecord): ExportedMemory {
   return {
-    id: kept.id,
-    content: kept.content,
-    tags: kept.tags,
-    importance: kept.importance,
-    source: kept.source,
-    session_id: kept.sessionId,
-    ...toOwner(kept),
-    tier: kept.tier,
-    metadata: kept.metadata,
-    created_at: toTimestamp(kept.createdAt),
-    stored_at: toTimestamp(kept.storedAt),
-    updated_at: toTimestamp(kept.updatedAt),
-    expires_at: toTimestampOrNull(kept.expiresAt),
-    evicted_at: toTimestampOrNull(kept.evictedAt),
-    supersedes: kept.supersedes,
-    superseded_by: kept.supersededBy,
-    merged_into: kept.mergedInto,
-    derived_from: kept.derivedFrom,
-    formerly_derived_from: kept.formerlyDerivedFrom,
-    version: kept.version,
-    revision: kept.revision,
-    distilled_revision: kept.distilledRevision,
-    access_count: kept.accessCount,
-    accessed_at: toTimestampOrNull(kept.accessedAt),
-    history: kept.history.map(({ revision, content, replacedAt }) => ({
+    id: record.id,
+    content: record.content,
+    tags: record.tags,
+    importance: record.importance,
+    source: record.source,
+    session_id: record.sessionId,
+    ...toOwner(record),
+    tier: record.tier,
+    metadata: record.metadata,
+    created_at: toTimestamp(record.createdAt),
+    stored_at: toTimestamp(record.storedAt),
+    updated_at: toTimestamp(record.updatedAt),
+    expires_at: toTimestampOrNull(record.expiresAt),
+    evicted_at: toTimestampOrNull(record.evictedAt),
+    supersedes: record.supersedes,
+    superseded_by: record.supersededBy,
+    merged_into: record.mergedInto,
+    derived_from: record.derivedFrom,
+    formerly_derived_from: record.formerlyDerivedFrom,
+    version: record.version,
+    revision: record.revision,
+    distilled_revision: record.distilledRevision,
+    access_count: record.accessCount,
+    accessed_at: toTimestampOrNull(record.accessedAt),
+    history: record.history.map(({ revision, content, replacedAt }) => ({
       revision,
       content,
       replaced_at: toTimestamp(replacedAt),
     })),
-    awaits: kept.awaits,
+    awaits: record.awaits,
   };
 }

@@ -2,7 +2,7 @@ import type { Ranked } from '../ports/ranking.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
-import type { Answer, RankedSearchRequest } from '../ports/storage-search.ts';
+import type { RankedSearchRequest, SearchResults } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 import { rankOrdinals } from './ranking/rank.ts';
@@ -48,25 +48,25 @@ export interface FindRequest {
 
 /** Returns the best memories for a query by their ordinals, best first. */
 export async function find(parts: FindParts, request: FindRequest): Promise<Map<number, Ranked>> {
-  const { ranking, ...search } = await toAnswerRequest(parts, request);
+  const { ranking, ...search } = await toSearchRequest(parts, request);
   return rankOrdinals(await parts.storage.search(search), ranking);
 }
 
 /** Returns the best memories for a query with their texts, as of `now`. Records the duration of each stage. */
-export async function answer(
+export async function findResults(
   parts: FindParts,
   request: FindRequest,
   maxBytes: number,
   stages: Stages,
-): Promise<Answer & { now: number }> {
-  const answerRequest = await toAnswerRequest(parts, request);
+): Promise<SearchResults & { now: number }> {
+  const searchRequest = await toSearchRequest(parts, request);
   stages.end('embed');
-  const found = await parts.storage.answer({ ...answerRequest, explain: request.explain, maxBytes });
+  const found = await parts.storage.searchAndRank({ ...searchRequest, explain: request.explain, maxBytes });
   stages.endAs(found.stagesMs);
-  return { ...found, now: answerRequest.now };
+  return { ...found, now: searchRequest.now };
 }
 
-async function toAnswerRequest(
+async function toSearchRequest(
   { embedding, clock }: FindParts,
   { namespace, query, filter, limit, minScore = 0, asked, isPoolOnly, isUpToDate }: FindRequest,
 ): Promise<Omit<RankedSearchRequest, 'maxBytes'>> {

@@ -65,7 +65,7 @@ function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTe
   // The thesaurus is English. Words of another language have no synonyms in it, even if they are spelled like English
   // words.
   const synonyms = isForeign ? [] : getSynonyms(thesaurus, words);
-  for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.most * closeness);
+  for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.max * closeness);
   return byText;
 }
 

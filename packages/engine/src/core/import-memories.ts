@@ -1,10 +1,10 @@
 import {
   assertValid,
-  counted,
   createCheck,
   ExportedDecline,
   ExportedMemory,
   ExportHeader,
+  formatCount,
   type ImportResponse,
   invalidRequest,
   isBlankLine,
@@ -13,7 +13,7 @@ import {
   OwnScopeRequest,
   UpdateRequest,
 } from '@memoryd/contract';
-import type { ExportRecord, Imported, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-kept.ts';
+import type { ExportRecord, Imported, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-export.ts';
 import type { Core } from './core.ts';
 import { assertOwnerGiven } from './owner-request.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from './record-size.ts';
@@ -89,7 +89,7 @@ class Import {
     await this.#write();
     const expected = this.#header?.lines ?? this.#recordCount;
     if (this.#recordCount < expected) {
-      const message = `the export is incomplete: its header announces ${counted(expected, 'line')}, but ${this.#recordCount} followed; export again`;
+      const message = `the export is incomplete: its header announces ${formatCount(expected, 'line')}, but ${this.#recordCount} followed; export again`;
       this.#refuse(this.#lineNumber + 1, invalidRequest([{ path: '', message }]));
     }
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
@@ -161,7 +161,7 @@ class Import {
   #stop(error: unknown): never {
     if (!(error instanceof MemoryError)) throw error;
     const stored = this.#response.imported_count + this.#response.unchanged_count;
-    const message = `${error.message}; ${counted(stored, 'line is', 'lines are')} stored; repeat the whole import to continue`;
+    const message = `${error.message}; ${formatCount(stored, 'line is', 'lines are')} stored; repeat the whole import to continue`;
     throw new MemoryError(error.code, message, { cause: error });
   }
 

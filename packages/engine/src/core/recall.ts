@@ -11,9 +11,9 @@ import {
 } from '@memoryd/contract';
 import type { Ranked } from '../ports/ranking.ts';
 import type { OwnerFilter } from '../ports/storage-owner.ts';
-import type { Answered } from '../ports/storage-search.ts';
+import type { SearchResult } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
-import { answer, Stages } from './find.ts';
+import { findResults, Stages } from './find.ts';
 import { createHighlighter } from './highlight.ts';
 import { toOwner } from './owner-request.ts';
 import type { QueryContext } from './ranking/asked-date.ts';
@@ -49,14 +49,13 @@ export async function recall(
     explain: request.explain,
     asked: toAsked(core, request),
   };
-  const { answers, truncated, now } = await answer(core, findRequest, core.maxAnswerBytes, stages);
-  if (request.track !== false)
-    track(core, { namespace, keyId, of: findRequest.filter }, query, { answers, now, stages });
+  const { results: found, truncated, now } = await findResults(core, findRequest, core.maxAnswerBytes, stages);
+  if (request.track !== false) track(core, { namespace, keyId, of: findRequest.filter }, query, { found, now, stages });
   const getExplanation = request.explain ? createExplainer(query) : undefined;
-  const results = answers.map((result) => toResult(result, getExplanation));
+  const results = found.map((result) => toResult(result, getExplanation));
   return {
     results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
-    total: answers.length,
+    total: found.length,
     ...(truncated && { truncated }),
   };
 }
@@ -80,7 +79,7 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult({ memory, score, ranked }: Answered, getExplanation: Explain | undefined): RecallResult {
+function toResult({ memory, score, ranked }: SearchResult, getExplanation: Explain | undefined): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
@@ -119,7 +118,7 @@ function createExplainer(query: string): Explain {
 }
 
 interface Recalled {
-  answers: readonly Answered[];
+  found: readonly SearchResult[];
   now: number;
   stages: Stages;
 }
@@ -129,9 +128,9 @@ function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
   query: string,
-  { answers, now, stages }: Recalled,
+  { found, now, stages }: Recalled,
 ): void {
-  const memories = answers.map(({ memory }) => memory);
+  const memories = found.map(({ memory }) => memory);
   core.accesses.note(
     namespace,
     memories.map(({ ordinal }) => ordinal),
@@ -142,6 +141,6 @@ function track(
     level: 'info',
     component: 'retrieval',
     event: 'query_completed',
-    facts: { ...stages.facts(), results_count: answers.length, namespace, key_id: keyId ?? null, query },
+    facts: { ...stages.facts(), results_count: found.length, namespace, key_id: keyId ?? null, query },
   });
 }

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { ExportRecord } from '../ports/storage-kept.ts';
+import type { ExportRecord } from '../ports/storage-export.ts';
 
 /** Maximum memories, and approximate maximum characters, per commit. Other writers wait for at most one commit. */
 export const CHUNK_MEMORIES = 256;

@@ -1,8 +1,8 @@
 import {
   type Check,
-  counted,
   createCheck,
   DEFAULTS,
+  formatCount,
   invalidRequest,
   isStorable,
   LIMITS,
@@ -93,8 +93,8 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
 }
 
 /** Creates the FORBIDDEN error, whose message names the quota and explains how to free space or raise the quota. */
-export function quotaExceeded({ holder, of, most }: OverQuota): MemoryError {
-  const quota = of === 'memories' ? counted(most, 'memory', 'memories') : `${counted(most, 'byte')} of text`;
+export function quotaExceeded({ holder, of, limit }: OverQuota): MemoryError {
+  const quota = of === 'memories' ? formatCount(limit, 'memory', 'memories') : `${formatCount(limit, 'byte')} of text`;
   return new MemoryError(
     'FORBIDDEN',
     `the quota of the ${holder} (${quota}) would be exceeded: forget memories, or ask an operator to raise it ` +

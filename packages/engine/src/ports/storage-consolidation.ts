@@ -162,7 +162,7 @@ export interface Promotion {
 }
 
 /** Preview of a step: the total number of affected memories, and the first of these memories. */
-export interface Planned<Item> {
+export interface Preview<Item> {
   total: number;
   items: Item[];
 }
@@ -205,15 +205,15 @@ export interface ConsolidationStorage {
   /** Deletes idempotency keys that were last used before `usedBefore`. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
   /** Previews `promote`: at most `most` items, oldest first. */
-  planPromotion(namespace: string, promotion: Promotion, most: number): Promise<Planned<{ id: string }>>;
+  planPromotion(namespace: string, promotion: Promotion, limit: number): Promise<Preview<{ id: string }>>;
   /** Previews `mergeDuplicates` for memories that have not expired at `now`. */
-  planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
+  planMerge(namespace: string, now: number, limit: number): Promise<Preview<{ id: string; mergedInto: string }>>;
   /** Previews `evictExpired`. */
   planEvict(
     namespace: string,
     now: number,
-    most: number,
-  ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>>;
+    limit: number,
+  ): Promise<Preview<{ id: string; reason: ChangeDetails['evicted']['reason'] }>>;
 }
 
 /**

@@ -229,11 +229,11 @@ export function distilStorageContract(tested: TestedStorage): void {
       for (let i = 0; i < 5; i++) await storeMemory('delta delta delta', 2);
       const ordinal = await distil(stored, 'delta delta delta delta');
       const signals = await search('delta', {}, 1);
-      const found = Array.from(signals.ordinals.slice(0, signals.admitted));
+      const found = Array.from(signals.ordinals.slice(0, signals.candidateCount));
       expect(found).toEqual([ordinal, ...getOrdinals(stored)]);
       const getRows = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
       expect(getRows(found.indexOf(ordinal))).toBe(3);
-      expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
+      expect((await search('delta', { tier: 'semantic' }, 1)).candidateCount).toBe(1);
     });
 
     it('is found together with its sources, even if the query matches 50 semantic memories', async () => {
@@ -250,7 +250,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         }
       });
       const asked = { namespace: 'default', text: 'delta', filter: {}, now: NOW + 1e6, poolSize: groups, tailSize: 0 };
-      expect((await tested.storage.search(asked)).admitted).toBe(groups * (1 + size));
+      expect((await tested.storage.search(asked)).candidateCount).toBe(groups * (1 + size));
     });
 
     it('can get a new text and new sources unless a client has changed it', async () => {

@@ -114,7 +114,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
         outcome: 'over-quota',
         holder: 'namespace',
         of: 'memories',
-        most: 2,
+        limit: 2,
       });
       expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
       await tested.storage.forget('a', first);
@@ -129,7 +129,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
         outcome: 'over-quota',
         holder: 'namespace',
         of: 'bytes',
-        most: 6,
+        limit: 6,
       });
       await storeMemory({ content: '文' });
     });
@@ -141,7 +141,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
         outcome: 'over-quota',
         holder: 'namespace',
         of: 'bytes',
-        most: 10,
+        limit: 10,
       });
       expect(await tested.storage.memory('a', id, NOW)).toMatchObject({ content: 'sixsix', tags: [], version: 1 });
       expect(await change(id, 'four')).toMatchObject({ outcome: 'updated' });

@@ -14,14 +14,14 @@ export interface Quotas {
 }
 
 /**
- * Nothing was stored, because the namespace or user (`holder`) would exceed its quota. `most` is the quota, in memories
+ * Nothing was stored, because the namespace or user (`holder`) would exceed its quota. `limit` is the quota, in memories
  * or bytes (`of`).
  */
 export interface OverQuota {
   outcome: 'over-quota';
   holder: 'namespace' | 'user';
   of: keyof Quota;
-  most: number;
+  limit: number;
 }
 
 export interface StorageStats extends TierCounts {

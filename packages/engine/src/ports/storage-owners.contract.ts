@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ALL, MODEL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { ExportRecord, MemoryRecord } from './storage-kept.ts';
+import type { ExportRecord, MemoryRecord } from './storage-export.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { OwnerFilter } from './storage-owner.ts';
 
@@ -14,7 +14,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   const getIds = (memories: readonly { id: string }[]) => memories.map(({ id }) => id);
 
   async function getRecords(of?: OwnerFilter): Promise<ExportRecord[]> {
-    const stored = await tested.storage.kept('default', of);
+    const stored = await tested.storage.exportRecords('default', of);
     const records: ExportRecord[] = [];
     for await (const record of stored.records) records.push(record);
     return records;
@@ -246,7 +246,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       await tested.storage.setUserQuota('default', 'ann', { memories: 1, bytes: 10 });
       await tested.storage.setQuota('default', { memories: 3, bytes: null });
       const { id } = await storeMemory({ ...ANN, content: 'six ch' });
-      const over = { outcome: 'over-quota', holder: 'user', of: 'memories', most: 1 };
+      const over = { outcome: 'over-quota', holder: 'user', of: 'memories', limit: 1 };
       expect(await tested.storage.store(nextMemory({ userId: 'ann', agentId: 'cook' }))).toEqual(over);
       const change = { namespace: 'default', id, at: NOW * 2, content: 'seven' };
       expect(await tested.storage.update(change)).toMatchObject({ holder: 'user', of: 'bytes' });

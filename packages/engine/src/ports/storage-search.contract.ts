@@ -68,7 +68,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       const after = await storeMemory({ sessionId: 's', content: 'two' });
       await storeMemory({ sessionId: 'other', content: 'three' });
       const signals = await search('needle');
-      expect(signals.admitted).toBe(1);
+      expect(signals.candidateCount).toBe(1);
       expect(signals.ordinals[0]).toBe(middle.ordinal);
       expect(signals.ordinals[signals.previous[0] as number]).toBe(before.ordinal);
       expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
@@ -149,8 +149,8 @@ export function searchStorageContract(tested: TestedStorage): void {
       const other = await storeMemory({ content: 'the heron sleeps', sessionId: 'b' });
       same.push(await storeMemory({ content: 'a heron waits', sessionId: 'c' }));
       const sameText = async (values?: Float32Array) => {
-        const { ordinals, texts, admitted } = await search('heron', {}, undefined, values);
-        expect([admitted, texts.length]).toEqual([3 + later.length, 3 + later.length]);
+        const { ordinals, texts, candidateCount } = await search('heron', {}, undefined, values);
+        expect([candidateCount, texts.length]).toEqual([3 + later.length, 3 + later.length]);
         const getText = (memory: { ordinal: number }) => texts[ordinals.indexOf(memory.ordinal)];
         return same
           .map(getText)
@@ -182,8 +182,8 @@ export function searchStorageContract(tested: TestedStorage): void {
       await storeMemory({ content: 'beside it', sessionId: 's' });
       await storeMemory({ content: 'a heron', sessionId: 's' });
       const retained = async (memory: { ordinal: number }) => {
-        const { ordinals, retentions, admitted } = await search('heron', {}, now);
-        expect([admitted, retentions.length]).toEqual([4, 4]);
+        const { ordinals, retentions, candidateCount } = await search('heron', {}, now);
+        expect([candidateCount, retentions.length]).toEqual([4, 4]);
         return retentions[ordinals.indexOf(memory.ordinal)] as number;
       };
       expect(await retained(plain)).toBeGreaterThan(0.5);
@@ -326,8 +326,8 @@ export function searchStorageContract(tested: TestedStorage): void {
       const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
       const short = await tested.storage.search({ ...request, tailSize: 0 });
       const long = await tested.storage.search({ ...request, tailSize: 15 });
-      expect([short.pool, short.admitted]).toEqual([10, 10]);
-      expect([long.pool, long.admitted]).toEqual([10, 25]);
+      expect([short.pool, short.candidateCount]).toEqual([10, 10]);
+      expect([long.pool, long.candidateCount]).toEqual([10, 25]);
       expect(long.ordinals.slice(0, 10)).toEqual(short.ordinals.slice(0, 10));
     });
 
@@ -349,7 +349,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(getAdmitted(filtered)).toContain(one.ordinal);
       const long = await tested.storage.search({ ...request, tailSize: 80 });
       expect(getAdmitted(long)).toHaveLength(72);
-      expect(getAdmitted({ ...long, admitted: long.pool })).toEqual(getAdmitted(signals));
+      expect(getAdmitted({ ...long, candidateCount: long.pool })).toEqual(getAdmitted(signals));
     });
 
     it('finds the newest of many memories with equal texts, and a memory of the queried date', async () => {
@@ -383,15 +383,15 @@ export function searchStorageContract(tested: TestedStorage): void {
       const ranking = { limit: 5, minScore: 0.1, intent: {} };
       const ranked = [...rankOrdinals(await tested.storage.search(RED_HERON), ranking)];
       const request = { ...RED_HERON, ranking, maxBytes: 100_000 };
-      const { answers, truncated, stagesMs } = await tested.storage.answer({ ...request, explain: true });
-      expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
+      const { results, truncated, stagesMs } = await tested.storage.searchAndRank({ ...request, explain: true });
+      expect(results.map((result) => [result.memory.ordinal, result.ranked])).toEqual(ranked);
       expect(ranked).toHaveLength(5);
-      expect(answers[0]?.memory.content).toContain('heron');
+      expect(results[0]?.memory.content).toContain('heron');
       expect([truncated, Object.keys(stagesMs)]).toEqual([false, ['words', 'vectors', 'fuse', 'read']]);
-      const scores = (await tested.storage.answer(request)).answers.map(({ score, ranked }) => [score, ranked]);
+      const scores = (await tested.storage.searchAndRank(request)).results.map(({ score, ranked }) => [score, ranked]);
       expect(scores).toEqual(ranked.map(([, { score }]) => [score, undefined]));
-      const short = await tested.storage.answer({ ...request, maxBytes: 1 });
-      expect(short.answers.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
+      const short = await tested.storage.searchAndRank({ ...request, maxBytes: 1 });
+      expect(short.results.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
       expect(short.truncated).toBe(true);
     });
 

@@ -64,10 +64,10 @@ export interface QueryWordKinds {
  * |---|---|
  * | 0 to `found` | the best `poolSize` memories by words, and by vector |
  * | `found` to `pool` | memories that supersede a row before `found`, and neighbors of such rows that match the query |
- * | `pool` to `admitted` | sources of semantic memories of the pool; the tail, with its successors and sources |
- * | from `admitted` on | context: neighbors of candidates, and the one or two memories between two candidates |
+ * | `pool` to `candidateCount` | sources of semantic memories of the pool; the tail, with its successors and sources |
+ * | from `candidateCount` on | context: neighbors of candidates, and the one or two memories between two candidates |
  *
- * Rows before `admitted` are the candidates: they match the filter and may become results.
+ * Rows before `candidateCount` are the candidates: they match the filter and may become results.
  */
 export interface Signals extends QueryWordKinds {
   /**
@@ -80,7 +80,7 @@ export interface Signals extends QueryWordKinds {
   documentFrequencies: number[];
   found: number;
   pool: number;
-  admitted: number;
+  candidateCount: number;
   ordinals: Float64Array;
   createdAts: Float64Array;
   /** Number of content words, which are all words except stop words. */
@@ -143,15 +143,15 @@ export interface RankedSearchRequest extends SearchRequest {
 }
 
 /** A result: a memory with its score from 0 to 1, and `ranked` if the request has `explain`. */
-export interface Answered {
+export interface SearchResult {
   memory: RecalledMemory;
   score: number;
   ranked?: Ranked;
 }
 
 /** The results, best first. `truncated`: further results did not fit into `maxBytes`. */
-export interface Answer {
-  answers: Answered[];
+export interface SearchResults {
+  results: SearchResult[];
   truncated: boolean;
   /** Duration by stage, in ms. */
   stagesMs: Signals['stagesMs'] & { read: number };
@@ -165,5 +165,5 @@ export interface SearchStorage {
    * Searches, ranks the candidates as `rank` in core does, and reads the texts of the best candidates: a recall in one
    * call.
    */
-  answer(request: RankedSearchRequest): Promise<Answer>;
+  searchAndRank(request: RankedSearchRequest): Promise<SearchResults>;
 }

@@ -30,7 +30,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       const row = signals.ordinals.indexOf((stored[7] as { ordinal: number }).ordinal);
       expect(row).toBeGreaterThanOrEqual(0);
       expect(signals.cosines[row]).toBeCloseTo(1, 2);
-      expect(Math.max(...signals.cosines.slice(0, signals.admitted))).toBe(signals.cosines[row]);
+      expect(Math.max(...signals.cosines.slice(0, signals.candidateCount))).toBe(signals.cosines[row]);
     });
 
     it('uses the best cosine over the parts of a memory', async () => {

@@ -4,7 +4,7 @@ import { leaseContract } from './lease.contract.ts';
 import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
-import { exportStorageContract } from './storage-kept.contract.ts';
+import { exportStorageContract } from './storage-export.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
 import { ownerStorageContract } from './storage-owners.contract.ts';

@@ -213,7 +213,7 @@ export class TestedStorage {
   };
 
   readonly getAdmitted = (signals: Signals): number[] => {
-    return Array.from(signals.ordinals.slice(0, signals.admitted)).sort((a, b) => a - b);
+    return Array.from(signals.ordinals.slice(0, signals.candidateCount)).sort((a, b) => a - b);
   };
 
   /** Returns the ordinals of memories whose speaker a word of the query names. */

@@ -1,7 +1,7 @@
 import type { KeyStore } from './administration.ts';
 import type { Lease, Notices } from './coordination.ts';
 import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
-import type { ExportStorage } from './storage-kept.ts';
+import type { ExportStorage } from './storage-export.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { NamespaceStorage } from './storage-namespaces.ts';
 import type { SearchStorage } from './storage-search.ts';

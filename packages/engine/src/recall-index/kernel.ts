@@ -34,7 +34,7 @@ export interface Kernel {
   putEntry(entry: number): void;
   setState(ordinal: number, tier: number, expiresAt: number, superseded: number): void;
   removeMemory(ordinal: number): void;
-  tidy(maxTerms: number): void;
+  sweepTerms(maxTerms: number): void;
   findRow(ordinal: number): number;
   postponedRow(place: number): number;
   clearPostponed(): void;

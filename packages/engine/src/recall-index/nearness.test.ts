@@ -7,8 +7,8 @@ import { areIntactStates, packStates } from './token-states.ts';
 /** Returns the score of a memory with an empty cache. */
 function measure(query: Int8Array, packed: Buffer): number {
   const nearness = new Nearness(0);
-  nearness.ask(query);
-  return nearness.take(1, packed);
+  nearness.setQuery(query);
+  return nearness.add(1, packed);
 }
 
 const states = (constraints: { minLength: number; maxLength: number }) =>
@@ -73,19 +73,19 @@ it('Nearness caches the latest token states up to its limit until they are forgo
   fc.assert(
     fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
       const nearness = new Nearness(maxBytes);
-      nearness.ask(query);
+      nearness.setQuery(query);
       const latest = new Map<number, Buffer>();
       const added: typeof changes = [];
       for (const { ordinal, packed } of changes) {
         nearness.forget(ordinal);
         latest.delete(ordinal);
         if (packed) {
-          expect(nearness.take(ordinal, packed)).toBe(measure(query, packed));
+          expect(nearness.add(ordinal, packed)).toBe(measure(query, packed));
           latest.set(ordinal, packed);
           added.unshift({ ordinal, packed });
         }
-        const cached = [...Array(10).keys()].filter((some) => nearness.get(some) !== undefined);
-        for (const some of cached) expect(nearness.get(some)).toBe(measure(query, latest.get(some) as Buffer));
+        const cached = [...Array(10).keys()].filter((some) => nearness.getScore(some) !== undefined);
+        for (const some of cached) expect(nearness.getScore(some)).toBe(measure(query, latest.get(some) as Buffer));
         expect(getBytes(cached.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
         const recent = added.filter((_, i) => 2 * getBytes(added.slice(0, i + 1).map((one) => one.packed)) < maxBytes);
         const expected = recent.filter((one) => latest.get(one.ordinal) === one.packed).map((one) => one.ordinal);

@@ -49,7 +49,7 @@ export class Nearness {
    *
    * @param states the states of the query's tokens, at least one
    */
-  ask(states: Int8Array): void {
+  setQuery(states: Int8Array): void {
     const query = states.subarray(0, MAX_QUERY_BYTES);
     this.#queryEnd = this.#query + query.length;
     this.#bytes.set(new Uint8Array(query.buffer, query.byteOffset, query.length), this.#query);
@@ -57,13 +57,13 @@ export class Nearness {
   }
 
   /** Returns the score of a memory, or undefined if its states are not cached. */
-  get(ordinal: number): number | undefined {
+  getScore(ordinal: number): number | undefined {
     const range = this.#places.get(ordinal);
     return range && this.#measure(range);
   }
 
   /** Caches the packed states of a memory and returns its score. */
-  take(ordinal: number, packed: Uint8Array): number {
+  add(ordinal: number, packed: Uint8Array): number {
     this.forget(ordinal);
     const range = this.#makeRoom(packed.length);
     this.#bytes.set(packed, range.start);

@@ -5,8 +5,8 @@ import { NO_ROW } from '../ports/storage-search.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { IndexFullError } from './exchange.ts';
+import type { IndexQueryWords, MatchLimits } from './index-query.ts';
 import { dotInt8, type Int8Vector, toInt8 } from './int8.ts';
-import type { MatchLimits, QuestionWords } from './question.ts';
 import { MAX_DIMENSIONS, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
@@ -34,7 +34,7 @@ function getEntries(...differences: Partial<EntryFacts>[]): EntryFacts[] {
 
 function buildIndex(entries: readonly EntryFacts[]): RecallIndex {
   const index = new RecallIndex();
-  for (const entry of entries) index.takeIn(packEntry(entry));
+  for (const entry of entries) index.putEntry(packEntry(entry));
   return index;
 }
 
@@ -45,7 +45,7 @@ function findOrdinals(
   scope: Scope = wholeNamespace,
   limits: MatchLimits = { count: 100 },
 ): number[] {
-  const { memoryCount } = index.ask(scope);
+  const { memoryCount } = index.beginQuery(scope);
   const words = getWords(index, toSingleTermWords(terms), scope);
   const { documentFrequencies } = words;
   const everyday = new Float64Array(documentFrequencies.length);
@@ -57,8 +57,8 @@ function getWords(
   index: RecallIndex,
   words: readonly (readonly number[])[],
   scope: Scope = wholeNamespace,
-): QuestionWords {
-  return index.ask(scope).words(words);
+): IndexQueryWords {
+  return index.beginQuery(scope).words(words);
 }
 
 function toSingleTermWords(terms: readonly number[]): number[][] {
@@ -167,10 +167,10 @@ describe('recall index word search', () => {
 
   it('excludes semantic memories from the document frequencies', () => {
     const index = new RecallIndex();
-    for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
+    for (const ordinal of [1, 2, 3]) index.putEntry(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
     const state = { expiresAt: null, superseded: false };
     const counted = () => {
-      const question = index.ask(wholeNamespace);
+      const question = index.beginQuery(wholeNamespace);
       const words = question.words([[7]]);
       return [question.memoryCount, ...words.documentFrequencies, words.best([1], { count: 10 }).length];
     };
@@ -180,8 +180,8 @@ describe('recall index word search', () => {
     index.setState(2, { ...state, tier: 'episodic' });
     expect(counted()).toEqual([3, 3, 3]);
     index.setState(2, { ...state, tier: 'semantic' });
-    index.takeOut(2);
-    index.takeOut(1);
+    index.removeMemory(2);
+    index.removeMemory(1);
     expect(counted()).toEqual([1, 1, 1]);
   });
 
@@ -206,13 +206,13 @@ describe('recall index word search', () => {
     );
 
     function put(index: RecallIndex, { tier, ...facts }: Change, revision: number): void {
-      index.takeIn(packEntry({ ...plain, ...facts, revision }));
-      if (tier === 'gone') index.takeOut(facts.ordinal);
+      index.putEntry(packEntry({ ...plain, ...facts, revision }));
+      if (tier === 'gone') index.removeMemory(facts.ordinal);
       else index.setState(facts.ordinal, { ...state, tier });
     }
 
     function counts(index: RecallIndex): number[] {
-      return [index.ask(wholeNamespace).memoryCount, ...getDocumentFrequencies(index, toSingleTermWords(TERMS))];
+      return [index.beginQuery(wholeNamespace).memoryCount, ...getDocumentFrequencies(index, toSingleTermWords(TERMS))];
     }
   });
 
@@ -261,10 +261,10 @@ describe('recall index word search', () => {
       [12, 1],
     ]);
     const index = buildIndex(getEntries(...Array.from({ length: count }, () => ({ frequencies: gone }))));
-    for (let ordinal = 1; ordinal <= count; ordinal++) index.takeOut(ordinal);
-    index.tidy();
+    for (let ordinal = 1; ordinal <= count; ordinal++) index.removeMemory(ordinal);
+    index.sweepTerms();
     expect(getDocumentFrequencies(index, [[11, 12]])).toEqual([0]);
-    index.takeIn(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
+    index.putEntry(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
     expect(
       getDocumentFrequencies(index, [
         [11, 12],
@@ -290,7 +290,7 @@ function getMatches(entries: readonly EntryFacts[]): Map<number, number> {
   const everyday = new Float64Array(TERMS.length);
   const shares = getWordShares({ memoryCount: entries.length, documentFrequencies, everyday });
   const match = ({ length, frequencies }: EntryFacts) => {
-    const damping = Math.min(DAMPING.most, DAMPING.least + DAMPING.perWord * length);
+    const damping = Math.min(DAMPING.max, DAMPING.min + DAMPING.perWord * length);
     return TERMS.reduce((sum, term, word) => {
       const frequency = counted(frequencies.get(term) ?? 0);
       return sum + ((shares[word] as number) * frequency) / (frequency + damping);
@@ -305,8 +305,8 @@ describe('recall index scope', () => {
   it('limits a search to one namespace', () => {
     const index = buildIndex(getEntries({ frequencies: term }, { frequencies: term, namespace: 8 }));
     expect(findOrdinals(index, [11])).toEqual([1]);
-    expect(index.ask({ ...wholeNamespace, namespace: 8 }).memoryCount).toBe(1);
-    expect(index.ask({ ...wholeNamespace, namespace: 9 }).memoryCount).toBe(0);
+    expect(index.beginQuery({ ...wholeNamespace, namespace: 8 }).memoryCount).toBe(1);
+    expect(index.beginQuery({ ...wholeNamespace, namespace: 9 }).memoryCount).toBe(0);
     expect(findOrdinals(index, [11], { ...wholeNamespace, namespace: 9 })).toEqual([]);
   });
 
@@ -375,11 +375,11 @@ describe('recall index for one user among many', () => {
     const index = new RecallIndex(model);
     for (const [place, { vectors, state: own, ...facts }] of owned.entries()) {
       for (let other = 0; other < others; other++) {
-        index.takeIn(packEntry({ ...facts, ordinal: 1000 * (place + 1) + other + 1, labels: [OTHER, AGENT, TAG] }));
+        index.putEntry(packEntry({ ...facts, ordinal: 1000 * (place + 1) + other + 1, labels: [OTHER, AGENT, TAG] }));
       }
       const entry = packEntry({ ...facts, ordinal: 1000 * (place + 1) });
       const made = vectors.map((components) => toInt8(Float32Array.from(toUnit([...components.slice(0, 7), 10]))));
-      index.takeIn(withVectors(entry, model.number, made));
+      index.putEntry(withVectors(entry, model.number, made));
       index.setState(1000 * (place + 1), own);
     }
     return index;
@@ -395,7 +395,7 @@ describe('recall index for one user among many', () => {
           const owned = getEntries(...drawn) as Owned[];
           const [alone, among] = [indexAmong(owned, 0), indexAmong(owned, 9)];
           const getAnswers = (index: RecallIndex) => {
-            const question = index.ask(scope);
+            const question = index.beginQuery(scope);
             const words = question.words([[11], [12, 13], [14, 2 ** 47, 77]]);
             const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: { from: 5, until: 25, match: 0.7 } });
             const rows = owned.map((_, place) => index.getRow(1000 * (place + 1)));
@@ -428,9 +428,9 @@ describe('recall index for one user among many', () => {
       frequencies: new Map(i < 5 ? [[11, 1]] : i < 8 ? [[12, 1]] : [[13, 1]]),
     }));
     const index = buildIndex(getEntries(...owned, ...others));
-    index.takeOut(21);
+    index.removeMemory(21);
     index.setState(20, { ...state, tier: 'semantic' });
-    const question = index.ask({ ...wholeNamespace, users: [USER] });
+    const question = index.beginQuery({ ...wholeNamespace, users: [USER] });
     expect(question.memoryCount).toBe(19);
     expect(question.countDocuments([[11], [11, 12], [13], [999]])).toEqual([6, 9, 10, 0]);
   });
@@ -441,8 +441,8 @@ describe('recall index updates', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.integer({ min: 1, max: 45 })), (entries, gone) => {
         const index = buildIndex(entries);
-        for (const ordinal of gone) index.takeOut(ordinal);
-        index.tidy();
+        for (const ordinal of gone) index.removeMemory(ordinal);
+        index.sweepTerms();
         const left = entries.filter(({ ordinal }) => !gone.includes(ordinal));
         expectEqualIndexes(index, buildIndex(left), left);
       }),
@@ -460,7 +460,7 @@ describe('recall index updates', () => {
           if (!before) return;
           const after = { ...before, ...change, revision: revision + 1 };
           current.set(ordinal, after);
-          index.takeIn(packEntry(after));
+          index.putEntry(packEntry(after));
         });
         const now = [...current.values()];
         expectEqualIndexes(index, buildIndex(now), now);
@@ -481,10 +481,10 @@ describe('recall index updates', () => {
     );
     const index = buildIndex(entries);
     const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
-    for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
+    for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.removeMemory(ordinal);
     for (let step = 0; step < 5; step++) {
       expect(getDocumentFrequencies(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
-      index.tidy();
+      index.sweepTerms();
     }
     expect(getDocumentFrequencies(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
     expectEqualIndexes(index, buildIndex(left), left);
@@ -493,13 +493,13 @@ describe('recall index updates', () => {
   it('require a rebuild after a million changes', () => {
     const index = new RecallIndex();
     const change = packEntry(plain);
-    const takeIn = (revision: number) => {
+    const putEntry = (revision: number) => {
       change.writeUInt32LE(revision, 32);
-      index.takeIn(change);
+      index.putEntry(change);
     };
-    for (let revision = 0; revision <= 2 ** 20; revision++) takeIn(revision);
+    for (let revision = 0; revision <= 2 ** 20; revision++) putEntry(revision);
     expect(index.needsRebuild).toBe(false);
-    takeIn(2 ** 20 + 1);
+    putEntry(2 ** 20 + 1);
     expect(index.needsRebuild).toBe(true);
   });
 
@@ -508,18 +508,18 @@ describe('recall index updates', () => {
     const frequencies = new Map(Array.from({ length: termsEach }, (_, i) => [i + 1, 1]));
     const change = packEntry({ ...plain, frequencies });
     let next = 1;
-    const takeIn = (index: RecallIndex, ordinal: number) => {
+    const putEntry = (index: RecallIndex, ordinal: number) => {
       for (let place = 0; place < termsEach; place++) change.writeUInt32LE(next++, 82 + 8 * place);
       change.writeDoubleLE(ordinal, 0);
       change.writeUInt32LE(next, 32);
-      index.takeIn(change);
+      index.putEntry(change);
     };
     const index = new RecallIndex();
-    for (let change = 0; change <= 64; change++) takeIn(index, 1);
+    for (let change = 0; change <= 64; change++) putEntry(index, 1);
     expect(index.needsRebuild).toBe(false);
-    takeIn(index, 1);
+    putEntry(index, 1);
     expect(index.needsRebuild).toBe(true);
-    for (let ordinal = 2; ordinal <= 65; ordinal++) takeIn(index, ordinal);
+    for (let ordinal = 2; ordinal <= 65; ordinal++) putEntry(index, ordinal);
     expect(index.needsRebuild).toBe(false);
   });
 
@@ -527,8 +527,8 @@ describe('recall index updates', () => {
     fc.assert(
       fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
         const index = buildIndex(entries);
-        for (const ordinal of gone) index.takeOut(ordinal);
-        index.tidy();
+        for (const ordinal of gone) index.removeMemory(ordinal);
+        index.sweepTerms();
         const isOut = ({ ordinal }: EntryFacts) => gone.includes(ordinal);
         const getShare = (count: (some: EntryFacts[]) => number) =>
           count(entries.filter(isOut)) / (count(entries) || 1);
@@ -541,13 +541,13 @@ describe('recall index updates', () => {
 
   it('throw IndexFullError if an index entry does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
-    const takeIn = (ordinal: number) => {
+    const putEntry = (ordinal: number) => {
       const frequencies = new Map(Array.from({ length: 1000 }, (_, i) => [1000 * ordinal + i, 1]));
-      index.takeIn(packEntry({ ...plain, ordinal, frequencies }));
+      index.putEntry(packEntry({ ...plain, ordinal, frequencies }));
     };
-    for (let ordinal = 1; ordinal <= 50; ordinal++) takeIn(ordinal);
+    for (let ordinal = 1; ordinal <= 50; ordinal++) putEntry(ordinal);
     expect(() => {
-      for (let ordinal = 51; ordinal <= 500; ordinal++) takeIn(ordinal);
+      for (let ordinal = 51; ordinal <= 500; ordinal++) putEntry(ordinal);
     }).toThrow(IndexFullError);
   });
 
@@ -556,7 +556,7 @@ describe('recall index updates', () => {
     const entries = Array.from({ length: 1000 }, (_, i) =>
       packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
     );
-    for (const entry of entries) index.takeIn(entry);
+    for (const entry of entries) index.putEntry(entry);
     const found = findOrdinals(index, [11]);
     expect(() => findOrdinals(index, [11], wholeNamespace, { count: 10_000_000 })).toThrow(IndexFullError);
     expect(index.describe([0, 1]).ordinals).toEqual(Float64Array.of(1, 2));
@@ -567,11 +567,11 @@ describe('recall index updates', () => {
   it('throw an error other than IndexFullError for a malformed index entry', () => {
     const index = new RecallIndex();
     const entry = packEntry({ ...plain, ordinal: 1 });
-    index.takeIn(entry);
+    index.putEntry(entry);
     const [labels, vectors] = [52, 56];
     entry.writeUInt32LE(2 ** 28, labels);
     entry.writeUInt32LE(1, vectors);
-    expect(() => index.takeIn(entry)).toThrow('out of bounds');
+    expect(() => index.putEntry(entry)).toThrow('out of bounds');
   });
 
   const getRows = (entries: EntryFacts[]) => entries.length;
@@ -579,7 +579,7 @@ describe('recall index updates', () => {
 
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
-      count: index.ask(wholeNamespace).memoryCount,
+      count: index.beginQuery(wholeNamespace).memoryCount,
       documents: getDocumentFrequencies(index, toSingleTermWords(TERMS)),
       found: findOrdinals(index, TERMS),
       places: entries.map(({ ordinal }) => {
@@ -632,10 +632,10 @@ describe('recall index neighbors in a session', () => {
         (drawn, gone) => {
           const entries = getEntries(...drawn);
           const index = buildIndex(entries.slice(0, 150));
-          for (const ordinal of gone) index.takeOut(ordinal);
-          index.ask(wholeNamespace);
-          for (const entry of entries.slice(150)) index.takeIn(packEntry(entry));
-          index.ask(wholeNamespace);
+          for (const ordinal of gone) index.removeMemory(ordinal);
+          index.beginQuery(wholeNamespace);
+          for (const entry of entries.slice(150)) index.putEntry(packEntry(entry));
+          index.beginQuery(wholeNamespace);
           const left = entries.filter(({ ordinal }) => ordinal > 150 || !gone.includes(ordinal));
           for (const session of [1, 2]) {
             const expected = left
@@ -668,16 +668,16 @@ describe('recall index neighbors in a session', () => {
           for (let turn = 0; turn < turns; turn++) {
             const entry = { ...plain, ordinal: entries.length + 1, session, createdAt: from + turn };
             entries.push(entry);
-            index.takeIn(packEntry(entry));
+            index.putEntry(packEntry(entry));
           }
-          index.ask(wholeNamespace);
+          index.beginQuery(wholeNamespace);
           if (goes !== null) {
             const ordinal = Math.max(1, entries.length - goes);
             gone.add(ordinal);
-            index.takeOut(ordinal);
+            index.removeMemory(ordinal);
           }
         }
-        index.ask(wholeNamespace);
+        index.beginQuery(wholeNamespace);
         for (const session of [1, 2]) {
           const expected = entries
             .filter((entry) => entry.session === session && !gone.has(entry.ordinal))
@@ -693,7 +693,7 @@ describe('recall index neighbors in a session', () => {
 
   it('are absent for a memory without a session', () => {
     const index = buildIndex(getEntries({}, {}));
-    index.ask(wholeNamespace);
+    index.beginQuery(wholeNamespace);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
     expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
   });
@@ -717,12 +717,12 @@ describe('recall index vector search', () => {
     const quantized = vectors.map(toInt8);
     const index = new RecallIndex(model);
     quantized.forEach((vector, i) => {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [vector]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [vector]));
     });
     const queries = Array.from({ length: 50 }, randomEmbedding);
     let matched = 0;
     for (const query of queries) {
-      const question = index.ask(wholeNamespace);
+      const question = index.beginQuery(wholeNamespace);
       const near = question
         .nearest(toInt8(query), { count: 50 })
         .slice(0, 32)
@@ -738,7 +738,7 @@ describe('recall index vector search', () => {
     const index = new RecallIndex(model);
     const vectors = Array.from({ length: 200 }, randomEmbedding);
     vectors.forEach((vector, i) => {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
     const query = randomEmbedding();
     const cosines = index.cosines(toInt8(query), [...vectors.keys()]);
@@ -753,9 +753,9 @@ describe('recall index vector search', () => {
       Float32Array.from(toUnit(Array.from({ length: dimensions }, random))),
     );
     vectors.forEach((vector, i) => {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), 1, [toInt8(vector)]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal: i + 1 }), 1, [toInt8(vector)]));
     });
-    const question = index.ask(wholeNamespace);
+    const question = index.beginQuery(wholeNamespace);
     vectors.forEach((vector, row) => {
       const [nearest] = question.nearest(toInt8(vector), { count: 1 });
       expect(nearest?.cosine).toBeCloseTo(1, 1);
@@ -771,9 +771,9 @@ describe('recall index vector search', () => {
   it('scores a memory with several vectors by its nearest vector', () => {
     const [one, other, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const index = new RecallIndex(model);
-    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
-    index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
-    const question = index.ask(wholeNamespace);
+    index.putEntry(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
+    index.putEntry(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
+    const question = index.beginQuery(wholeNamespace);
     const near = question.nearest(toInt8(query), { count: 2 });
     expect(near.map(({ row }) => row)).toEqual([0, 1]);
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
@@ -784,10 +784,10 @@ describe('recall index vector search', () => {
     const index = new RecallIndex(model);
     const ties = 20_000;
     for (let ordinal = 1; ordinal <= ties; ordinal++) {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
     }
-    index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
-    const question = index.ask(wholeNamespace);
+    index.putEntry(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
+    const question = index.beginQuery(wholeNamespace);
     const near = question.nearest(query, { count: 50 });
     expect(near).toHaveLength(50);
     expect(near[0]?.row).toBe(ties);
@@ -800,9 +800,9 @@ describe('recall index vector search', () => {
     for (let ordinal = 1; ordinal <= all; ordinal++) {
       const vector = ordinal <= near ? query : directions[ordinal % directions.length];
       const entry = packEntry({ ...plain, ordinal });
-      index.takeIn(withVectors(entry, model.number, [toInt8(Float32Array.from(vector ?? []))]));
+      index.putEntry(withVectors(entry, model.number, [toInt8(Float32Array.from(vector ?? []))]));
     }
-    const question = index.ask(wholeNamespace);
+    const question = index.beginQuery(wholeNamespace);
     for (const count of [1, 500, 1366, 2000, 5000]) {
       const found = question.nearest(toInt8(query), { count });
       expect(found).toHaveLength(count);
@@ -817,14 +817,14 @@ describe('recall index vector search', () => {
     for (let ordinal = 1; ordinal <= 900; ordinal++) {
       const text = ordinal % 3;
       const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[text + 1, 1]]) });
-      index.takeIn(withVectors(entry, model.number, [texts[text] as Int8Vector]));
+      index.putEntry(withVectors(entry, model.number, [texts[text] as Int8Vector]));
     }
     for (let ordinal = 901; ordinal <= 940; ordinal++) {
       const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[ordinal, 1]]) });
-      index.takeIn(withVectors(entry, model.number, [toInt8(randomEmbedding())]));
+      index.putEntry(withVectors(entry, model.number, [toInt8(randomEmbedding())]));
     }
     const near = (count: number, maxOfText?: number) => {
-      const question = index.ask(wholeNamespace);
+      const question = index.beginQuery(wholeNamespace);
       const limits = maxOfText === undefined ? { count } : { count, maxOfText };
       return question.nearest(texts[0] as Int8Vector, limits).map(({ row }) => index.ordinal(row));
     };
@@ -843,11 +843,11 @@ describe('recall index vector search', () => {
     const nearly = Array.from({ length: 600 }, () =>
       toInt8(Float32Array.from(toUnit([...query].map((component) => component + 0.01 * random())))),
     );
-    index.takeIn(withVectors(packEntry(plain), model.number, nearly));
+    index.putEntry(withVectors(packEntry(plain), model.number, nearly));
     for (let ordinal = 2; ordinal <= 61; ordinal++) {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(randomEmbedding())]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(randomEmbedding())]));
     }
-    const question = index.ask(wholeNamespace);
+    const question = index.beginQuery(wholeNamespace);
     const rows = question.nearest(toInt8(query), { count: 50 }).map(({ row }) => row);
     expect(rows[0]).toBe(0);
     expect(new Set(rows).size).toBe(50);
@@ -859,7 +859,7 @@ describe('recall index vector search', () => {
     );
     const index = new RecallIndex(model);
     for (const [i, some] of vectors.entries()) {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, some));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, some));
     }
     const rows = [...vectors.keys()];
     const [query, another] = [randomEmbedding(), randomEmbedding()];
@@ -884,7 +884,7 @@ describe('recall index vector search', () => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const getUnit = () => Float32Array.from(toUnit(Array.from({ length: dimensions }, random)));
     const [query, vector] = [getUnit(), toInt8(getUnit())];
-    index.takeIn(withVectors(packEntry(plain), 1, [vector]));
+    index.putEntry(withVectors(packEntry(plain), 1, [vector]));
     for (let i = 0; i < 2; i++) {
       expect(index.exactCosines(query, [0], () => [vector]).get(0)).toBeCloseTo(dotInt8(query, vector), 10);
     }
@@ -895,30 +895,30 @@ describe('recall index vector search', () => {
     const [old, changed, query] = [randomEmbedding(), randomEmbedding(), randomEmbedding()];
     const cosine = (row: number, vector: Float32Array) =>
       index.exactCosines(query, [row], () => [toInt8(vector)]).get(row) as number;
-    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(old)]));
+    index.putEntry(withVectors(packEntry(plain), model.number, [toInt8(old)]));
     expect(cosine(0, old)).toBeCloseTo(dotInt8(query, toInt8(old)), 10);
-    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(changed)]));
+    index.putEntry(withVectors(packEntry(plain), model.number, [toInt8(changed)]));
     expect(cosine(0, changed)).toBeCloseTo(dotInt8(query, toInt8(changed)), 10);
     // The row number differs by the number of slots of the vector cache.
     for (const row of [16_384, 0]) {
       const vector = randomEmbedding();
       expect(cosine(row, vector)).toBeCloseTo(dotInt8(query, toInt8(vector)), 10);
     }
-    index.takeOut(plain.ordinal);
+    index.removeMemory(plain.ordinal);
     expect(index.exactCosines(query, [0], () => []).size).toBe(0);
   });
 
   it('ignores vectors of other models and of removed memories', () => {
     const [vector] = [toInt8(randomEmbedding())];
     const index = new RecallIndex(model);
-    index.takeIn(withVectors(packEntry(plain), 4, [vector]));
-    index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
-    index.takeIn(packEntry({ ...plain, ordinal: 3 }));
-    const nearest = () => index.ask(wholeNamespace).nearest(vector, { count: 5 });
+    index.putEntry(withVectors(packEntry(plain), 4, [vector]));
+    index.putEntry(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
+    index.putEntry(packEntry({ ...plain, ordinal: 3 }));
+    const nearest = () => index.beginQuery(wholeNamespace).nearest(vector, { count: 5 });
     expect(nearest().map(({ row }) => row)).toEqual([1]);
     expect([...index.cosines(vector, [0, 2])]).toEqual([Number.NaN, Number.NaN]);
-    index.takeOut(2);
-    index.takeIn(withVectors(packEntry(plain), model.number, [vector]));
+    index.removeMemory(2);
+    index.putEntry(withVectors(packEntry(plain), model.number, [vector]));
     expect(nearest().map(({ row }) => row)).toEqual([0]);
   });
 
@@ -926,11 +926,11 @@ describe('recall index vector search', () => {
     const index = new RecallIndex(model);
     const vectors = Array.from({ length: 3000 }, randomEmbedding);
     vectors.forEach((vector, i) => {
-      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
+      index.putEntry(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
-    for (let ordinal = 1; ordinal <= 3000; ordinal++) if (ordinal % 2 === 1) index.takeOut(ordinal);
-    index.tidy();
-    const question = index.ask(wholeNamespace);
+    for (let ordinal = 1; ordinal <= 3000; ordinal++) if (ordinal % 2 === 1) index.removeMemory(ordinal);
+    index.sweepTerms();
+    const question = index.beginQuery(wholeNamespace);
     for (const row of [1, 1001, 2999]) {
       expect(question.nearest(toInt8(vectors[row] as Float32Array), { count: 1 })[0]?.row).toBe(row);
       expect(index.cosines(toInt8(vectors[row] as Float32Array), [row])[0]).toBeCloseTo(1, 1);

@@ -4,10 +4,10 @@ import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import { type Digest, getOrdinal } from './entry.ts';
 import { Exchange } from './exchange.ts';
+import { IndexQuery, KernelInput } from './index-query.ts';
 import { getInt8Bytes, getStep, type Int8Vector } from './int8.ts';
 import { createKernel, type Kernel } from './kernel.ts';
 import { Nearness } from './nearness.ts';
-import { KernelInput, Question } from './question.ts';
 import { SessionOrder } from './session-order.ts';
 
 /** Tier numbers of the kernel. New memories are episodic; in a filter, 3 matches any tier. */
@@ -17,13 +17,13 @@ const ANY_TIER = 3;
 /** Maximum dimensions of a vector, limited by the kernel's histogram. */
 export const MAX_DIMENSIONS = 3840;
 
-/** Maximum number of terms per call of `tidy` whose postings are searched for removed rows. */
+/** Maximum number of terms per call of `sweepTerms` whose postings are searched for removed rows. */
 const SWEPT_TERMS_PER_CALL = 2000;
 
 /**
  * Number of removed rows, and number of terms of removed rows, that never require a rebuild. So many rows take at most
  * 120 MiB, and so many terms take at most 120 MiB. A term takes its share only if no other memory contains the term;
- * otherwise `tidy` deletes its postings.
+ * otherwise `sweepTerms` deletes its postings.
  */
 const MAX_TOLERATED_REMOVED = 2 ** 20;
 
@@ -118,8 +118,8 @@ export class RecallIndex {
       throw new Error(`the model's vectors may have at most ${MAX_DIMENSIONS} dimensions`);
     }
     this.model = model;
-    const { least, perWord, most } = DAMPING;
-    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, least, perWord, most, maxBytes);
+    const { min, perWord, max } = DAMPING;
+    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, min, perWord, max, maxBytes);
   }
 
   /**
@@ -132,7 +132,7 @@ export class RecallIndex {
   }
 
   /** Adds an entry, or replaces the entry of its memory. Throws IndexFullError. */
-  takeIn(entry: Buffer): void {
+  putEntry(entry: Buffer): void {
     this.#nearness?.forget(getOrdinal(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.guardMemory(() => this.#kernel.putEntry(at));
@@ -156,7 +156,7 @@ export class RecallIndex {
   }
 
   /** Removes a memory from the index. No effect if the memory is not indexed. */
-  takeOut(ordinal: number): void {
+  removeMemory(ordinal: number): void {
     this.#nearness?.forget(ordinal);
     this.#kernel.removeMemory(ordinal);
   }
@@ -165,8 +165,8 @@ export class RecallIndex {
    * Deletes postings and vectors of removed memories, for a limited number of terms per call. Must be called after
    * memories were removed or replaced, because only this method frees their space.
    */
-  tidy(): void {
-    this.#kernel.tidy(SWEPT_TERMS_PER_CALL);
+  sweepTerms(): void {
+    this.#kernel.sweepTerms(SWEPT_TERMS_PER_CALL);
   }
 
   /** Number of indexed memories. */
@@ -198,7 +198,7 @@ export class RecallIndex {
   }
 
   /** Begins a query. Ends the previous query. */
-  ask({ namespace, now, users = [], agents, labels, filter }: Scope): Question {
+  beginQuery({ namespace, now, users = [], agents, labels, filter }: Scope): IndexQuery {
     this.#sessionOrder.orderPostponed();
     this.#input.clear();
     const at = this.#exchange.writeDigests([namespace, ...users]);
@@ -210,7 +210,7 @@ export class RecallIndex {
     if (filter.superseded === false) this.#kernel.narrowToCurrent();
     const narrowings = [...(agents ? [agents] : []), ...labels.map((label) => [label])];
     for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);
-    return new Question(this.#input);
+    return new IndexQuery(this.#input);
   }
 
   /**

@@ -32,7 +32,7 @@ export interface MemoryRow {
  * A selected row with the fields of a recalled memory. `is_correction_expired` is true if the superseding memory has
  * expired, and null if there is no superseding memory.
  */
-export type AnswerRow = Pick<
+export type ResultRow = Pick<
   MemoryRow,
   | 'ordinal'
   | 'id'
@@ -46,12 +46,12 @@ export type AnswerRow = Pick<
   | 'superseded_by'
 > & { is_correction_expired: boolean | number | null };
 
-/** The columns of `AnswerRow` in `memory m`, without `is_correction_expired`. */
-export const ANSWER_COLUMNS =
+/** The columns of `ResultRow` in `memory m`, without `is_correction_expired`. */
+export const RESULT_COLUMNS =
   'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
 
 /** Converts a row to a recalled memory. Omits a superseding memory that has expired, because clients cannot read it. */
-function toAnswered(row: AnswerRow): RecalledMemory {
+function toRecalledMemory(row: ResultRow): RecalledMemory {
   return {
     ordinal: row.ordinal,
     id: row.id,
@@ -103,8 +103,8 @@ const FIXED_FIELDS_BYTES = 1024;
  * Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one row. `truncated` is true if rows are
  * left over.
  */
-export function takeAnswered(
-  rows: Iterable<AnswerRow>,
+export function readResults(
+  rows: Iterable<ResultRow>,
   maxBytes: number,
 ): { memories: RecalledMemory[]; truncated: boolean } {
   const memories: RecalledMemory[] = [];
@@ -112,7 +112,7 @@ export function takeAnswered(
   for (const row of rows) {
     bytes += textBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
-    memories.push(toAnswered(row));
+    memories.push(toRecalledMemory(row));
   }
   return { memories, truncated: false };
 }

@@ -1,5 +1,5 @@
 import { getRetention, type Retainable } from '../core/retention.ts';
-import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
+import type { Preview, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
 /** A duplicate that would be merged, and the memory that it would be merged into. */
@@ -9,7 +9,7 @@ export interface PlannedDuplicate {
 }
 
 /** The planned merges of one batch of candidates. `next` is the ordinal to continue after, absent at the end. */
-export interface PlannedMerge extends Planned<PlannedDuplicate> {
+export interface PlannedMerge extends Preview<PlannedDuplicate> {
   next?: number;
 }
 
@@ -17,8 +17,8 @@ export interface PlannedMerge extends Planned<PlannedDuplicate> {
 export async function planMerge(
   planAfter: (after: number, limit: number) => Promise<PlannedMerge>,
   limit: number,
-): Promise<Planned<PlannedDuplicate>> {
-  const plan: Planned<PlannedDuplicate> = { total: 0, items: [] };
+): Promise<Preview<PlannedDuplicate>> {
+  const plan: Preview<PlannedDuplicate> = { total: 0, items: [] };
   for (let after: number | undefined = 0; after !== undefined; ) {
     const batch: PlannedMerge = await planAfter(after, limit - plan.items.length);
     plan.total += batch.total;

@@ -1,18 +1,18 @@
 import { rankOrdinals } from '../core/ranking/rank.ts';
 import type { Ranked } from '../ports/ranking.ts';
 import type { RecalledMemory } from '../ports/storage-memories.ts';
-import type { Answer, Answered, RankedSearchRequest, Signals } from '../ports/storage-search.ts';
+import type { RankedSearchRequest, SearchResult, SearchResults, Signals } from '../ports/storage-search.ts';
 
 /** The best results of a search, before their texts are read. */
 interface RankedResults {
   ordinals: number[];
-  /** Builds the answer from the memories that were read, and ends the time measurement of the `read` stage. */
-  toAnswer(read: { memories: RecalledMemory[]; truncated: boolean }): Answer;
+  /** Builds the results from the memories that were read, and ends the time measurement of the `read` stage. */
+  toSearchResults(read: { memories: RecalledMemory[]; truncated: boolean }): SearchResults;
 }
 
 /**
  * Ranks the results of a search in the search thread, because copying all signals to another thread would take as long
- * as ranking them. The answer includes evidence only if the request asks for an explanation.
+ * as ranking them. The results include evidence only if the request asks for an explanation.
  */
 export function rankFound(
   signals: Signals,
@@ -22,14 +22,14 @@ export function rankFound(
   const foundAt = performance.now();
   const ranked = rankOrdinals(signals, ranking);
   const rankedAt = performance.now();
-  const toAnswered = (memory: RecalledMemory): Answered => {
+  const toSearchResult = (memory: RecalledMemory): SearchResult => {
     const found = ranked.get(memory.ordinal) as Ranked;
     return { memory, score: found.score, ...(explain && { ranked: found }) };
   };
   return {
     ordinals: [...ranked.keys()],
-    toAnswer: ({ memories, truncated }) => ({
-      answers: memories.map(toAnswered),
+    toSearchResults: ({ memories, truncated }) => ({
+      results: memories.map(toSearchResult),
       truncated,
       stagesMs: { words, vectors, fuse: fuse + rankedAt - foundAt, read: performance.now() - rankedAt },
     }),

@@ -30,15 +30,15 @@ interface Words {
   speaker: number;
   marks: number;
   /** The terms of the speaker's name, as text. */
-  getSpeakerTerms: string[];
+  speakerTerms: string[];
 }
 
 export function getWords({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
   const { frequencies, length } = termFrequencies(content);
   addTagWords(frequencies, tags);
   const { speakerName, speaker, marks } = readTraits(content, tags);
-  const getSpeakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
-  return { frequencies: digested(namespace, frequencies), length, speaker, marks, getSpeakerTerms };
+  const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
+  return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
 }
 
 // Adds each tag term that is not in the text, with a frequency of 1. Tags do not add to the length of the text.
@@ -69,15 +69,15 @@ const MAX_WORDS = 64;
 
 /**
  * Parses a query into at most MAX_LOOKED_UP words. Each word is a list of alternative terms. The caller must reduce
- * more than MAX_WORDS words with `rarestWords`.
+ * more than MAX_WORDS words with `getRarestWords`.
  */
-export function askedWords(text: string): ReadQuery {
+export function parseQueryWords(text: string): ReadQuery {
   const { words, isForeign } = readQuery(withoutAsides(text));
   return { words: words.slice(0, MAX_LOOKED_UP), isForeign };
 }
 
 /** Returns the kinds of the words of a query, such as names and words of a date. */
-export function kindsOfWords(
+export function getQueryWordKinds(
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
   words: readonly string[][],
   { isForeign }: ReadQuery,
@@ -86,7 +86,7 @@ export function kindsOfWords(
 }
 
 /** Returns the synonyms of the searched words; none for a query in another language than English. */
-export function synonymsAmong(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
+export function getQuerySynonyms(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
   return isForeign ? [] : getSynonyms(english, words);
 }
 
@@ -99,7 +99,7 @@ export function areTooMany(words: readonly string[][]): boolean {
  *
  * @param frequencies number of memories that contain each word
  */
-export function rarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
+export function getRarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
   return words
     .map((word, i) => ({ word, frequency: frequencies[i] as number }))
     .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)

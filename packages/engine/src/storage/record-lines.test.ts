@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MemoryRecord } from '../ports/storage-kept.ts';
+import type { MemoryRecord } from '../ports/storage-export.ts';
 import { toLine } from './record-lines.ts';
 
 it('toLine throws UNAVAILABLE with the memory id if the line would exceed the maximum string length', () => {

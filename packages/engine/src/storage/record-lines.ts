@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { getLines } from '@memoryd/contract';
 import { createTextsTooLongError } from '../core/record-size.ts';
-import type { ExportRecord } from '../ports/storage-kept.ts';
+import type { ExportRecord } from '../ports/storage-export.ts';
 
 /**
  * Serializes a record as one JSON line, without the line break at its end. Throws UNAVAILABLE if the line would exceed

@@ -132,8 +132,8 @@ async function rank(
   const { places, terms } = getColumns(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
   const limits = places.map((place) => words[place]?.maxPostings ?? 0);
-  const { least, perWord } = DAMPING;
-  const damping = sql`least(${DAMPING.most}::float8, ${least}::float8 + ${perWord}::float8 * p.length)`;
+  const { min, perWord, max } = DAMPING;
+  const damping = sql`least(${max}::float8, ${min}::float8 + ${perWord}::float8 * p.length)`;
   const ofTerms = sql`
     SELECT p.ordinal, word.place, share * p.frequency / (p.frequency + ${damping}) AS match
     FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${limits}::integer[])

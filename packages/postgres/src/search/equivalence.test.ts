@@ -117,7 +117,7 @@ function request(fields: Partial<SearchRequest>): SearchRequest {
 
 /** Returns the signals by ordinal, independent of the order of rows. */
 function toComparable(signals: Signals) {
-  const { ordinals, found, pool, admitted, memoryCount, documentFrequencies } = signals;
+  const { ordinals, found, pool, candidateCount, memoryCount, documentFrequencies } = signals;
   const at = (row: number | undefined) => (row === undefined || row === -1 ? -1 : ordinals[row]);
   const count = documentFrequencies.length;
   const rows = Array.from(ordinals, (ordinal, row) => ({
@@ -133,14 +133,14 @@ function toComparable(signals: Signals) {
     next: at(signals.next[row]),
     supersededBy: at(signals.supersededBy[row]),
     distilledInto: at(signals.distilledInto[row]),
-    retention: row < admitted ? (signals.retentions[row] as number).toFixed(3) : '',
+    retention: row < candidateCount ? (signals.retentions[row] as number).toFixed(3) : '',
   }));
   return {
     memoryCount,
     documentFrequencies,
     found: sorted(ordinals.slice(0, found)),
     pool: sorted(ordinals.slice(0, pool)),
-    admitted: sorted(ordinals.slice(0, admitted)),
+    candidateCount: sorted(ordinals.slice(0, candidateCount)),
     rows: rows.sort((a, b) => a.ordinal - b.ordinal),
   };
 }

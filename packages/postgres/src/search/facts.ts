@@ -10,7 +10,7 @@ export interface Facts {
   length: number;
   speaker: number;
   marks: number;
-  getSpeakerTerms: Digest[];
+  speakerTerms: Digest[];
   /** Terms of the query and synonyms in the memory, and their frequencies at the same indexes. */
   terms: Digest[];
   frequencies: number[];
@@ -38,7 +38,7 @@ interface Columns {
   marks: number[];
   models: number[];
   /** Comma-separated digests. */
-  getSpeakerTerms: string[];
+  speakerTerms: string[];
 
   used: number[] | null;
   counts: number[];
@@ -81,7 +81,7 @@ export async function readFacts(
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${condition}) AS memory,
       (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
-         array_agg(marks) AS marks, array_agg(model) AS models, array_agg(array_to_string(speaker_terms, ',')) AS "getSpeakerTerms"
+         array_agg(marks) AS marks, array_agg(model) AS models, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
        FROM recall_entry WHERE ${condition}) AS entry,
       (SELECT array_agg(ordinal) AS used, array_agg(count) AS counts, array_agg(last_at) AS "lastUses"
        FROM memory_access WHERE ${condition}) AS access,
@@ -121,11 +121,11 @@ function toFacts(columns: Columns, vector: QueryVector | undefined, now: number)
       length: columns.lengths[entry] as number,
       speaker: columns.speakers[entry] as number,
       marks: columns.marks[entry] as number,
-      getSpeakerTerms: parseDigests(columns.getSpeakerTerms[entry] as string),
+      speakerTerms: parseDigests(columns.speakerTerms[entry] as string),
       terms: [],
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
-      nearness: states && nearness ? nearness.take(ordinal, states) : Number.NaN,
+      nearness: states && nearness ? nearness.add(ordinal, states) : Number.NaN,
       retention: getRetention(retainable, now),
     });
   });
@@ -141,7 +141,7 @@ let nearness: Nearness | undefined;
 
 function prepareNearness(states: Int8Array): Nearness {
   nearness ??= new Nearness(0);
-  nearness.ask(states);
+  nearness.setQuery(states);
   return nearness;
 }
 

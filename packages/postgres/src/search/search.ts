@@ -1,23 +1,23 @@
 import {
-  ANSWER_COLUMNS,
-  type AnswerRow,
   BEFORE_THE_LAST,
-  foundBy,
+  combineMatches,
   getBackground,
   getWordShares,
   IN_TIER,
   liveAndPassing,
   NEAREST,
   type Queries,
+  RESULT_COLUMNS,
   type RecalledMemory,
+  type ResultRow,
   rankFound,
   raw,
+  readResults,
   type SearchRequest,
   type Signals,
   type Storage,
   sampledTimes,
   sql,
-  takeAnswered,
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from '../connection.ts';
 import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
@@ -34,7 +34,7 @@ import { getQueryWords } from './words.ts';
 /** See `Storage.search`. Must run in a snapshot. */
 async function search(queries: Queries, request: SearchRequest): Promise<Signals> {
   const { now, poolSize, tailSize } = request;
-  const admitted = poolSize + tailSize;
+  const candidateCount = poolSize + tailSize;
   const startedAt = performance.now();
   const scope = await getScope(queries, request);
   const queryWords = await getQueryWords(queries, scope, request);
@@ -42,8 +42,8 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const { everyday } = queryWords.kinds;
   const shares = getWordShares({ memoryCount, documentFrequencies: queryWords.frequencies, everyday });
   const weightedWords = { ...queryWords, shares, date: request.date };
-  const byWords = await findDiverse(queries, scope, admitted, (searched) =>
-    findBestByWords(queries, searched, weightedWords, admitted),
+  const byWords = await findDiverse(queries, scope, candidateCount, (searched) =>
+    findBestByWords(queries, searched, weightedWords, candidateCount),
   );
   const wordsAt = performance.now();
   const vector = toQueryVector(scope, request.vector);
@@ -51,9 +51,9 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
     findDiverse(queries, scope, count, (searched) => findNearest(queries, searched, vector, count));
   const byMeaning = vector ? await getNearest(vector, poolSize) : [];
   // A separate search, so that the number of results does not change the pool.
-  const tailByMeaning = vector && tailSize > 0 ? await getNearest(vector, admitted) : [];
+  const tailByMeaning = vector && tailSize > 0 ? await getNearest(vector, candidateCount) : [];
   const vectorsAt = performance.now();
-  const found = foundBy(byWords, byMeaning, tailByMeaning, poolSize);
+  const found = combineMatches(byWords, byMeaning, tailByMeaning, poolSize);
   const signals = await collectSignals(queries, { scope, now, queryWords, vector }, found);
   return {
     ...signals,
@@ -76,7 +76,7 @@ export function createSearchMethods(
   replica?: Replica,
 ): Pick<
   Storage,
-  'maxDimensions' | 'candidatesAtOnce' | 'search' | 'answer' | 'read' | 'distilCandidates' | 'backgroundCosine'
+  'maxDimensions' | 'candidatesAtOnce' | 'search' | 'searchAndRank' | 'read' | 'distilCandidates' | 'backgroundCosine'
 > {
   const find = (request: SearchRequest) => {
     const settings = getSearchSettings(request.poolSize);
@@ -88,11 +88,14 @@ export function createSearchMethods(
     maxDimensions: MAX_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_PER_CALL,
     search: find,
-    async answer(request) {
+    async searchAndRank(request) {
       const { namespace, now, maxBytes } = request;
       // Await the vector before `find`, so that no connection is held while the model runs.
-      const { ordinals, toAnswer } = rankFound(await find({ ...request, vector: await request.vector }), request);
-      return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
+      const { ordinals, toSearchResults } = rankFound(
+        await find({ ...request, vector: await request.vector }),
+        request,
+      );
+      return toSearchResults(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),
     distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),
@@ -108,17 +111,17 @@ export async function readContents(
   now: number,
   maxBytes: number,
 ): Promise<{ memories: RecalledMemory[]; truncated: boolean }> {
-  const rows = await queries.rows<AnswerRow>(sql`
+  const rows = await queries.rows<ResultRow>(sql`
     WITH asked AS (
         SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
         FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
         CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
         WHERE ${liveAndPassing(queries.dialect, namespace, {}, now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
-    SELECT ${raw(ANSWER_COLUMNS)}, ${isCorrectionExpired(now)} AS is_correction_expired
+    SELECT ${raw(RESULT_COLUMNS)}, ${isCorrectionExpired(now)} AS is_correction_expired
     FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
-  return takeAnswered(rows, maxBytes);
+  return readResults(rows, maxBytes);
 }
 
 /** See `Storage.backgroundCosine`. Must run in a snapshot. */

@@ -1,9 +1,9 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import {
+  collectCandidates,
   type Digest,
-  type Found,
   firstEqual,
-  gather,
+  type Matches,
   NO_SESSION,
   type Queries,
   type Signals,
@@ -25,7 +25,7 @@ interface SearchContext {
 export async function collectSignals(
   queries: Queries,
   { scope, now, queryWords, vector }: SearchContext,
-  found: Found,
+  found: Matches,
 ): Promise<Omit<Signals, 'stagesMs'>> {
   const around = await readSurroundings(queries, scope, found);
   const terms = [...queryWords.words.flat(), ...queryWords.synonyms.map(({ term }) => term)];
@@ -33,7 +33,7 @@ export async function collectSignals(
   const words = indexByTerm(queryWords.words);
   const relevant = (ordinals: readonly number[]) =>
     ordinals.filter((ordinal) => isRelevant(words, getFacts(facts, ordinal)));
-  const { rows: ordinals, getPlaces, ...gathered } = gather({ ...around, relevant }, found);
+  const { rows: ordinals, getPlaces, ...gathered } = collectCandidates({ ...around, relevant }, found);
   const rows = ordinals.map((ordinal) => getFacts(facts, ordinal));
   return {
     ...gathered,
@@ -46,9 +46,9 @@ export async function collectSignals(
     synonyms: queryWords.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: getFrequencies(indexByTerm(queryWords.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
-    nearnesses: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.nearness),
-    texts: firstEqual(rows.slice(0, gathered.admitted).map((row) => row.textDigest)),
-    retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
+    nearnesses: Float32Array.from(rows.slice(0, gathered.candidateCount), (row) => row.nearness),
+    texts: firstEqual(rows.slice(0, gathered.candidateCount).map((row) => row.textDigest)),
+    retentions: Float32Array.from(rows.slice(0, gathered.candidateCount), (row) => row.retention),
     sessions: numberSessions(rows),
     previous: getPlaces(ordinals.map(around.previous)),
     next: getPlaces(ordinals.map(around.next)),
@@ -86,8 +86,8 @@ function getFrequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]):
 
 function getSpeakerMatches({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint8Array {
   const all = new Uint8Array(rows.length * count);
-  rows.forEach(({ getSpeakerTerms }, row) => {
-    for (const term of getSpeakerTerms) {
+  rows.forEach(({ speakerTerms }, row) => {
+    for (const term of speakerTerms) {
       for (const word of byTerm.get(term) ?? []) all[row * count + word] = 1;
     }
   });

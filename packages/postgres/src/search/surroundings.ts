@@ -1,16 +1,16 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import {
-  type Found,
   GROUP_LIMITS,
   IN_TIER,
   MAX_SUCCESSORS,
+  type Matches,
   NEIGHBOUR_DISTANCE,
   NO_ROW,
   NO_SPEAKER,
   type Queries,
+  type RowRelations,
   raw,
   type Sql,
-  type Surroundings,
   sql,
 } from '@memoryd/engine/storage-kit';
 import { memoriesBy } from '../dialect.ts';
@@ -37,7 +37,7 @@ interface Node {
 }
 
 /** Relations between candidates, by ordinal, and the ordinals of all related memories. */
-export interface Around extends Omit<Surroundings, 'relevant'> {
+export interface Around extends Omit<RowRelations, 'relevant'> {
   ordinals: number[];
 }
 
@@ -48,7 +48,7 @@ export interface Around extends Omit<Surroundings, 'relevant'> {
 export async function readSurroundings(
   queries: Queries,
   { namespace, passing }: Scope,
-  { pool, lifting, tail }: Found,
+  { pool, lifting, tail }: Matches,
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
   const withoutSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;

@@ -1,18 +1,18 @@
 import {
   areTooMany,
-  askedWords,
   type Digest,
+  getQuerySynonyms,
+  getQueryWordKinds,
+  getRarestWords,
   getSpeakerTerms,
   join,
-  kindsOfWords,
+  parseQueryWords,
   type Queries,
   type QueryWordKinds,
-  rarestWords,
   raw,
   type SearchRequest,
   type Sql,
   sql,
-  synonymsAmong,
   termDigest,
   weighed,
 } from '@memoryd/engine/storage-kit';
@@ -38,15 +38,17 @@ export async function getQueryWords(
   const digest = (term: string) => termDigest(namespace, term);
   const toDigests = (words: string[][]) => words.map((terms) => terms.map(digest));
   const count = (...lists: CountRequest[]) => getDocumentFrequencies(queries, namespace, lists, memoryCount);
-  const asked = askedWords(text);
-  const all = { words: toDigests(asked.words), sampleSize: LARGE_SAMPLE };
-  const words = areTooMany(asked.words) ? rarestWords(asked.words, (await count(all))[0] as number[]) : asked.words;
-  const synonyms = synonymsAmong(words, asked);
+  const parsed = parseQueryWords(text);
+  const all = { words: toDigests(parsed.words), sampleSize: LARGE_SAMPLE };
+  const words = areTooMany(parsed.words)
+    ? getRarestWords(parsed.words, (await count(all))[0] as number[])
+    : parsed.words;
+  const synonyms = getQuerySynonyms(words, parsed);
   const [frequencies = [], held = []] = await count(
     { words: toDigests(words), sampleSize: LARGE_SAMPLE },
     { words: toDigests(synonyms.map(({ term }) => [term])), sampleSize: SMALL_SAMPLE },
   );
-  const kinds = kindsOfWords({ text, date }, words, asked);
+  const kinds = getQueryWordKinds({ text, date }, words, parsed);
   const queryWords = { memoryCount, documentFrequencies: frequencies, everyday: kinds.everyday };
   return {
     words: toDigests(words),

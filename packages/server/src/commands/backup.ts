@@ -1,4 +1,4 @@
-import { withAdvice } from '../no-answer.ts';
+import { withAdvice } from '../no-response.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { suggestion } from '../near.ts';
 import type { Environment, Flags } from '../settings/read.ts';
+import { getSuggestion } from '../suggestion.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
@@ -55,9 +55,9 @@ export function commandNames(command: Command): string[] {
  * string if a destructive command is among the most similar commands.
  */
 export function suggestedCommand({ commands }: Command, name: string): string {
-  const similar = suggestion(name, commands.flatMap(commandNames));
+  const similar = getSuggestion(name, commands.flatMap(commandNames));
   const harmless = commands.filter((command) => !isDestructive(command));
-  return similar === suggestion(name, harmless.flatMap(commandNames)) ? similar : '';
+  return similar === getSuggestion(name, harmless.flatMap(commandNames)) ? similar : '';
 }
 
 /** Makes a command group fail with a UsageError if the command line names no known subcommand. */

@@ -1,7 +1,7 @@
 import {
-  counted,
   ForgetManyRequest,
   type ForgetResponse,
+  formatCount,
   type MemoriesRequest,
   type MemoryApi,
   parseTime,
@@ -27,7 +27,7 @@ export const forgetCommand: AddCommand = (program, env) => {
     .argument('[id...]', `${MEMORY_ID_HELP}; - reads ids from standard input, one a line`)
     .summary('Delete memories for good.')
     .description('Delete memories for good: by their ids, or all that match every given option.')
-    .option('--yes', 'Confirm. Without it, memories that options select are counted and not deleted.');
+    .option('--yes', 'Confirm. Without it, memories that options select are formatCount and not deleted.');
   withOptions(command, requestOptions<ForgetManyRequest>(SHAPE));
   withExamples(
     command,
@@ -117,7 +117,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   if (!flags.yes) {
     const total = await countMatches(api, request);
     throw new UsageError(
-      `this permanently forgets ${counted(total, 'memory', 'memories')}, and what was distilled from them; add --yes to confirm`,
+      `this permanently forgets ${formatCount(total, 'memory', 'memories')}, and what was distilled from them; add --yes to confirm`,
     );
   }
   const forgotten = await api.forgetMany(request);
@@ -125,7 +125,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   await print(
     flags,
     forgotten,
-    () => `forgotten ${counted(count, 'memory', 'memories')}${formatPurge(forgotten.purge)}\n`,
+    () => `forgotten ${formatCount(count, 'memory', 'memories')}${formatPurge(forgotten.purge)}\n`,
   );
 }
 

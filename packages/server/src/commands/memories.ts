@@ -4,7 +4,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { cannotOpen } from '../database-name.ts';
-import { withAdvice } from '../no-answer.ts';
+import { withAdvice } from '../no-response.ts';
 import { engineSettings, engineSettingsWithoutModel } from '../settings/engine-settings.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';

@@ -1,4 +1,4 @@
-import { counted } from '@memoryd/contract';
+import { formatCount } from '@memoryd/contract';
 import type { Migrated } from '@memoryd/engine';
 import { type AddCommand, type CommonFlags, destructive, JSON_OPTION, withExamples, withOptions } from './command.ts';
 import { print } from './output.ts';
@@ -32,8 +32,11 @@ export const migrateCommand: AddCommand = (program) => {
 };
 
 function format({ namespaces, keys }: Migrated): string {
-  const lines = namespaces.map(({ name, lines, sha256 }) => `${name}: ${counted(lines, 'line')}, SHA-256 ${sha256}\n`);
-  return [...lines, `identical in both: ${counted(namespaces.length, 'namespace')} and ${counted(keys, 'key')}\n`].join(
-    '',
+  const lines = namespaces.map(
+    ({ name, lines, sha256 }) => `${name}: ${formatCount(lines, 'line')}, SHA-256 ${sha256}\n`,
   );
+  return [
+    ...lines,
+    `identical in both: ${formatCount(namespaces.length, 'namespace')} and ${formatCount(keys, 'key')}\n`,
+  ].join('');
 }

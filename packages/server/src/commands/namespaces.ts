@@ -1,5 +1,5 @@
 import type { NamespaceSummary } from '@memoryd/contract';
-import { counted } from '@memoryd/contract';
+import { formatCount } from '@memoryd/contract';
 import type { Namespaces } from '@memoryd/engine';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
@@ -47,7 +47,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     if (flags.yes) return namespaces.delete(name);
     const summary = await getSummary(namespaces, name);
     const contents = summary
-      ? `${counted(summary.memories, 'memory', 'memories')} and ${counted(summary.keys, 'API key')}`
+      ? `${formatCount(summary.memories, 'memory', 'memories')} and ${formatCount(summary.keys, 'API key')}`
       : 'nothing';
     throw new UsageError(`this permanently deletes the namespace ${name}, which has ${contents}; add --yes to confirm`);
   });
@@ -56,7 +56,8 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
   await print(
     flags,
     result,
-    () => `The namespace ${name} is deleted, with ${counted(deleted.deleted_count, 'memory', 'memories')}.${later}\n`,
+    () =>
+      `The namespace ${name} is deleted, with ${formatCount(deleted.deleted_count, 'memory', 'memories')}.${later}\n`,
   );
 }
 

@@ -21,7 +21,7 @@ export async function write(text: string, signal?: AbortSignal): Promise<void> {
 }
 
 function end({ code }: NodeJS.ErrnoException): void {
-  if (code === 'EPIPE') process.exit(EXIT_CODES.unread.code);
+  if (code === 'EPIPE') process.exit(EXIT_CODES.closedPipe.code);
   process.stderr.write(`standard output cannot be written (${code})\n`);
   process.exit(EXIT_CODES.unavailable.code);
 }

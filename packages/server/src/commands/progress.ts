@@ -1,4 +1,4 @@
-import { counted } from '@memoryd/contract';
+import { formatCount } from '@memoryd/contract';
 import type { SingleBar } from 'cli-progress';
 
 /** A progress bar on standard error, shown only if standard error is a terminal. */
@@ -12,7 +12,7 @@ export interface Progress {
  * Returns a progress display that appears at the first call of `show`.
  *
  * @param operation name of the operation, such as `storing`
- * @param units singular and plural of the counted unit; `byte` is shown in megabytes
+ * @param units singular and plural of the formatCount unit; `byte` is shown in megabytes
  */
 export async function showProgress(operation: string, ...units: Units): Promise<Progress> {
   const { default: cliProgress } = await import('cli-progress');
@@ -51,7 +51,7 @@ function getFormat(operation: string, total: number): string {
 type Units = [one: string, many?: string];
 
 function formatAmount(count: number, units: Units): string {
-  return units[0] === 'byte' ? `${(count / 1_000_000).toFixed(1)} MB` : counted(Math.round(count), ...units);
+  return units[0] === 'byte' ? `${(count / 1_000_000).toFixed(1)} MB` : formatCount(Math.round(count), ...units);
 }
 
 /** Thrown by `interruptible` if a signal interrupted the work. */

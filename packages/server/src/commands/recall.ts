@@ -1,4 +1,4 @@
-import { counted, RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
+import { formatCount, RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { inputText } from './input.ts';
@@ -43,7 +43,9 @@ async function recall(words: string, flags: CommonFlags, env: Environment): Prom
     const recalled = await api.recall(request);
     const pending = await countPending();
     if (pending > 0)
-      note(`memoryd: ${counted(pending, 'memory has', 'memories have')} no vectors yet and can be found by words only`);
+      note(
+        `memoryd: ${formatCount(pending, 'memory has', 'memories have')} no vectors yet and can be found by words only`,
+      );
     return recalled;
   });
   await print(flags, response, () => format(response, flags));

@@ -1,4 +1,4 @@
-import { counted, type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
+import { formatCount, type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
@@ -144,7 +144,7 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, report: StoreReport):
     }
   } catch (error) {
     if (report.storedCount > 0)
-      note(`memoryd: ${counted(report.storedCount, 'memory was', 'memories were')} stored before`);
+      note(`memoryd: ${formatCount(report.storedCount, 'memory was', 'memories were')} stored before`);
     throw error;
   } finally {
     progress.end();

@@ -1,5 +1,5 @@
 import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
-import { databaseName } from '../database-name.ts';
+import { getDatabaseName } from '../database-name.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
@@ -33,7 +33,7 @@ export const verifyCommand: AddCommand = (program, env) => {
 
 function format(database: DatabaseOptions, { problems, checked }: Verified): string {
   if (problems.length > 0) return problems.map((problem) => `${problem}\n`).join('');
-  const name = databaseName(database);
+  const name = getDatabaseName(database);
   if (checked === 'everything') return `${name}: no problems\n`;
   return `${name}: no problems in its pages; the rest can be checked after this version of memoryd has served it once\n`;
 }

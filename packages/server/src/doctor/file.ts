@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { getMessage } from '../message-of.ts';
+import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
 
 const RESTORE = 'do not delete the file, and restore a backup to another path: memoryd restore COPY --db-path FILE';

@@ -1,11 +1,11 @@
-import { databaseName } from '../database-name.ts';
-import { getMessage } from '../message-of.ts';
+import { getDatabaseName } from '../database-name.ts';
+import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
 
 /** Checks that a PostgreSQL database can be used, without changing it. */
 export async function checkServer(databaseUrl: string): Promise<Finding> {
   const { inspectDatabase } = await import('@memoryd/engine');
-  const name = databaseName({ databaseUrl });
+  const name = getDatabaseName({ databaseUrl });
   try {
     const { at, last } = await inspectDatabase(databaseUrl);
     const change = at === 0 ? 'create the schema' : `migrate the schema from version ${at} to ${last}`;

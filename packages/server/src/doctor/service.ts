@@ -1,6 +1,6 @@
 import type { MemoryClient } from '@memoryd/client';
-import { getMessage } from '../message-of.ts';
-import { NO_ANSWER_ADVICE } from '../no-answer.ts';
+import { getMessage } from '../error-text.ts';
+import { NO_RESPONSE_ADVICE } from '../no-response.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 
@@ -26,7 +26,7 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
         : [];
     return [health, ...compareVersions(version), ...model, await checkAccess(client)];
   } catch (error) {
-    return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_ANSWER_ADVICE }];
+    return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_RESPONSE_ADVICE }];
   }
 }
 

@@ -40,7 +40,7 @@ function begin(head: string, key: string) {
   return socket;
 }
 
-const countCopies = () => app.heavyWork.copy.taken;
+const countCopies = () => app.heavyWork.copy.running;
 
 describe('a client whose key is revoked', () => {
   it.each(['/export', '/backup'])('receives no more data from a running GET %s', async (path) => {
@@ -60,7 +60,7 @@ describe('a client whose key is revoked', () => {
     const send = (line: string) => socket.write(`${(line.length + 1).toString(16)}\r\n${line}\n\r\n`);
     socket.write('Transfer-Encoding: chunked\r\n\r\n');
     send('{"format":"memoryd","version":1}');
-    await expect.poll(() => app.heavyWork.import.taken).toBe(1);
+    await expect.poll(() => app.heavyWork.import.running).toBe(1);
     await engine.keys.revoke(id);
     let response = '';
     socket

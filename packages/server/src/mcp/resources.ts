@@ -1,4 +1,11 @@
-import { counted, invalidRequest, LIMITS, type MemoryApi, MemoryError, type SessionSummary } from '@memoryd/contract';
+import {
+  formatCount,
+  invalidRequest,
+  LIMITS,
+  type MemoryApi,
+  MemoryError,
+  type SessionSummary,
+} from '@memoryd/contract';
 import { sessionPage } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
 import { MEMORY_URI_TEMPLATE, parseTarget, SESSION_URI_TEMPLATE, sessionUri } from './uris.ts';
@@ -53,7 +60,7 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
       uri: sessionUri(session.session_id),
       name: session.session_id,
       title: `Session ${session.session_id}`,
-      description: `${counted(session.total, 'memory', 'memories')}, ${session.first_at} to ${session.last_at}`,
+      description: `${formatCount(session.total, 'memory', 'memories')}, ${session.first_at} to ${session.last_at}`,
       mimeType: JSON_TYPE,
       annotations: { lastModified: session.last_at },
     })),

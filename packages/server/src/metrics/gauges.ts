@@ -22,7 +22,7 @@ export interface Readings {
 interface Load {
   pendingRequests: number;
   /** Queues of heavy work, by kind. */
-  heavyWork: Readonly<Record<string, Pick<FairQueue, 'taken' | 'waiting'>>>;
+  heavyWork: Readonly<Record<string, Pick<FairQueue, 'running' | 'waiting'>>>;
   eventStreams: number;
   connections: ConnectionCount;
   /** Resident memory, in bytes, above which requests are refused. */
@@ -159,7 +159,7 @@ function createHeavyWorkGauges(registers: Registers): (readings: Readings) => vo
   const waiting = gauge('service_heavy_requests_waiting', 'Heavy requests that are queued, by kind.');
   return ({ load }) => {
     for (const [kind, queue] of Object.entries(load.heavyWork)) {
-      running.set({ kind }, queue.taken);
+      running.set({ kind }, queue.running);
       waiting.set({ kind }, queue.waiting);
     }
   };

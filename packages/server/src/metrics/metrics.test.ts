@@ -23,7 +23,7 @@ const READINGS: Readings = {
   settings: { workingMax: 10_000, consolidationIntervalSeconds: 3600, dbSizeAlertMb: 5000 },
   load: {
     pendingRequests: 5,
-    heavyWork: { copy: { taken: 2, waiting: 7 } },
+    heavyWork: { copy: { running: 2, waiting: 7 } },
     eventStreams: 3,
     connections: { open: 9, idle: 4 },
     maxResidentBytes: 3e9,

@@ -1,4 +1,4 @@
-import { suggestion } from '../near.ts';
+import { getSuggestion } from '../suggestion.ts';
 import { SETTING_NAMES } from './names.ts';
 import type { Environment } from './read.ts';
 
@@ -17,7 +17,7 @@ export function describeUnknownKey(name: string): string {
 function suggestKey(key: string): string {
   const words = key.replace(/^(--|SERVICE_)/, '').replace(/([a-z])([A-Z])/g, '$1-$2');
   const asKey = words.toLowerCase().replace(/[-_]+(.)/g, (_, letter: string) => letter.toUpperCase());
-  return KEYS.includes(asKey) ? ` (Did you mean ${asKey}?)` : suggestion(asKey, KEYS);
+  return KEYS.includes(asKey) ? ` (Did you mean ${asKey}?)` : getSuggestion(asKey, KEYS);
 }
 
 const PREFIX = 'SERVICE_';
@@ -29,7 +29,7 @@ export function unknownVariables(env: Environment): string[] {
     (name) => name.startsWith(PREFIX) && !known.includes(name.slice(PREFIX.length)),
   );
   return unknown.map((name) => {
-    const hint = suggestion(name.slice(PREFIX.length), known).replace(/\b[A-Z]+(_[A-Z]+)*(?=,|\?)/g, `${PREFIX}$&`);
+    const hint = getSuggestion(name.slice(PREFIX.length), known).replace(/\b[A-Z]+(_[A-Z]+)*(?=,|\?)/g, `${PREFIX}$&`);
     return `${name} is not a setting and is ignored${hint}`;
   });
 }

@@ -4,7 +4,7 @@ import type { Storage } from '../../ports/storage.ts';
 import type {
   DistilCandidate,
   MemoryVersion,
-  Planned,
+  Preview,
   ReadGroup,
   RunRef,
   StepResult,
@@ -70,7 +70,7 @@ export class Distillation {
    *
    * @param merged ids of duplicates that the run would merge first, so that they cannot be sources
    */
-  async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistillation>> {
+  async plan(merged: ReadonlySet<string>): Promise<Preview<PlannedDistillation>> {
     while (await paced(() => this.#examineNext())) this.#signal.throwIfAborted();
     const planned: PlannedDistillation[] = [];
     for (let found = this.#next(); found; found = this.#next()) {

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
 import type { Storage } from '../../ports/storage.ts';
-import type { ConsolidationRun, Planned, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
+import type { ConsolidationRun, Preview, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 
 /** Memories per batch of a step. A batch is one transaction; other writers run between batches. */
 export const BATCH_SIZE = 500;
@@ -87,12 +87,12 @@ function getExcess(count: number, maximum: number): number {
 export async function planExcess(
   storage: Storage,
   { namespace, maxima, now }: Due,
-  { promoted, merged, created }: { promoted: number; merged: Planned<{ id: string }>; created: number },
-): Promise<Planned<{ id: string; reason: 'maximum' }>> {
+  { promoted, merged, created }: { promoted: number; merged: Preview<{ id: string }>; created: number },
+): Promise<Preview<{ id: string; reason: 'maximum' }>> {
   const counts = await storage.stats(namespace, now);
   const promotable = Math.min(promoted, counts.working_count);
   const mergedIds = new Set(merged.items.map(({ id }) => id));
-  const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
+  const plan: Preview<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
   for (const tier of TIERS) {
     const change = tier === 'episodic' ? promotable - merged.total : created;
     const over = getExcess(counts[`${tier}_count`] + change, maxima[tier]);

@@ -78,14 +78,14 @@ afterAll(async () => {
 async function readEverything(namespace: string, ids: readonly string[]) {
   const found: (StoredMemory | undefined)[] = await Promise.all(ids.map((id) => storage.memory(namespace, id, NOW)));
   const live = (await storage.memories(namespace, {}, ALL, NOW)).items.map(({ id }) => id);
-  const { ordinals, admitted } = await storage.search({
+  const { ordinals, candidateCount } = await storage.search({
     ...{ namespace, text: 'note cafe individual', filter: {}, now: NOW, poolSize: 100, tailSize: 0 },
   });
   const counts = await storage.stats(namespace, NOW);
   return {
     memories: found,
     live,
-    recalled: Array.from(ordinals.slice(0, admitted)).sort((a, b) => a - b),
+    recalled: Array.from(ordinals.slice(0, candidateCount)).sort((a, b) => a - b),
     counts: [counts.working_count, counts.episodic_count],
   };
 }

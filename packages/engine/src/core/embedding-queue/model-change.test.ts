@@ -91,12 +91,15 @@ class Process {
   async find(query: string): Promise<Map<number, number>> {
     const vector = await this.queue.queryVector(query);
     const scope = { namespace: 'default', filter: {}, now: 0, poolSize: 1000, tailSize: 0 };
-    const { ordinals, cosines, admitted } = await this.storage.search({
+    const { ordinals, cosines, candidateCount } = await this.storage.search({
       ...scope,
       text: query,
       ...(vector && { vector }),
     });
-    const found = Array.from(ordinals.slice(0, admitted), (ordinal, i) => [ordinal, cosines[i] as number] as const);
+    const found = Array.from(
+      ordinals.slice(0, candidateCount),
+      (ordinal, i) => [ordinal, cosines[i] as number] as const,
+    );
     return new Map(found.sort((a, b) => b[1] - a[1]));
   }
 

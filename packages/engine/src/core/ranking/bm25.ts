@@ -59,13 +59,13 @@ const { k1, b, pivotLength, longest } = WEIGHTS.bm25;
  * ranking is lower (see `longest`); with the lower maximum, long texts would displace shorter candidates.
  */
 export const DAMPING = {
-  least: k1 * (1 - b),
+  min: k1 * (1 - b),
   perWord: (k1 * b) / pivotLength,
-  most: k1 * (1 - b + (b * WEIGHTS.length.most) / pivotLength),
+  max: k1 * (1 - b + (b * WEIGHTS.length.max) / pivotLength),
 };
 
 function getDamping(length: number): number {
-  return DAMPING.least + DAMPING.perWord * Math.min(length, longest);
+  return DAMPING.min + DAMPING.perWord * Math.min(length, longest);
 }
 
 /**

@@ -33,8 +33,8 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
   const distilled = getDistilledRows(signals);
   const rarity = getRarity(signals, wishes, distilled);
   const around = new Passage(matches);
-  const evidence = createColumns(signals.admitted);
-  for (let row = 0; row < signals.admitted; row += 1) {
+  const evidence = createColumns(signals.candidateCount);
+  for (let row = 0; row < signals.candidateCount; row += 1) {
     const relevance = own[row] as number;
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
     evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
@@ -195,8 +195,8 @@ function hasMark({ marks }: Signals, row: number, any: number): boolean {
 }
 
 function getLength(length: number): number {
-  const { above, most } = WEIGHTS.length;
-  return Math.max(0, Math.log((Math.min(length, most) + 1) / above));
+  const { above, max } = WEIGHTS.length;
+  return Math.max(0, Math.log((Math.min(length, max) + 1) / above));
 }
 
 const DAY_MS = 86_400_000;

@@ -188,8 +188,8 @@ describe('synonyms of a query', () => {
         const { everyday } = kinds(asked.join(' '));
         const query = { memoryCount, documentFrequencies: own.slice(0, words.length), everyday };
         for (const { weight } of weighed(synonyms, held.slice(0, synonyms.length), query)) {
-          expect(weight).toBeGreaterThanOrEqual(WEIGHTS.synonym.least);
-          expect(weight).toBeLessThanOrEqual(WEIGHTS.synonym.most);
+          expect(weight).toBeGreaterThanOrEqual(WEIGHTS.synonym.min);
+          expect(weight).toBeLessThanOrEqual(WEIGHTS.synonym.max);
         }
       }),
     );

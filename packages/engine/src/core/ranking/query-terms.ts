@@ -100,8 +100,8 @@ export function getWordKinds({ text, words, isForeign, date }: AnalyzedQuery, th
 
 /** Returns the share of short notes that are expected to contain a word; 0 without a rank. See `WEIGHTS.everyday`. */
 function getEverydayShare(rank: number | undefined): number {
-  const { most, half } = WEIGHTS.everyday;
-  return rank === undefined ? 0 : most / (1 + rank / half);
+  const { max, half } = WEIGHTS.everyday;
+  return rank === undefined ? 0 : max / (1 + rank / half);
 }
 
 /** Minimum match by date, since some dates are named by a common word, such as May. */
@@ -171,7 +171,7 @@ export interface WordSynonym extends Synonym {
 export function getSynonyms(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
     .flatMap(([asked = ''], word) => thesaurus.getSynonyms(asked).map((synonym): WordSynonym => ({ ...synonym, word })))
-    .filter(({ closeness }) => WEIGHTS.synonym.most * closeness >= WEIGHTS.synonym.least)
+    .filter(({ closeness }) => WEIGHTS.synonym.max * closeness >= WEIGHTS.synonym.min)
     .sort((a, b) => b.closeness - a.closeness)
     .slice(0, MAX_COUNTED_SYNONYMS);
 }
@@ -206,9 +206,9 @@ export function weighed(
   return counted
     .map(({ word, term, closeness }, i) => {
       const specificity = Math.min(1, (own[i] as number) / (wordWeightsOfQuery[word] as number));
-      return { word, term, weight: WEIGHTS.synonym.most * closeness * specificity };
+      return { word, term, weight: WEIGHTS.synonym.max * closeness * specificity };
     })
-    .filter(({ weight }) => weight >= WEIGHTS.synonym.least)
+    .filter(({ weight }) => weight >= WEIGHTS.synonym.min)
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MAX_WEIGHTED_SYNONYMS);
 }

@@ -32,7 +32,7 @@ function makeSignals(rows: Row[], documentFrequencies: number[], options: Partia
     documentFrequencies,
     found: options.pool ?? rows.length,
     pool: rows.length,
-    admitted: rows.length,
+    candidateCount: rows.length,
     ordinals: Float64Array.from(rows, (row) => row.ordinal),
     createdAts: Float64Array.from(rows, (row) => row.ordinal),
     lengths: Uint32Array.from(rows, (row) => row.length),
@@ -387,7 +387,7 @@ describe('ranking', () => {
 
   it('does not rank neighbors of candidates', () => {
     const rows = memories({ session: 0 }, { session: 0, cosine: 0.9 });
-    expect(getRows(rank(makeSignals(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
+    expect(getRows(rank(makeSignals(rows, [5], { pool: 1, candidateCount: 1 }), all))).toEqual([0]);
   });
 
   it('returns the same scores for the pool with and without a tail', () => {
@@ -399,7 +399,7 @@ describe('ranking', () => {
           index < pool && row.supersededBy >= pool ? { ...row, supersededBy: -1 } : row,
         );
         const long = rank(makeSignals(known, frequencies, { pool }), all);
-        const short = rank(makeSignals(known, frequencies, { pool, admitted: pool }), all);
+        const short = rank(makeSignals(known, frequencies, { pool, candidateCount: pool }), all);
         expect(long.filter(({ row }) => row < pool)).toEqual(short);
       }),
     );

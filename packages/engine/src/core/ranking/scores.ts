@@ -95,13 +95,13 @@ export function getCrowd(
   { found }: Signals,
   distilled: ReadonlySet<number>,
 ): number {
-  const { rank, least } = WEIGHTS.crowd;
+  const { rank, min } = WEIGHTS.crowd;
   const best = sums
     .subarray(0, found)
     .map((sum, row) => sum + WEIGHTS.evidence.repeat * (repeats[row] as number))
     .filter((_, row) => !distilled.has(row))
     .sort();
-  return Math.max(least, best.at(-rank) ?? least);
+  return Math.max(min, best.at(-rank) ?? min);
 }
 
 /** The order of rows, in columns. */
@@ -184,8 +184,8 @@ export function placeBelowSuccessors(scoreOrder: ScoreOrder, signals: Signals): 
   }
 }
 
-function getAdmittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {
-  return supersededBy.slice(0, admitted).map((successor) => (successor < admitted ? successor : NO_ROW));
+function getAdmittedSuccessors(candidateCount: number, supersededBy: Int32Array): Int32Array {
+  return supersededBy.slice(0, candidateCount).map((successor) => (successor < candidateCount ? successor : NO_ROW));
 }
 
 /** Returns the rows outside circles, each before its successor (Kahn's topological sort). */

@@ -50,13 +50,13 @@ export const WEIGHTS = {
    * Expected share of short notes with the nth most frequent English word: most / (1 + n / half), after Zipf's law in
    * Mandelbrot's form (1953).
    */
-  everyday: { most: 0.07, half: 100 },
+  everyday: { max: 0.07, half: 100 },
   /** An occurrence of a synonym is worth a fraction of an occurrence of its word; see query-terms.ts. */
   synonym: {
     /** Maximum weight: of a very close synonym that is not more frequent than its word. */
-    most: 0.3,
+    max: 0.3,
     /** Minimum weight. Synonyms below it would not change the order and are left out. */
-    least: 0.02,
+    min: 0.02,
   },
   /** Minimum match of a query word that names the speaker of a memory, out of 1. */
   speaker: 0.9,
@@ -73,9 +73,9 @@ export const WEIGHTS = {
   /** Length in words below which a text is considered hard to understand without its context. */
   brevity: { below: 12 },
   /** Length in words above which a text is considered long, and length from which the evidence no longer increases. */
-  length: { above: 100, most: 500 },
+  length: { above: 100, max: 500 },
   /** Rank of the result that represents the crowd, and its minimum sum of evidence. */
-  crowd: { rank: 20, least: 0.6 },
+  crowd: { rank: 20, min: 0.6 },
   /**
    * Factors for questions that ask for advice. The question describes a situation, and the memory a preference, so that
    * they share a topic but few words.

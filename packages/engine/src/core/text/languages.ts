@@ -188,14 +188,14 @@ export class LanguageEvidence {
 
   /** The languages other than English with the most words, and their lead over English in words. */
   get best(): { languages: LanguageSet; lead: number } {
-    let most = 0;
+    let maxWords = 0;
     let languages = NO_LANGUAGE;
     for (let language = ENGLISH + 1; language < LANGUAGE_COUNT; language += 1) {
       const words = this.#words[language] as number;
-      if (words > most) languages = NO_LANGUAGE;
-      most = Math.max(most, words);
-      if (words > 0 && words === most) languages |= languageSet(language);
+      if (words > maxWords) languages = NO_LANGUAGE;
+      maxWords = Math.max(maxWords, words);
+      if (words > 0 && words === maxWords) languages |= languageSet(language);
     }
-    return { languages, lead: most - (this.#words[ENGLISH] as number) };
+    return { languages, lead: maxWords - (this.#words[ENGLISH] as number) };
   }
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { createTextsTooLongError } from '../../core/record-size.ts';
-import type { Awaited, ExportRecord, MemoryRecord } from '../../ports/storage-kept.ts';
+import type { Awaited, ExportRecord, MemoryRecord } from '../../ports/storage-export.ts';
 import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../corruption.ts';
 import { getGroupDigest } from '../digests.ts';
@@ -24,7 +24,7 @@ const TEXTS_AT_ONCE = 64;
 
 const DECLINED_AT_ONCE = 1000;
 
-/** Yields the records of `Storage.kept`. Must run in a snapshot. */
+/** Yields the records of `Storage.exportRecords`. Must run in a snapshot. */
 export async function* keptRecords(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportRecord> {
   for await (const ordinals of inOrder(queries, namespace, of)) {
     const rows = await readRows(queries, namespace, ordinals);

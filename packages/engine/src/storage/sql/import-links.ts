@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import { haveSameOwner } from '../../core/owner.ts';
-import type { ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-kept.ts';
+import type { ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-export.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { countTiers } from './counters.ts';
 import type { Transaction } from './queries.ts';

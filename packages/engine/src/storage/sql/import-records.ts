@@ -5,7 +5,7 @@ import type {
   ImportOutcome,
   MemoryRecord,
   PendingLink,
-} from '../../ports/storage-kept.ts';
+} from '../../ports/storage-export.ts';
 import type { Quotas } from '../../ports/storage-namespaces.ts';
 import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countTiers, countUsage } from './counters.ts';

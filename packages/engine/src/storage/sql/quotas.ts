@@ -1,5 +1,5 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { MemoryRecord } from '../../ports/storage-kept.ts';
+import type { MemoryRecord } from '../../ports/storage-export.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { OverQuota, Quota, Quotas } from '../../ports/storage-namespaces.ts';
 import type { Queries } from './queries.ts';
@@ -124,9 +124,9 @@ function toQuota({ userId }: Holder, own: NamespaceQuota | undefined, { namespac
 /** Returns the limit that additional usage would exceed, or undefined if the usage stays within the quota. */
 function overQuota({ holder, quota, used }: Room, more: Quota): OverQuota | undefined {
   for (const of of ['memories', 'bytes'] as const) {
-    const most = quota[of];
-    if (most > 0 && more[of] > 0 && used[of] + more[of] > most) {
-      return { outcome: 'over-quota', holder: holder.userId === '' ? 'namespace' : 'user', of, most };
+    const limit = quota[of];
+    if (limit > 0 && more[of] > 0 && used[of] + more[of] > limit) {
+      return { outcome: 'over-quota', holder: holder.userId === '' ? 'namespace' : 'user', of, limit };
     }
   }
   return undefined;

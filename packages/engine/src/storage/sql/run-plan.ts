@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { ChangeDetails, Planned, Promotion } from '../../ports/storage-consolidation.ts';
+import type { ChangeDetails, Preview, Promotion } from '../../ports/storage-consolidation.ts';
 import type { Position } from '../../ports/storage-memories.ts';
 import {
   type LeastRetained,
@@ -21,7 +21,7 @@ export function planPromotion(
   namespace: string,
   promotion: Promotion,
   limit: number,
-): Promise<Planned<{ id: string }>> {
+): Promise<Preview<{ id: string }>> {
   const condition = sql`m.namespace = ${namespace} AND ${raw(WORKING)} AND ${oldEnough(promotion)}`;
   const order = raw('m.stored_at, m.ordinal');
   return planWith(queries, { columns: raw('m.id'), index: 'memory_working', condition, order, limit });
@@ -33,7 +33,7 @@ export function planEvict(
   namespace: string,
   now: number,
   limit: number,
-): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> {
+): Promise<Preview<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> {
   const condition = sql`m.namespace = ${namespace} AND m.expires_at <= ${now} AND ${raw(IN_TIER)}`;
   const columns = raw("m.id, 'expired' AS reason");
   const order = raw('m.expires_at, m.ordinal');
@@ -49,7 +49,7 @@ async function planWith<Item>(
     order,
     limit,
   }: { columns: Sql; index: string; condition: Sql; order: Sql; limit: number },
-): Promise<Planned<Item>> {
+): Promise<Preview<Item>> {
   const memories = sql`memory m ${queries.dialect.indexedBy(index)} WHERE ${condition}`;
   const total = await count(queries, memories);
   const items = await queries.rows<Item>(sql`SELECT ${columns} FROM ${memories} ORDER BY ${order} LIMIT ${limit}`);

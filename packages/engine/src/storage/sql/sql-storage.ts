@@ -142,8 +142,8 @@ export function sqlStorage(runner: SqlRunner) {
     },
     endRun: (run, ...args) => writeIn(run.namespace, 'endRun', [run, ...args]),
     planPromotion: (...args) => read('planPromotion', ...args),
-    planMerge: (namespace, now, most) =>
-      planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), most),
+    planMerge: (namespace, now, limit) =>
+      planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), limit),
     planEvict: (...args) => read('planEvict', ...args),
 
     runs: (...args) => read('runs', ...args),

@@ -9,7 +9,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { StorageCopy } from '../../ports/storage-kept.ts';
+import type { StorageCopy } from '../../ports/storage-export.ts';
 import { copyTo } from './copies.ts';
 import { openSqlite } from './open-sqlite.ts';
 import { backUpFile, restoreFile } from './restore-file.ts';
@@ -213,7 +213,7 @@ describe('Storage.backup', () => {
     const storage = await open();
     const copies = await Promise.all(Array.from({ length: 4 }, () => storage.backup()));
     await expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.exportRecords('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await copies[0]?.discard();
     await copies[0]?.discard();
     const another = await storage.backup();

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
-import type { ExportRecords, StorageCopy } from '../../ports/storage-kept.ts';
+import type { ExportRecords, StorageCopy } from '../../ports/storage-export.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { getPieces, getRecords, type OpenFile } from '../record-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
@@ -23,7 +23,7 @@ const resolve = createRequire(import.meta.url).resolve;
 export type OnCopied = (bytes: number, totalBytes: number) => void;
 
 /** The part of a database to copy: the whole file, or the records of one namespace. */
-type CopyScope = Pick<CopyTask, 'kept'>;
+type CopyScope = Pick<CopyTask, 'scope'>;
 
 /** An open copy. Closing the copy, or the end of the process, frees its disk space. */
 type OpenCopy = CopiedFacts & OpenFile;
@@ -55,9 +55,9 @@ export class Copies {
     };
   }
 
-  /** See `Storage.kept`. */
-  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
-    const copy = await this.#open({ kept: { namespace, of } }, signal);
+  /** See `Storage.exportRecords`. */
+  async exportRecords(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
+    const copy = await this.#open({ scope: { namespace, of } }, signal);
     return { count: copy.lines, records: getRecords(copy), discard: copy.close };
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
-import type { ExportRecord } from '../../ports/storage-kept.ts';
+import type { ExportRecord } from '../../ports/storage-export.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { toLine } from '../record-lines.ts';
 import { keptRecords } from '../sql/export-records.ts';
@@ -16,7 +16,7 @@ import { openWithoutMigrating } from './open-connection.ts';
 export interface CopyTask {
   from: string;
   to: string;
-  kept?: { namespace: string; of: OwnerFilter };
+  scope?: { namespace: string; of: OwnerFilter };
 }
 
 /** Size, checksum and line count of a finished copy. */
@@ -29,10 +29,10 @@ export interface CopiedFacts {
 }
 
 /** Creates a copy from one snapshot of the database. Throws UNAVAILABLE if the disk is full. */
-export async function copy({ from, to, kept }: CopyTask): Promise<CopiedFacts> {
+export async function copy({ from, to, scope }: CopyTask): Promise<CopiedFacts> {
   const connection = openWithoutMigrating(from);
   try {
-    const lines = kept ? await copyKept(connection, kept, to) : copyDatabase(connection, to);
+    const lines = scope ? await copyRecords(connection, scope, to) : copyDatabase(connection, to);
     return { lines, ...sync(to) };
   } catch (error) {
     throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
@@ -49,9 +49,9 @@ function copyDatabase(connection: Connection, to: string): number {
 /** Approximate characters per write, and maximum bytes per read. */
 const CHUNK_SIZE = 1024 * 1024;
 
-async function copyKept(
+async function copyRecords(
   connection: Connection,
-  { namespace, of }: NonNullable<CopyTask['kept']>,
+  { namespace, of }: NonNullable<CopyTask['scope']>,
   to: string,
 ): Promise<number> {
   const file = openSync(to, 'r+');

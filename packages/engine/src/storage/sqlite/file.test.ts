@@ -271,7 +271,7 @@ describe('the database file', () => {
         poolSize: 10,
         tailSize: 0,
       });
-      return signals.admitted;
+      return signals.candidateCount;
     };
     expect(await search()).toBe(0);
     await one.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors: [vector] }]);

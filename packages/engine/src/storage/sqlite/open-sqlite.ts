@@ -139,7 +139,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       maxDimensions: MAX_DIMENSIONS,
       candidatesAtOnce: CANDIDATES_AT_ONCE,
       search: (request) => searcher.call('search', request),
-      answer: (request) => searcher.call('answer', request),
+      searchAndRank: (request) => searcher.call('searchAndRank', request),
       read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
       distilCandidates: (request) => searcher.call('distilCandidates', request),
       backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
@@ -152,7 +152,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
         return { ...(await diskSpace(path)), backedUpAt: await backedUpAt };
       },
       backup: (signal) => copies.backup(signal),
-      kept: (namespace, of, signal) => copies.kept(namespace, of, signal),
+      exportRecords: (namespace, of, signal) => copies.exportRecords(namespace, of, signal),
       async integrity() {
         const checks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
         return (await Promise.all(checks)).flat();

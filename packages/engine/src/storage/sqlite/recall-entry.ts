@@ -26,7 +26,7 @@ import { type Connection, modelInUse, sql } from './connection.ts';
  */
 export function buildEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
   const { namespace, userId, agentId, sessionId } = memory;
-  const { frequencies, length, speaker, getSpeakerTerms, marks } = getWords(memory);
+  const { frequencies, length, speaker, speakerTerms, marks } = getWords(memory);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const labels = [
     label(USER_LABEL, userId),
@@ -34,7 +34,7 @@ export function buildEntry(memory: Recallable, ordinal: number, revision = 0): B
     label(SOURCE_LABEL, memory.source),
     ...Array.from(getAttributes(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
     ...(sessionId === null ? [] : [label(SESSION_LABEL, sessionId)]),
-    ...getSpeakerTerms.map((term) => label(SPEAKER_LABEL, term)),
+    ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal,

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import type { KeySnapshot } from '../../ports/administration.ts';
 import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-consolidation.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
-import type { Answer, RankedSearchRequest, SearchRequest, Signals } from '../../ports/storage-search.ts';
+import type { RankedSearchRequest, SearchRequest, SearchResults, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { readKeys } from '../sql/api-keys.ts';
 import type { Connection } from './connection.ts';
@@ -15,7 +15,7 @@ import {
   backgroundCosine as measureBackgroundCosine,
 } from './search/distil-candidates.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
-import { answer as answerSnapshot, readContents, search as searchSnapshot } from './search/search.ts';
+import { readContents, searchAndRank as searchAndRankSnapshot, search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './storage-thread.ts';
 
 /* The thread that runs recall searches. The in-memory index exists only in this thread. */
@@ -36,8 +36,8 @@ export function search(request: SearchRequest): Attempt<Signals> {
   return withIndex((connection, index) => searchSnapshot(connection, index, request));
 }
 
-export function answer(request: RankedSearchRequest): Attempt<Answer> {
-  return withIndex((connection, index) => answerSnapshot(connection, index, request));
+export function searchAndRank(request: RankedSearchRequest): Attempt<SearchResults> {
+  return withIndex((connection, index) => searchAndRankSnapshot(connection, index, request));
 }
 
 /**

@@ -45,16 +45,16 @@ describe('heavy work', () => {
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     // More than the number of slots.
     for (let i = 0; i < 10; i++) expect(await (await fetch(address)).text()).toBe('whole');
-    await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.copy.running).toBe(0);
   });
 
   it('acquires the slot of a batch after the body has arrived, so that slow bodies block no slots', async () => {
     const app = createHeavyApp();
-    app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.batch.taken }));
+    app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.batch.running }));
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     await beginSlowly(address, '/', 'slow', 10);
     expect(await (await fetch(address, { method: 'POST', body: 'x' })).json()).toEqual({ taken: 1 });
-    await expect.poll(() => app.heavyWork.batch.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.batch.running).toBe(0);
   });
 
   it('of one namespace leaves an import slot for other namespaces', async () => {
@@ -66,7 +66,7 @@ describe('heavy work', () => {
     const send = (namespace: string) =>
       fetch(address, { method: 'POST', body: 'x', headers: { 'x-namespace': namespace } });
     await beginSlowly(address, '/', 'slow', 2);
-    await expect.poll(() => app.heavyWork.import.taken).toBe(1);
+    await expect.poll(() => app.heavyWork.import.running).toBe(1);
     expect((await send('slow')).status).toBe(503);
     expect((await send('quick')).status).toBe(200);
   });
@@ -90,7 +90,7 @@ describe('heavy work', () => {
     expect((await get('/export', 'quick')).status).toBe(200);
     expect((await get('/backup', 'slow')).status).toBe(200);
     for (const { body } of slow) await body?.cancel();
-    await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.copy.running).toBe(0);
     expect((await get('/export', 'slow')).status).toBe(200);
   });
 });

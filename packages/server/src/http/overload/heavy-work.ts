@@ -66,12 +66,12 @@ const MAX_QUEUE_SHARE = 1 / 3;
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const queues = createQueues(slowClientMs * MAX_QUEUE_SHARE);
   app.decorate('heavyWork', queues);
-  app.decorate('acquireSlot', (kind, namespace, signal) => queues[kind].take(namespace, () => signal));
+  app.decorate('acquireSlot', (kind, namespace, signal) => queues[kind].acquire(namespace, () => signal));
   const releases = new WeakMap<FastifyReply, () => void>();
   const acquireSlot = (isBeforeBody: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined || HEAVY[kind].isBeforeBody !== isBeforeBody) return;
-    const release = await queues[kind].take(getQueueKey(request), () => createDisconnectSignal(reply.raw));
+    const release = await queues[kind].acquire(getQueueKey(request), () => createDisconnectSignal(reply.raw));
     releases.set(reply, release);
     // Downloads bypass `onSend`, so the slot is also released on `close`.
     reply.raw.once('close', release);
@@ -82,23 +82,23 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onSend', async (_request, reply) => releases.get(reply)?.());
 }
 
-function createQueues(waitingMs: number): Record<HeavyKind, FairQueue> {
+function createQueues(timeoutMs: number): Record<HeavyKind, FairQueue> {
   const queues = Object.entries<Limit>(HEAVY).map(([kind, { maxRunning, maxQueued, maxPerNamespace }]) => {
     const limits = {
-      atOnce: maxRunning,
-      waiting: maxQueued,
-      waitingMs,
-      ...(maxPerNamespace !== undefined && { ofKey: maxPerNamespace }),
+      maxRunning,
+      maxWaiting: maxQueued,
+      timeoutMs,
+      ...(maxPerNamespace !== undefined && { maxPerKey: maxPerNamespace }),
     };
-    return [kind, new FairQueue(limits, REFUSALS)];
+    return [kind, new FairQueue(limits, MESSAGES)];
   });
   return Object.fromEntries(queues) as Record<HeavyKind, FairQueue>;
 }
 
 const TOO_MANY = 'too many requests for this operation are queued; retry later';
-const REFUSALS = {
+const MESSAGES = {
   full: TOO_MANY,
-  late: TOO_MANY,
+  timeout: TOO_MANY,
   share: 'the concurrency limit of the namespace for this operation is reached; retry later',
 };
 

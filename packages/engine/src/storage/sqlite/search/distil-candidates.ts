@@ -7,8 +7,8 @@ import type {
 } from '../../../ports/storage-consolidation.ts';
 import type { Owner, OwnerFilter } from '../../../ports/storage-owner.ts';
 import { type Digest, getModel, getTerms, getVectors } from '../../../recall-index/entry.ts';
+import type { IndexQuery } from '../../../recall-index/index-query.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
-import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
 import { getBackground, MAX_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
@@ -35,16 +35,22 @@ export function distilCandidates(
   if (!index.model) return { candidates: [] };
   const { namespace, now } = request;
   const limit = index.size < LARGE_INDEX ? request.limit : 1;
-  const createQuestion = (of: OwnerFilter) =>
-    index.ask({ namespace: namespaceDigest(namespace), now, ...ownerLabels(namespace, of), labels: [], filter: {} });
+  const createIndexQuery = (of: OwnerFilter) =>
+    index.beginQuery({
+      namespace: namespaceDigest(namespace),
+      now,
+      ...ownerLabels(namespace, of),
+      labels: [],
+      filter: {},
+    });
   const candidates: DistilCandidate[] = [];
   const queued = readQueueAfter(connection, request);
   let search: OwnerSearch | undefined;
   for (const { ordinal, userId, agentId } of queued) {
     if (search?.userId !== userId || search.agentId !== agentId) {
-      const question = createQuestion({ userIds: [userId], agentIds: [agentId] });
-      const maxMemories = getMaxRareWordFrequency(question.memoryCount);
-      search = { connection, index, question, request, maxMemories, userId, agentId };
+      const indexQuery = createIndexQuery({ userIds: [userId], agentIds: [agentId] });
+      const maxMemories = getMaxRareWordFrequency(indexQuery.memoryCount);
+      search = { connection, index, indexQuery, request, maxMemories, userId, agentId };
     }
     const candidate = getCandidate(search, ordinal);
     if (candidate) candidates.push(candidate);
@@ -58,7 +64,7 @@ export function distilCandidates(
 interface OwnerSearch extends Owner {
   connection: Connection;
   index: RecallIndex;
-  question: Question;
+  indexQuery: IndexQuery;
   request: DistilCandidatesRequest;
   /** A word is rare if at most this number of memories contain the word. */
   maxMemories: number;
@@ -137,10 +143,10 @@ function getNeighbours(search: OwnerSearch, ordinal: number, entry: Buffer): Dis
   return neighbours;
 }
 
-function nearestTo({ index, question }: OwnerSearch, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
+function nearestTo({ index, indexQuery }: OwnerSearch, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
   const near = new Set<number>();
   for (const vector of vectors) {
-    for (const { row } of question.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
+    for (const { row } of indexQuery.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
   }
   near.delete(ordinal);
   return near;
@@ -151,7 +157,7 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
 }
 
 /** Returns the distinctive words of a memory that occur in few memories, each as the digests of its forms. */
-function rareWords({ connection, question, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
+function rareWords({ connection, indexQuery, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
     connection,
     `SELECT substr(content, 1, ${WORDS_CHARS}) AS text, session_id AS sessionId FROM memory WHERE ordinal = ?`,
@@ -159,7 +165,7 @@ function rareWords({ connection, question, request, maxMemories }: OwnerSearch, 
   const words = getDistinctiveWords(text, sessionId).map((forms) =>
     forms.map((form) => termDigest(request.namespace, form)),
   );
-  const frequencies = question.countDocuments(words);
+  const frequencies = indexQuery.countDocuments(words);
   return words.filter((_, i) => (frequencies[i] as number) <= maxMemories);
 }
 

@@ -140,7 +140,7 @@ export class IndexFollower {
     ).iterate(this.#seenOrdinal, maxChanges) as Iterable<StateRow & { entry: Buffer }>;
     let applied = 0;
     for (const row of added) {
-      takeIn(index, row.ordinal, row.entry);
+      putEntry(index, row.ordinal, row.entry);
       setState(index, row);
       this.#seenOrdinal = row.ordinal;
       applied++;
@@ -153,13 +153,13 @@ export class IndexFollower {
     ).iterate(this.#seenChange, maxChanges - applied) as Iterable<StateRow & { seq: number; entry: Buffer | null }>;
     for (const row of changed) {
       if (row.entry) {
-        takeIn(index, row.ordinal, row.entry);
+        putEntry(index, row.ordinal, row.entry);
         setState(index, row);
-      } else index.takeOut(row.ordinal);
+      } else index.removeMemory(row.ordinal);
       this.#seenChange = row.seq;
       applied++;
     }
-    index.tidy();
+    index.sweepTerms();
     return applied < maxChanges;
   }
 }
@@ -168,8 +168,8 @@ function getDataVersion(connection: Connection): number {
   return sql(connection, 'PRAGMA data_version').pluck().get() as number;
 }
 
-function takeIn(index: RecallIndex, ordinal: number, entry: Buffer): void {
-  index.takeIn(verifyEntry(ordinal, entry));
+function putEntry(index: RecallIndex, ordinal: number, entry: Buffer): void {
+  index.putEntry(verifyEntry(ordinal, entry));
 }
 
 function indexedModel(connection: Connection): IndexedModel | undefined {
@@ -195,7 +195,7 @@ function lastOrdinal(connection: Connection): number {
 }
 
 function fill(index: RecallIndex, connection: Connection): void {
-  for (const entry of readEntries(connection)) index.takeIn(entry);
+  for (const entry of readEntries(connection)) index.putEntry(entry);
   for (const state of unusualStates(connection)) setState(index, state);
 }
 

@@ -1,12 +1,12 @@
 import { belongsTo } from '../../../core/owner.ts';
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
-import type { Answer, RankedSearchRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
+import type { RankedSearchRequest, SearchRequest, SearchResults, Signals } from '../../../ports/storage-search.ts';
+import type { IndexQuery } from '../../../recall-index/index-query.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
-import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { foundBy, MAX_PER_TEXT } from '../../gather.ts';
-import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
+import { combineMatches, MAX_PER_TEXT } from '../../candidate-rows.ts';
+import { RESULT_COLUMNS, type ResultRow, readResults } from '../../memory-row.ts';
 import { rankFound } from '../../rank-results.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -31,13 +31,13 @@ const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { now, poolSize, tailSize } = request;
   const { tookMs, rows: rowsByWords, ...query } = searchWords(index, request);
-  const { question } = query;
+  const { indexQuery } = query;
   const startedAt = performance.now();
-  const byMeaning = nearest(connection, index, question, request, rowsByWords);
+  const byMeaning = nearest(connection, index, indexQuery, request, rowsByWords);
   // The tail has a search of its own, so that the size of the tail does not change the pool.
   const tail =
     byMeaning.vector && tailSize > 0
-      ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
+      ? indexQuery.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
       : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
@@ -50,7 +50,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       states: byMeaning.vector && request.vector?.states,
       measured: byMeaning.measured,
     },
-    foundBy(
+    combineMatches(
       rowsByWords,
       byMeaning.rows,
       tail.map(({ row }) => row),
@@ -74,14 +74,14 @@ interface Nearest {
 function nearest(
   connection: Connection,
   index: RecallIndex,
-  question: Question,
+  indexQuery: IndexQuery,
   { vector, poolSize }: SearchRequest,
   byWords: readonly number[],
 ): Nearest {
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
-  const near = question.nearest(quantised, { count: poolSize, maxOfText: MAX_PER_TEXT });
-  const { userRowCount = Number.POSITIVE_INFINITY } = question;
+  const near = indexQuery.nearest(quantised, { count: poolSize, maxOfText: MAX_PER_TEXT });
+  const { userRowCount = Number.POSITIVE_INFINITY } = indexQuery;
   const count = userRowCount <= FEW_MEMORIES ? MEASURED_OF_FEW : MEASURED;
   const first = near.slice(0, count.byMeaning).map(({ row }) => row);
   const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, count.byWords)], vector.values);
@@ -95,11 +95,11 @@ function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['ve
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
 }
 
-/** See `Storage.answer` and `search`. Must run in a transaction, with the index updated to its snapshot. */
-export function answer(connection: Connection, index: RecallIndex, request: RankedSearchRequest): Answer {
+/** See `Storage.searchAndRank` and `search`. Must run in a transaction, with the index updated to its snapshot. */
+export function searchAndRank(connection: Connection, index: RecallIndex, request: RankedSearchRequest): SearchResults {
   const { namespace, now, maxBytes, filter } = request;
-  const { ordinals, toAnswer } = rankFound(search(connection, index, request), request);
-  return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes, filter));
+  const { ordinals, toSearchResults } = rankFound(search(connection, index, request), request);
+  return toSearchResults(readContents(connection, namespace, ordinals, now, maxBytes, filter));
 }
 
 /** See `Storage.read`. */
@@ -113,17 +113,17 @@ export function readContents(
 ): { memories: RecalledMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
-    `SELECT ${ANSWER_COLUMNS},
+    `SELECT ${RESULT_COLUMNS},
        (SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
          AS is_correction_expired
      FROM memory m WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER}
        AND (m.expires_at IS NULL OR m.expires_at > @now)`,
   );
-  return takeAnswered(rows(), maxBytes);
+  return readResults(rows(), maxBytes);
 
-  function* rows(): Iterable<AnswerRow> {
+  function* rows(): Iterable<ResultRow> {
     for (const ordinal of ordinals) {
-      const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
+      const row = byOrdinal.get({ ordinal, namespace, now }) as ResultRow | undefined;
       // The filter is checked again, because the index stores users and agents as digests, which can collide.
       if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }

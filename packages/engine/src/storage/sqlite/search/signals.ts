@@ -3,8 +3,8 @@ import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.
 import { getModel, getVectors } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { Description, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { type CandidateRows, collectCandidates, type Matches, type RowRelations } from '../../candidate-rows.ts';
 import { firstEqual } from '../../digests.ts';
-import { type CandidateRows, type Found, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
@@ -23,13 +23,13 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
 }
 
 /** Collects the candidates of a search, and computes their signals. */
-export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
+export function collectSignals(context: SearchContext, found: Matches): Omit<Signals, 'stagesMs'> {
   const { index } = context;
-  const { rows, getPlaces, ...candidates } = gather(surroundings(context), found);
+  const { rows, getPlaces, ...candidates } = collectCandidates(surroundings(context), found);
   const described = index.describe(rows);
   return {
     ...candidates,
-    memoryCount: context.question.memoryCount,
+    memoryCount: context.indexQuery.memoryCount,
     documentFrequencies: context.words.documentFrequencies,
     ordinals: described.ordinals,
     createdAts: described.createdAts,
@@ -37,10 +37,10 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     frequencies: context.words.frequencies(rows),
     synonyms: context.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: context.synonymWords.frequencies(rows),
-    texts: texts(context.connection, described, candidates.admitted),
+    texts: texts(context.connection, described, candidates.candidateCount),
     cosines: cosines(context, rows, getPlaces),
-    nearnesses: nearnesses(context, described.ordinals.subarray(0, candidates.admitted)),
-    retentions: retentions(context.connection, described, candidates.admitted, context.now),
+    nearnesses: nearnesses(context, described.ordinals.subarray(0, candidates.candidateCount)),
+    retentions: retentions(context.connection, described, candidates.candidateCount, context.now),
     sessions: described.sessions.map((session, row) => (hasNoSession(described, row) ? NO_SESSION : session - 1)),
     previous: getPlaces(described.previous),
     next: getPlaces(described.next),
@@ -56,10 +56,10 @@ function hasNoSession({ marks }: Description, row: number): boolean {
   return ((marks[row] as number) & NO_SESSION_MARK) !== 0;
 }
 
-function surroundings(context: SearchContext): Surroundings {
+function surroundings(context: SearchContext): RowRelations {
   const { index } = context;
   return {
-    isAllowed: (row) => context.question.isAllowed(row),
+    isAllowed: (row) => context.indexQuery.isAllowed(row),
     previous: (row) => index.previous(row),
     next: (row) => index.next(row),
     successor: (row) => getSuccessor(context, row),
@@ -129,10 +129,10 @@ function cosines(
 function nearnesses({ connection, index, states }: SearchContext, ordinals: Float64Array): Float32Array {
   const nearnesses = new Float32Array(ordinals.length).fill(Number.NaN);
   if (!states || states.length === 0) return nearnesses;
-  index.nearness.ask(states);
+  index.nearness.setQuery(states);
   const missing: number[] = [];
   for (const [place, ordinal] of ordinals.entries()) {
-    const nearness = index.nearness.get(ordinal);
+    const nearness = index.nearness.getScore(ordinal);
     if (nearness === undefined) missing.push(place);
     else nearnesses[place] = nearness;
   }
@@ -150,7 +150,7 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   ][];
   for (const [key, packed] of stored) {
     const place = missing[key] as number;
-    nearnesses[place] = index.nearness.take(ordinals[place] as number, packed);
+    nearnesses[place] = index.nearness.add(ordinals[place] as number, packed);
   }
   return nearnesses;
 }

@@ -4,7 +4,7 @@ import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
 import type { QueryWordKinds, SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
-import type { Question, QuestionWords } from '../../../recall-index/question.ts';
+import type { IndexQuery, IndexQueryWords } from '../../../recall-index/index-query.ts';
 import type { RecallIndex, Scope } from '../../../recall-index/recall-index.ts';
 import {
   AGENT_LABEL,
@@ -14,49 +14,55 @@ import {
   SPEAKER_LABEL,
   USER_LABEL,
 } from '../../attributes.ts';
+import { MAX_PER_TEXT } from '../../candidate-rows.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
-import { MAX_PER_TEXT } from '../../gather.ts';
-import { areTooMany, askedWords, kindsOfWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
+import {
+  areTooMany,
+  getQuerySynonyms,
+  getQueryWordKinds,
+  getRarestWords,
+  parseQueryWords,
+} from '../../recall-words.ts';
 
 /** The results of the word search, and the data of the query that is independent of vectors. */
 export interface FoundByWords {
   /** The best rows, best first. */
   rows: readonly number[];
-  question: Question;
-  words: QuestionWords;
+  indexQuery: IndexQuery;
+  words: IndexQueryWords;
   /** Synonyms, each with the index of its query word. */
   synonyms: { word: number; weight: number }[];
   /** Indexed words of the synonyms, in the order of `synonyms`. */
-  synonymWords: QuestionWords;
+  synonymWords: IndexQueryWords;
   /** For each query word, the label of memories whose speaker has that name. */
-  speakers: QuestionWords;
+  speakers: IndexQueryWords;
   kinds: QueryWordKinds;
   tookMs: number;
 }
 
 /**
- * Searches the words of the query. The index supports one question at a time, so the caller must read the results of a
- * question before the next search.
+ * Searches the words of the query. The index supports one query at a time, so the caller must read the results of a
+ * query before the next search.
  */
 export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
   const { namespace, filter, now } = request;
-  const question = index.ask({
+  const indexQuery = index.beginQuery({
     namespace: namespaceDigest(namespace),
     now,
     ...ownerLabels(namespace, filter),
     labels: getLabels(namespace, filter),
     filter,
   });
-  const { memoryCount } = question;
+  const { memoryCount } = indexQuery;
   const digest = (term: string) => termDigest(namespace, term);
-  const query = askedWords(request.text);
-  const searched = selectWords(question, query.words, digest);
-  const synonyms = synonymsAmong(searched, query);
-  const synonymFrequencies = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
-  const words = question.words(getDigests(searched, digest));
+  const query = parseQueryWords(request.text);
+  const searched = selectWords(indexQuery, query.words, digest);
+  const synonyms = getQuerySynonyms(searched, query);
+  const synonymFrequencies = indexQuery.countDocuments(synonyms.map(({ term }) => [digest(term)]));
+  const words = indexQuery.words(getDigests(searched, digest));
   const { documentFrequencies } = words;
-  const kinds = kindsOfWords(request, searched, query);
+  const kinds = getQueryWordKinds(request, searched, query);
   const queryWords = { memoryCount, documentFrequencies, everyday: kinds.everyday };
   const weighedSynonyms = weighed(synonyms, synonymFrequencies, queryWords);
   const shares = getWordShares(queryWords);
@@ -71,11 +77,11 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
       maxOfText: MAX_PER_TEXT,
       dated: byDate,
     }),
-    question,
+    indexQuery,
     words,
     synonyms: weighedSynonyms,
-    synonymWords: question.words(weighedSynonyms.map(({ term }) => [digest(term)])),
-    speakers: question.words(
+    synonymWords: indexQuery.words(weighedSynonyms.map(({ term }) => [digest(term)])),
+    speakers: indexQuery.words(
       getDigests(getSpeakerTerms(request.text, searched), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
     ),
     kinds,
@@ -99,8 +105,8 @@ function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
 }
 
 /** Returns the words to search: all words, or the rarest words if there are too many. */
-function selectWords(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
-  return areTooMany(words) ? rarestWords(words, question.countDocuments(getDigests(words, digest))) : words;
+function selectWords(indexQuery: IndexQuery, words: string[][], digest: (term: string) => Digest): string[][] {
+  return areTooMany(words) ? getRarestWords(words, indexQuery.countDocuments(getDigests(words, digest))) : words;
 }
 
 function getDigests(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
  * Returns a suggestion for an unknown name, such as ` (Did you mean port?)`, or an empty string if no known name is
  * similar. The text comes from commander, so that it reads the same as for an unknown command.
  */
-export function suggestion(name: string, known: readonly string[]): string {
+export function getSuggestion(name: string, known: readonly string[]): string {
   const program = new Command()
     .exitOverride()
     .helpCommand(false)

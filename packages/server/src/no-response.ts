@@ -2,7 +2,7 @@ import type { MemoryClient } from '@memoryd/client';
 import { MemoryError } from '@memoryd/contract/errors';
 
 /** Advice for a service that does not respond. */
-export const NO_ANSWER_ADVICE =
+export const NO_RESPONSE_ADVICE =
   'start it with `memoryd serve`, restart it if it is running, or check its address (--url, SERVICE_URL or the settings file)';
 
 /**
@@ -17,6 +17,8 @@ export async function withAdvice<T>(service: MemoryClient, work: (service: Memor
   } catch (cause) {
     const client = await import('@memoryd/client');
     if (!(cause instanceof client.MemoryError && cause.isUnanswered)) throw cause;
-    throw new MemoryError('UNAVAILABLE', `cannot reach the service: ${cause.message}; ${NO_ANSWER_ADVICE}`, { cause });
+    throw new MemoryError('UNAVAILABLE', `cannot reach the service: ${cause.message}; ${NO_RESPONSE_ADVICE}`, {
+      cause,
+    });
   }
 }

@@ -38,7 +38,7 @@ const UNLIMITED = 2 ** 32 - 1;
 export class KernelInput {
   readonly kernel: Kernel;
   readonly exchange: Exchange;
-  #words: QuestionWords | undefined;
+  #words: IndexQueryWords | undefined;
   #documentFrequencies: number[] = [];
   #rows: readonly number[] | undefined;
 
@@ -54,7 +54,7 @@ export class KernelInput {
   }
 
   /** Writes words to the kernel and returns the document frequency of each, semantic memories excluded. */
-  setWords(words: QuestionWords): number[] {
+  setWords(words: IndexQueryWords): number[] {
     if (this.#words === words) return this.#documentFrequencies;
     const { kernel, exchange } = this;
     this.#words = undefined;
@@ -78,7 +78,7 @@ export class KernelInput {
 }
 
 /** A query of an index. Becomes invalid when the next query begins or the index changes. */
-export class Question {
+export class IndexQuery {
   readonly #input: KernelInput;
   /** Number of memories of the namespace in the index, without semantic memories, regardless of the filter. */
   readonly memoryCount: number;
@@ -100,8 +100,8 @@ export class Question {
   }
 
   /** Creates query words. Each word is a list of alternative terms. */
-  words(terms: readonly (readonly Digest[])[]): QuestionWords {
-    return new QuestionWords(this.#input, terms);
+  words(terms: readonly (readonly Digest[])[]): IndexQueryWords {
+    return new IndexQueryWords(this.#input, terms);
   }
 
   /** Returns the document frequency of each word, semantic memories excluded. The number of words is unlimited. */
@@ -135,7 +135,7 @@ export class Question {
 }
 
 /** The words of a query, at most 128. */
-export class QuestionWords {
+export class IndexQueryWords {
   readonly #input: KernelInput;
   /** The alternative terms of each word. */
   readonly terms: readonly (readonly Digest[])[];

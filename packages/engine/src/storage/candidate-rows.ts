@@ -20,7 +20,7 @@ export const MAX_SUCCESSORS = 256;
 export const NEIGHBOUR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
 
 /** Rows that match by words or vectors. A row is the number by which an adapter identifies an index entry. */
-export interface Found {
+export interface Matches {
   pool: readonly number[];
   /** The best rows of the pool. Their neighbors may join the pool. */
   lifting: readonly number[];
@@ -31,12 +31,12 @@ export interface Found {
  * Combines word results and vector results, each best first. `tailByMeaning` has the vector results after the last
  * result in `byMeaning`.
  */
-export function foundBy(
+export function combineMatches(
   byWords: readonly number[],
   byMeaning: readonly number[],
   tailByMeaning: readonly number[],
   poolSize: number,
-): Found {
+): Matches {
   return {
     pool: firstOfEach(byWords, byMeaning, poolSize),
     lifting: firstOfEach(byWords, byMeaning, Math.ceil(poolSize * LIFTING_SHARE)),
@@ -49,7 +49,7 @@ function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], c
 }
 
 /** Relations of an index row to other rows and to the query. `NO_ROW` means that no such row exists. */
-export interface Surroundings {
+export interface RowRelations {
   /** Returns true if the row matches the filter of the query. */
   isAllowed(row: number): boolean;
   /** `previous` and `next` return the rows of the adjacent memories in the same session. */
@@ -68,7 +68,7 @@ export interface CandidateRows {
   rows: readonly number[];
   found: number;
   pool: number;
-  admitted: number;
+  candidateCount: number;
   supersededBy: Int32Array;
   distilledInto: Int32Array;
   /** Returns the index of each row among the candidates, or `NO_ROW` for a row that is not a candidate. */
@@ -76,7 +76,7 @@ export interface CandidateRows {
 }
 
 /** Collects the candidates: the matching rows, the rows that supersede them, their sources and their neighbors. */
-export function gather(around: Surroundings, found: Found): CandidateRows {
+export function collectCandidates(around: RowRelations, found: Matches): CandidateRows {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
@@ -87,15 +87,15 @@ export function gather(around: Surroundings, found: Found): CandidateRows {
   for (const row of found.tail) rows.add(row);
   addSuccessors(around, rows, followed);
   addSources(around, rows, pool);
-  const admitted = rows.size;
+  const candidateCount = rows.size;
   addNeighbours(around, rows);
   return {
     rows: rows.rows,
     found: hits,
     pool,
-    admitted,
-    supersededBy: supersededBy(around, rows, admitted),
-    distilledInto: distilledInto(around, rows, admitted),
+    candidateCount,
+    supersededBy: supersededBy(around, rows, candidateCount),
+    distilledInto: distilledInto(around, rows, candidateCount),
     getPlaces: (others) => rows.getPlaces(others),
   };
 }
@@ -106,7 +106,7 @@ export function gather(around: Surroundings, found: Found): CandidateRows {
  * @param from index of the first row to examine
  * @returns index of the first row not examined; less than the number of rows if MAX_SUCCESSORS were added
  */
-function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
+function addSuccessors(around: RowRelations, rows: Rows, from: number): number {
   let place = from;
   for (let added = 0; place < rows.size && added < MAX_SUCCESSORS; place++) {
     const successor = around.successor(rows.rows[place] as number);
@@ -119,7 +119,7 @@ function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
 
 // Adds the sources of semantic memories after the pool. A semantic memory ranks below its sources, so the sources must
 // be candidates too.
-function addSources(around: Surroundings, rows: Rows, from: number): void {
+function addSources(around: RowRelations, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {
       if (around.isAllowed(source)) rows.add(source);
@@ -129,27 +129,27 @@ function addSources(around: Surroundings, rows: Rows, from: number): void {
 
 // Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. A
 // neighbor joins the pool only if it also matches the query.
-function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: Rows): void {
+function addRelevantNeighbours(around: RowRelations, { lifting }: Matches, rows: Rows): void {
   const beside = new Set(lifting.flatMap((row) => [around.previous(row), around.next(row)]));
   const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && around.isAllowed(row));
   for (const row of around.relevant(allowed)) rows.add(row);
 }
 
 // Adds the direct neighbors of each row, and the one or two memories between two rows, so that passages have no gaps.
-function addNeighbours(around: Surroundings, rows: Rows): void {
-  const admitted = rows.rows.slice();
-  for (const row of admitted) {
+function addNeighbours(around: RowRelations, rows: Rows): void {
+  const candidateCount = rows.rows.slice();
+  for (const row of candidateCount) {
     rows.addIfAny(around.previous(row));
     rows.addIfAny(around.next(row));
   }
-  const between = admitted.flatMap((row) => rowsBetween(around, row, rows));
+  const between = candidateCount.flatMap((row) => rowsBetween(around, row, rows));
   for (const row of between) rows.add(row);
 }
 
 /**
  * Returns the rows between the next memory of a row and the nearest following row in `rows`, if there are at most two.
  */
-function rowsBetween(around: Surroundings, row: number, rows: Rows): number[] {
+function rowsBetween(around: RowRelations, row: number, rows: Rows): number[] {
   const between: number[] = [];
   let at = row;
   for (let distance = 0; distance < 2 * NEIGHBOUR_DISTANCE; distance++) {
@@ -162,22 +162,22 @@ function rowsBetween(around: Surroundings, row: number, rows: Rows): number[] {
   return [];
 }
 
-function supersededBy(around: Surroundings, rows: Rows, admitted: number): Int32Array {
-  const by = new Int32Array(admitted).fill(NO_ROW);
-  for (let place = 0; place < admitted; place += 1) {
+function supersededBy(around: RowRelations, rows: Rows, candidateCount: number): Int32Array {
+  const by = new Int32Array(candidateCount).fill(NO_ROW);
+  for (let place = 0; place < candidateCount; place += 1) {
     const successor = around.successor(rows.rows[place] as number);
     const at = successor === NO_ROW ? NO_ROW : rows.getPlace(successor);
-    if (at < admitted) by[place] = at;
+    if (at < candidateCount) by[place] = at;
   }
   return by;
 }
 
-function distilledInto(around: Surroundings, rows: Rows, admitted: number): Int32Array {
-  const into = new Int32Array(admitted).fill(NO_ROW);
-  for (let place = 0; place < admitted; place++) {
+function distilledInto(around: RowRelations, rows: Rows, candidateCount: number): Int32Array {
+  const into = new Int32Array(candidateCount).fill(NO_ROW);
+  for (let place = 0; place < candidateCount; place++) {
     for (const source of around.sources(rows.rows[place] as number)) {
       const at = rows.getPlace(source);
-      if (at !== NO_ROW && at < admitted) into[at] = place;
+      if (at !== NO_ROW && at < candidateCount) into[at] = place;
     }
   }
   return into;

@@ -1,18 +1,21 @@
 import { Readable, Writable } from 'node:stream';
 import { vi } from 'vitest';
 import { runCommandLine } from '../src/command-line.ts';
+import { getMessage } from '../src/error-text.ts';
 import { getExitCode } from '../src/exit-codes.ts';
-import { getMessage } from '../src/message-of.ts';
 import { type CommandOptions, getAnswer, getAnswers } from './command.ts';
 import type { Exit } from './server.ts';
 
-type HereOptions = Pick<CommandOptions, 'input' | 'env'>;
+type InProcessOptions = Pick<CommandOptions, 'input' | 'env'>;
 
 /**
  * Runs a memoryd command in the test's process, which is much faster than starting a process. Only one command may run
  * this way at a time. Commands that serve are not supported, since they end only with the process.
  */
-export async function runHere(args: readonly string[], { input = '', env = {} }: HereOptions = {}): Promise<Exit> {
+export async function runInProcess(
+  args: readonly string[],
+  { input = '', env = {} }: InProcessOptions = {},
+): Promise<Exit> {
   const stdin = Readable.from([input].flat().map((piece) => Buffer.from(piece)));
   const [stdout, stderr] = [new TextCollector(), new TextCollector()];
   const { FORCE_COLOR, NO_COLOR } = process.env;
@@ -36,13 +39,13 @@ export async function runHere(args: readonly string[], { input = '', env = {} }:
 }
 
 /** Runs a command with `--json` in the test's process and returns the JSON values that it prints, one per line. */
-export async function answersHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T[]> {
-  return getAnswers(args, await runHere([...args, '--json'], options));
+export async function getJsonLinesInProcess<T>(args: readonly string[], options: InProcessOptions = {}): Promise<T[]> {
+  return getAnswers(args, await runInProcess([...args, '--json'], options));
 }
 
 /** Runs a command with `--json` in the test's process and returns the single JSON value that it prints. */
-export async function answerHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T> {
-  return getAnswer(args, await runHere([...args, '--json'], options));
+export async function getJsonInProcess<T>(args: readonly string[], options: InProcessOptions = {}): Promise<T> {
+  return getAnswer(args, await runInProcess([...args, '--json'], options));
 }
 
 /** Returns the exit code that `main` would set for the command. */

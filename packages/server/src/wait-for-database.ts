@@ -19,7 +19,7 @@ const RETRY_INTERVAL_MS = 1000;
  * placeholder responses: `/livez` with 200, `/health` and `/readyz` as unhealthy, and all other paths with UNAVAILABLE.
  * Rejects at once on errors that a retry cannot fix.
  */
-export async function awaitDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
+export async function waitForDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
   let opened = await tryOpenDatabase(settings, telemetry);
   if (!(opened instanceof MemoryError)) return opened;
   const server = await startPlaceholderServer(settings);

@@ -186,7 +186,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
 
     it('is not created if the signal is aborted', async () => {
-      const exporting = database.storage.kept('default', {}, AbortSignal.abort());
+      const exporting = database.storage.exportRecords('default', {}, AbortSignal.abort());
       await expect(exporting).rejects.toThrow(/abort|was given up|closed/i);
     });
 

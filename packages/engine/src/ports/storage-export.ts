@@ -92,7 +92,7 @@ export interface ExportStorage {
    * Returns the records of a namespace as of one moment. With `of`, returns only the records of these users and agents.
    * Rejects with UNAVAILABLE as `backup` does.
    */
-  kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
+  exportRecords(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**
    * Imports records of another database: all records or, if the call rejects, none. The imported memories are
    * re-embedded. A link is set once both of its memories exist, so the call also sets the pending `links`.
