@@ -46,7 +46,7 @@ describe('readDatasets', () => {
 
   it('throws if the folder contains no store', () =>
     withTemporaryFolder(async (folder) => {
-      expect(() => readDatasets(folder)).toThrow('contains no folder');
+      expect(() => readDatasets(folder)).toThrow('must contain a folder');
     }));
 });
 

@@ -61,7 +61,8 @@ export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFI
     const set = dirname(store);
     storesBySet.set(set, [...(storesBySet.get(set) ?? []), store]);
   }
-  if (storesBySet.size === 0) throw new Error(`${folder} contains no folder with a corpus.jsonl and a queries.jsonl`);
+  if (storesBySet.size === 0)
+    throw new Error(`${folder} must contain a folder with a corpus.jsonl and a queries.jsonl`);
   return [...storesBySet].map(([set, stores]) => ({
     name: basename(set),
     stores: stores.slice(0, storesPerSet).map(readStore),
@@ -134,7 +135,7 @@ function parseObject(text: string, location: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`${location} is not JSON`, { cause: error });
+    throw new Error(`${location} must be JSON`, { cause: error });
   }
-  throw new Error(`${location} is not a JSON object`);
+  throw new Error(`${location} must be a JSON object`);
 }

@@ -164,7 +164,7 @@ function findFreePort(): Promise<number> {
       const address = probe.address();
       probe.close(() => {
         if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('found no free port'));
+        else reject(new Error('no free port was found; retry'));
       });
     });
   });

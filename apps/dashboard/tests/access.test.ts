@@ -10,7 +10,7 @@ describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
   it('asks for an API key, rejects an invalid key, and stores a valid key only for the current tab', async () => {
     const { page, problems, close } = await stage.visit('/ui/');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await page.getByText('stays in this tab').count()).toBe(1);
+    expect(await page.getByText('until you close this tab').count()).toBe(1);
     await page.getByLabel('API key').fill('a wrong one');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The service did not accept this key.').waitFor();

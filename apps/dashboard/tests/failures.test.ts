@@ -103,7 +103,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     await page.locator('.figure').first().waitFor();
     expect(await page.locator('.live-live').textContent()).toBe('Live');
     await first.end('SIGKILL');
-    await page.getByText(/Not reachable since \d\d:\d\d, retrying/).waitFor();
+    await page.getByText(/Service unreachable since \d\d:\d\d; retrying/).waitFor();
     expect(await page.locator('.figures.stale, .columns.stale').count()).toBe(2);
     const second = launch(args, WORDS_ONLY);
     await untilHealthy(port, second);

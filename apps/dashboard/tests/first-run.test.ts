@@ -46,7 +46,7 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     await page.getByRole('button', { name: 'Store memory' }).click();
     await page.getByText('Memory stored.').waitFor();
     await page.locator('.figure').first().waitFor();
-    await page.getByRole('link', { name: 'Open it' }).click();
+    await page.getByRole('link', { name: 'Open the memory' }).click();
     await page.locator('.memory', { hasText: 'Ada is allergic to peanuts' }).waitFor();
     const { memories } = await stage.memory.memories({});
     expect(memories).toMatchObject([

@@ -103,7 +103,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       expect(await result.locator('.bar i').count()).toBeGreaterThan(1);
       const whole = await stage.memory.recall({ query: 'allergic peanuts', top_k: 10, explain: true });
       const words = whole.results[0]?.explanation?.evidence.words ?? 0;
-      expect(await text('.why summary')).toContain(`words +${words.toFixed(2)}`);
+      expect(await text('.why summary')).toContain(`Words +${words.toFixed(2)}`);
       expect(await page.getByRole('status').allInnerTexts()).toContain('10 results');
     });
 
@@ -116,7 +116,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       const result = page.locator('.result', { hasText: 'zeppelin' });
       await result.getByText('1 Mar 2026, 09:30').waitFor();
       const meta = await result.locator('.meta > *').allInnerTexts();
-      expect(meta).toEqual(['1 Mar 2026, 09:30', 'session hobbies', 'user noor', `${id.slice(0, 6)}…${id.slice(-6)}`]);
+      expect(meta).toEqual(['1 Mar 2026, 09:30', 'Session hobbies', 'User noor', `${id.slice(0, 6)}…${id.slice(-6)}`]);
       const [score = '', word] = ((await result.locator('.score').textContent()) ?? '')
         .replace('Score', '')
         .trim()
@@ -126,7 +126,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.locator('.memory', { hasText: 'Noor collects zeppelin stamps' }).waitFor();
       await page.locator('.title code', { hasText: id }).waitFor();
       await button('Copy memory id').click();
-      await page.getByText(/Copied|Selected/).waitFor();
+      await page.getByText(/Copied|Text selected/).waitFor();
       await stage.memory.forget(id);
     });
 
@@ -527,7 +527,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   it('shows an error in a view that throws, while the other views keep working', async () => {
     await page.route('**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
     await goTo('explore');
-    await page.getByRole('heading', { name: 'This view failed' }).waitFor();
+    await page.getByRole('heading', { name: 'This view could not be shown' }).waitFor();
     await page.getByRole('link', { name: 'Recall', exact: true }).click();
     await page.getByRole('searchbox').waitFor();
     expect(visit.problems.length).toBeGreaterThan(0);

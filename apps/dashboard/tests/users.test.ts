@@ -39,15 +39,15 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   const sessionRow = (user: User) =>
     rows()
       .filter({ hasText: SESSION })
-      .filter({ hasText: `user ${user}` });
+      .filter({ hasText: `User ${user}` });
   const choose = async (user: string) => {
     await userInput().fill(user);
-    await button('Show').click();
+    await button('Apply').click();
   };
   /** Fails if the view shows the name, a text or an id of a user. */
   const expectNoneFrom = async (user: User) => {
     const view = await page.locator('main').innerHTML();
-    for (const one of [`user ${user}`, TEXTS[user], ...ids[user]]) expect(view).not.toContain(one);
+    for (const one of [`User ${user}`, TEXTS[user], ...ids[user]]) expect(view).not.toContain(one);
   };
 
   it('shows no data of other users in any view when a user is chosen', async () => {
@@ -93,7 +93,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     const findEvents = (of: Page, user: User, id: string) =>
       of
         .locator('.activity li', { has: of.locator(`a[title="${id}"]`) })
-        .filter({ has: of.getByRole('link', { name: `user ${user}` }) });
+        .filter({ has: of.getByRole('link', { name: `User ${user}` }) });
     await findEvents(page, 'anna', annas.id).waitFor();
     await expectNoneFrom('ben');
     expect(await page.locator(`a[title="${bens.id}"]`).count()).toBe(0);
@@ -130,12 +130,12 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await goTo('recall?query=quince+jelly&tag=jelly');
     expect(await userInput().getAttribute('placeholder')).toBe('All users');
     expect(await userInput().inputValue()).toBe('');
-    await page.locator('.result', { hasText: TEXTS.anna }).getByRole('link', { name: 'user anna' }).waitFor();
+    await page.locator('.result', { hasText: TEXTS.anna }).getByRole('link', { name: 'User anna' }).waitFor();
     const sameText = page.locator('.result', { hasText: SAME_TEXT });
-    await sameText.getByRole('link', { name: 'user anna' }).waitFor();
-    await sameText.getByRole('link', { name: 'user ben' }).waitFor();
-    await sameText.getByRole('link', { name: 'agent cook' }).waitFor();
-    await page.locator('.result', { hasText: TEXTS.ben }).getByRole('link', { name: 'user ben' }).click();
+    await sameText.getByRole('link', { name: 'User anna' }).waitFor();
+    await sameText.getByRole('link', { name: 'User ben' }).waitFor();
+    await sameText.getByRole('link', { name: 'Agent cook' }).waitFor();
+    await page.locator('.result', { hasText: TEXTS.ben }).getByRole('link', { name: 'User ben' }).click();
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
     await expectNoneFrom('anna');
     await button('Show all').click();
@@ -185,13 +185,13 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await goTo('explore?tag=jelly');
     await userInput().fill('anna');
     await page.getByLabel('Include shared').check();
-    await button('Show').click();
+    await button('Apply').click();
     await expect.poll(() => rows().count()).toBe(3);
     await expectNoneFrom('ben');
     await page.locator(`a[title="${id}"]`).click();
-    await page.getByText('This memory is shared.').waitFor();
+    await page.getByText('To change this shared memory').waitFor();
     expect(await button('Edit').count()).toBe(0);
-    await page.locator('main').getByRole('link', { name: 'Show all' }).click();
+    await page.locator('main').getByRole('link', { name: 'show all' }).click();
     await button('Edit').waitFor();
     await stage.memory.forget(id);
   });
@@ -199,9 +199,9 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   it('shows only the memories of the chosen agent', async () => {
     await goTo('explore?tag=jelly');
     await page.getByLabel('Agent', { exact: true }).fill('cook');
-    await button('Show').click();
+    await button('Apply').click();
     await expect.poll(() => rows().allInnerTexts()).toEqual([expect.stringContaining(SAME_TEXT)]);
-    expect(await page.locator('.row').getByRole('link', { name: 'user anna' }).count()).toBe(1);
+    expect(await page.locator('.row').getByRole('link', { name: 'User anna' }).count()).toBe(1);
   });
 
   it('suggests existing users, accepts any other user, and reports that an unknown user has no memories', async () => {
@@ -236,8 +236,8 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     const openPlan = async (query: string) => {
       await goTo(`consolidation${query}`);
       await button('Preview consolidation').click();
-      await page.getByText(/^Distil/).click();
-      await page.locator('.change-line', { hasText: 'New semantic memory' }).first().waitFor();
+      await page.getByText(/^Distill \d/).click();
+      await page.locator('.change-line', { hasText: 'Create a semantic memory' }).first().waitFor();
     };
     await openPlan('');
     await page.locator('.change-line .memory-text').getByText(distilled, { exact: true }).waitFor();

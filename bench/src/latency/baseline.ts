@@ -31,7 +31,7 @@ export function readBaseline(path: string): SizeLine[] {
     if (text === '') return [];
     const line = JSON.parse(text) as SizeLine;
     if (typeof line.count === 'number' && typeof line.steps === 'object') return [line];
-    throw new Error(`${path}:${index + 1} is not a line of bench:latency`);
+    throw new Error(`${path}:${index + 1} must be a line that bench:latency printed`);
   });
 }
 

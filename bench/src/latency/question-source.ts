@@ -34,7 +34,9 @@ export function createQuestionSource(dialogue: Dialogue, count: number, seed: nu
       asked.add(question);
       return question;
     }
-    throw new Error(`the texts are too few for more than ${asked.size} different questions`);
+    throw new Error(
+      `the texts are too few for more than ${asked.size} different questions; use more data or fewer queries`,
+    );
   };
 }
 

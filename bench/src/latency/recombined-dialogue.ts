@@ -14,7 +14,7 @@ export function createRecombinedDialogue(sets: readonly Dataset[], seed: number)
   const turns = sets.flatMap((set) => set.stores.flatMap((store) => store.turns));
   const sentences = turns.flatMap(({ text }) => splitIntoSentences(text)).slice(0, MAX_SENTENCES);
   const speakers = [...new Set(turns.flatMap(({ speaker }) => speaker ?? []))];
-  if (sentences.length === 0) throw new Error('the data contain no text');
+  if (sentences.length === 0) throw new Error('the data must contain text; choose another --data folder');
   return {
     turn(index) {
       const session = getSession(index);

@@ -40,7 +40,9 @@ export function getFilledFolder(folder: string, filling: Filling): string {
   if (!existsSync(markerPath)) throw new Error(`${path} contains no filled database; create one with --keep ${folder}`);
   const kept = JSON.parse(readFileSync(markerPath, 'utf8')) as Filling;
   if (JSON.stringify(kept) !== JSON.stringify(filling)) {
-    throw new Error(`${path} was filled with other texts: ${JSON.stringify(kept)}`);
+    throw new Error(
+      `${path} was filled with other texts (${JSON.stringify(kept)}); create another database with --keep`,
+    );
   }
   return path;
 }

@@ -19,6 +19,6 @@ describe('a saved run', () => {
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       writeFileSync(path, `${JSON.stringify({ ...question, MRR: undefined })}\n`);
-      expect(() => readSavedRun(path)).toThrow('run.jsonl:1 is not a line of a saved run');
+      expect(() => readSavedRun(path)).toThrow('run.jsonl:1 must be a line that --save wrote');
     }));
 });

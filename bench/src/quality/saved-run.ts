@@ -28,6 +28,6 @@ function parseLine(line: string, place: string): QuestionScores {
   const fields = JSON.parse(line) as Record<string, unknown>;
   const isNamed = ['set', 'store', 'id', 'category'].every((field) => typeof fields[field] === 'string');
   const isScored = METRICS.every((metric) => Number.isFinite(fields[metric]));
-  if (!isNamed || !isScored) throw new Error(`${place} is not a line of a saved run`);
+  if (!isNamed || !isScored) throw new Error(`${place} must be a line that --save wrote`);
   return fields as unknown as QuestionScores;
 }

@@ -9,7 +9,7 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>, sig
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     if (timeoutMs > MAX_TIMER_MS) return;
-    timer = setTimeout(() => reject(new Error(`memory did not respond within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`the memory service did not respond within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await withSignal(Promise.race([promise, timeout]), signal);

@@ -41,7 +41,7 @@ describe('getLines', () => {
 
   it('throws PAYLOAD_TOO_LARGE for a line above the maximum length', async () => {
     expect(await read('1234\n5678\n', [3], 4)).toEqual(['1234', '5678']);
-    const error = { code: 'PAYLOAD_TOO_LARGE', message: 'line 2 is longer than 4 bytes' };
+    const error = { code: 'PAYLOAD_TOO_LARGE', message: 'line 2 must be at most 4 bytes' };
     await expect(read('1234\n56789', [3], 4)).rejects.toMatchObject(error);
     await expect(read('1234\n56789\n', [100], 4)).rejects.toMatchObject(error);
   });

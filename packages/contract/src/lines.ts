@@ -37,7 +37,7 @@ export function isBlankLine(line: Uint8Array): boolean {
 }
 
 function assertLength(bytes: number, maxBytes: number, number: number): void {
-  if (bytes > maxBytes) throw new MemoryError('PAYLOAD_TOO_LARGE', `line ${number} is longer than ${maxBytes} bytes`);
+  if (bytes > maxBytes) throw new MemoryError('PAYLOAD_TOO_LARGE', `line ${number} must be at most ${maxBytes} bytes`);
 }
 
 function join(parts: Uint8Array[], bytes: number): Uint8Array {

@@ -111,7 +111,7 @@ class Migration {
       throw conflict('source and target must be different databases, but they are one database or copies of it');
     const name = hash('sha256', `migration\0${source}`);
     if (await this.#target.storage.beginMigration(name)) return;
-    throw conflict('the target database must be empty, but it has other data; nothing was changed');
+    throw conflict('the target database must be empty, but has other data; choose an empty database');
   }
 
   async #migrateKeys(): Promise<number> {
@@ -131,7 +131,7 @@ class Migration {
     if (expected.sha256 !== actual.sha256) {
       throw conflict(
         `namespace ${name} differs: the source has ${formatCount(expected.lines, 'line')} (SHA-256 ${expected.sha256}), ` +
-          `the target ${formatCount(actual.lines, 'line')} (${actual.sha256}); do not write to either meanwhile`,
+          `the target ${formatCount(actual.lines, 'line')} (${actual.sha256}); ${MIGRATE_AGAIN}`,
       );
     }
     return { name, ...expected };
@@ -153,12 +153,11 @@ class Migration {
       const isSame = hasSameUsage(namespace, after.get(namespace.name));
       after.delete(namespace.name);
       if (!isSame)
-        throw conflict(
-          `namespace ${namespace.name} has other counts than before; do not write to it during the migration`,
-        );
+        throw conflict(`the counts of namespace ${namespace.name} changed during the migration; ${MIGRATE_AGAIN}`);
     }
     const [other] = after.keys();
-    if (other !== undefined) throw conflict(`the target has the namespace ${other}, which the source does not have`);
+    if (other !== undefined)
+      throw conflict(`the target has the namespace ${other}, which the source does not have; ${MIGRATE_AGAIN}`);
   }
 }
 
@@ -193,16 +192,21 @@ function hasSameUsage(one: NamespaceUsage, other: NamespaceUsage | undefined): b
 const NO_QUOTA = { memories: null, bytes: null };
 const NO_USAGE = { memories: 0, bytes: 0 };
 
+const MIGRATE_AGAIN = 'stop all writes and migrate to an empty database again';
+
 function assertImported(name: string, { refused, refused_count, unlinked_count }: ImportResponse): void {
   if (refused_count > 0) {
     const [{ line, error } = { line: 0, error: { message: '' } }] = refused;
     throw conflict(
-      `namespace ${name}: ${formatCount(refused_count, 'line was', 'lines were')} refused, ` +
-        `the first is line ${line}: ${error.message}`,
+      `namespace ${name}: the target refused ${formatCount(refused_count, 'line')}; correct the memory in the source and ` +
+        `migrate to an empty database again (first refused: line ${line}: ${error.message})`,
     );
   }
   if (unlinked_count > 0)
-    throw conflict(`namespace ${name} has ${formatCount(unlinked_count, 'link')} to missing memories`);
+    throw conflict(
+      `namespace ${name} must have no links to missing memories, but has ${formatCount(unlinked_count, 'link')}; ` +
+        MIGRATE_AGAIN,
+    );
 }
 
 function conflict(message: string): MemoryError {

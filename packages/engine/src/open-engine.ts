@@ -239,7 +239,7 @@ function createCore(
 function assertKnown(options: EngineOptions): void {
   const known: readonly string[] = [...ENGINE_SETTING_NAMES, ...DATABASE_OPTION_NAMES];
   const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}`);
+  if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}; remove the option, or correct its name`);
 }
 
 /**

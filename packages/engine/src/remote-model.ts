@@ -100,7 +100,7 @@ export class RemoteModelClient {
     const abort = new AbortController();
     const giveUp = () =>
       abort.abort(new RemoteFailure('closed', `the request to ${this.#protocol.server} was aborted`));
-    const timeUp = () => abort.abort(this.#failure('late', 'does not answer in time'));
+    const timeUp = () => abort.abort(this.#failure('late', 'does not respond in time'));
     if (this.#closed || signal?.aborted) giveUp();
     const timer = setTimeout(timeUp, patience.totalMs);
     signal?.addEventListener('abort', giveUp, { once: true });
@@ -134,7 +134,7 @@ export class RemoteModelClient {
   }
 
   #getFailure(error: unknown, secret: boolean): RemoteFailure {
-    if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
+    if (error instanceof TimeoutError) return this.#failure('late', 'does not respond in time');
     if (error instanceof HTTPError) return this.#getStatusFailure(error, secret);
     if (error instanceof ResponseTooLarge) return this.#failure('unusable', `returned ${error.message}`);
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(getMessages(error)));

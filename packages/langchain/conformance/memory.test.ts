@@ -161,7 +161,9 @@ function suite(getMemory: () => MemoryApi): void {
     it('rejects an unsupported message type before storing anything', async () => {
       const history = newHistory();
       const adding = history.addMessages([new HumanMessage('Hello'), new RemoveMessage({ id: 'h1' })]);
-      await expect(adding).rejects.toThrow('messages of type remove cannot be stored in a chat history');
+      await expect(adding).rejects.toThrow(
+        'messages of type remove cannot be stored in a chat history; use human, ai, system',
+      );
       expect(await history.getMessages()).toEqual([]);
     });
 

@@ -26,7 +26,9 @@ const SUPPORTED_TYPES: readonly unknown[] = ['human', 'ai', 'system', 'tool', 'f
 export function toStoredMessage(message: BaseMessage): Message {
   const { type, data } = message.toDict();
   if (!SUPPORTED_TYPES.includes(type))
-    throw new TypeError(`messages of type ${type} cannot be stored in a chat history`);
+    throw new TypeError(
+      `messages of type ${type} cannot be stored in a chat history; use human, ai, system, tool, function or generic`,
+    );
   const content = getText(message);
   // If a message was created with `contentBlocks`, LangChain serializes the content as `content_blocks`.
   const { content: _content, content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };

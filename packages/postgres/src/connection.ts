@@ -31,7 +31,7 @@ const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOC
 
 const WRITE_QUEUE_ERRORS = {
   full: 'too many requests are waiting for the database; retry later',
-  timeout: 'the database cannot be used now: all connections for writing are in use',
+  timeout: 'the database cannot be used now: all connections for writing are in use; retry later',
 };
 
 /** Interval and statement of the liveness check of a listening connection. */

@@ -76,7 +76,7 @@ export class Copies {
 }
 
 function assertNotAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was aborted');
+  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was aborted; start a new copy');
 }
 
 /** Replaces the content of a file with lines. */
@@ -121,7 +121,11 @@ async function openTemporaryFile(): Promise<FileHandle> {
     await rm(path);
     return file;
   } catch (cause) {
-    throw new MemoryError('UNAVAILABLE', 'a temporary file for the copy could not be created', { cause });
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'a temporary file for the copy could not be created; check the permissions and space of the temporary folder',
+      { cause },
+    );
   }
 }
 

@@ -123,9 +123,9 @@ describe('a PostgreSQL database', () => {
       new Set([
         'the postings of memory 1 do not match its index entry',
         'the postings of memory 2 do not match its index entry',
-        'memory 3 has vectors that cannot be compared',
+        'memory 3 has missing vectors',
         'the postings of memory 4 do not match its index entry',
-        'the index entry of memory 4 does not match its text',
+        'the index entry of memory 4 does not match its row',
         'memory 5 has no vectors and is not queued for embedding',
         'namespace default has a working count of 6, expected 5',
       ]),
@@ -154,13 +154,13 @@ describe('a PostgreSQL database', () => {
     expect(new Set(await storage.integrity())).toEqual(
       new Set([
         'the text of memory 1 does not match its checksum',
-        'the index entry of memory 1 does not match its text',
-        'memory 2 is missing in the index of its metadata.k',
+        'the index entry of memory 1 does not match its row',
+        'memory 2 has no attribute row for its metadata.k',
         'memory 3 has invalid tags or metadata',
         'memory 4 is superseded by a missing memory',
         'memory 90 has a history but no row',
         'memory 91 has an access count but no row',
-        '12 tags and metadata fields are indexed, but memories have 10',
+        'there are 12 attribute rows, expected 10',
         'the usage of namespace default is wrong',
       ]),
     );

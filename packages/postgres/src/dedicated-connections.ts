@@ -78,5 +78,5 @@ function assertNotAborted(signal: AbortSignal): void {
 }
 
 function createAbortError(cause: unknown): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'the operation was aborted', { cause });
+  return new MemoryError('UNAVAILABLE', 'the operation was aborted; start the operation again', { cause });
 }

@@ -39,16 +39,16 @@ const UNAVAILABLE: readonly [code: RegExp, explanation: string, isQuoted?: true]
   [/^53100$/, 'the disk of the server is full; free some space'],
   [/^53200$/, 'the server is out of memory; add memory, or lower work_mem'],
   [/^53300$/, 'the server has no free connection; lower SERVICE_DATABASE_CONNECTIONS, or raise max_connections'],
-  [/^57P0[123]$/, 'the server is starting or stopping'],
-  [/^57014$/, 'a statement timed out'],
-  [/^55P03$/, 'a lock could not be acquired in time'],
+  [/^57P0[123]$/, 'the server is starting or stopping; retry later'],
+  [/^57014$/, 'a statement timed out; retry later'],
+  [/^55P03$/, 'a lock could not be acquired in time; retry later'],
   [/^58/, 'the server has an I/O error; see its log'],
   [/^(40001|40P01)$/, 'too many conflicting transactions; retry later'],
-  [/^(53|54000$|57)/, 'the server lacks resources'],
-  [/^08/, 'the connection failed'],
+  [/^(53|54000$|57)/, 'the server lacks resources; see its log'],
+  [/^08/, 'the connection failed; check the address, and the log of the server'],
   [/^ECONNREFUSED$/, 'no server listens at the address; start the server, or correct the address'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'the host name cannot be resolved; correct the address'],
-  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'the host cannot be reached'],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'the host cannot be reached; check the address and the network'],
 ];
 
 /** The server has no free connection (`too_many_connections`). Temporary, because other clients may disconnect. */
@@ -95,14 +95,14 @@ export function toMemoryError(error: unknown): unknown {
 function getUnavailableReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof WrongServerError) return error.message;
-  if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use';
+  if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use; retry later';
   const code = getCode(error);
   const found = UNAVAILABLE.find(([codes]) => codes.test(code));
   if (found) {
     const [, explanation, isQuoted] = found;
     return `${explanation} (${isQuoted ? `${code}: ${error.message}` : code})`;
   }
-  return isLost(error) ? `the connection was lost${code && ` (${code})`}` : undefined;
+  return isLost(error) ? `the connection was lost; retry later${code && ` (${code})`}` : undefined;
 }
 
 /**

@@ -39,7 +39,7 @@ const KEY = '(namespace, ordinal)';
 const OWN_PROBLEMS = [
   `SELECT 'memory ' || m.ordinal || ' has no index entry' AS problem FROM memory m LEFT JOIN recall_entry e USING ${KEY}
    WHERE ${IN_TIER} AND e.ordinal IS NULL`,
-  `SELECT 'memory ' || e.ordinal || ' has an index entry, but should not' FROM recall_entry e
+  `SELECT 'memory ' || e.ordinal || ' has an index entry but is not in a tier' FROM recall_entry e
    LEFT JOIN memory m ON m.namespace = e.namespace AND m.ordinal = e.ordinal AND ${IN_TIER}
    WHERE m.ordinal IS NULL`,
   `SELECT 'the postings of memory ' || coalesce(p.ordinal, e.ordinal) || ' do not match its index entry'
@@ -48,11 +48,14 @@ const OWN_PROBLEMS = [
          FROM recall_entry JOIN memory USING (namespace, ordinal)) e
    FULL JOIN posting p USING (namespace, ordinal, length, term, frequency, is_semantic)
    WHERE p.ordinal IS NULL OR e.ordinal IS NULL`,
-  `SELECT 'memory ' || v.ordinal || ' has vectors, but should not' FROM memory_vector v
+  `SELECT 'memory ' || v.ordinal || ' has vectors but no index entry of their model' FROM memory_vector v
    LEFT JOIN recall_entry e USING (namespace, ordinal, model) WHERE e.ordinal IS NULL`,
-  `SELECT 'memory ' || s.ordinal || ' has token states, but should not' FROM token_states s
+  `SELECT 'memory ' || s.ordinal || ' has token states but no index entry' FROM token_states s
    LEFT JOIN recall_entry e USING ${KEY} WHERE e.ordinal IS NULL`,
-  `SELECT 'memory ' || ordinal || ' has vectors that cannot be compared' FROM memory_vector v
+  `SELECT 'memory ' || ordinal
+     || CASE WHEN max(part) <> count(*) - 1 THEN ' has missing vectors'
+          ELSE ' has vectors with the wrong dimensions' END
+   FROM memory_vector v
    LEFT JOIN embedding_model ON no = model
    GROUP BY namespace, ordinal
    HAVING max(part) <> count(*) - 1 OR bool_or(vector_dims(embedding) IS DISTINCT FROM dimensions)`,
@@ -62,14 +65,11 @@ const OWN_PROBLEMS = [
    WHERE q.ordinal IS NULL AND NOT EXISTS (
      SELECT 1 FROM property WHERE name = '${CHANGED_UNTIL}'
        AND (e.namespace, e.ordinal) > (value::json ->> 'namespace', (value::json ->> 'ordinal')::bigint))`,
-  `SELECT 'memory ' || q.ordinal || ' is queued for embedding, but should not be' FROM pending_embedding q
+  `SELECT 'memory ' || q.ordinal || ' is queued for embedding but has no index entry' FROM pending_embedding q
    LEFT JOIN recall_entry e USING ${KEY} WHERE e.ordinal IS NULL`,
-  `SELECT 'memory ' || q.ordinal || ' is queued for merging, but should not be' FROM merge_candidate q
+  `SELECT 'memory ' || q.ordinal || ' is queued for merging but has no index entry' FROM merge_candidate q
    LEFT JOIN recall_entry e USING ${KEY} WHERE e.ordinal IS NULL`,
-  `SELECT 'memory ' || q.ordinal || ' is queued for distillation, but should not be' FROM distil_candidate q
-   LEFT JOIN recall_entry e USING ${KEY}
-   LEFT JOIN memory m USING ${KEY} WHERE e.ordinal IS NULL OR m.tier = 'semantic'`,
-  `SELECT 'an attribute belongs to memory ' || a.ordinal || ', which does not exist' FROM attribute a
+  `SELECT 'memory ' || a.ordinal || ' has an attribute row but no row' FROM attribute a
    LEFT JOIN memory m USING ${KEY} WHERE m.ordinal IS NULL`,
 ];
 
@@ -94,7 +94,7 @@ async function* findMemoryProblems(queries: Queries): AsyncIterable<string> {
   }
   const stored = await count(queries, sql`attribute`);
   if (stored > expected) {
-    yield `${stored} tags and metadata fields are indexed, but memories have ${expected}`;
+    yield `there are ${stored} attribute rows, expected ${expected}`;
   }
 }
 
@@ -126,7 +126,7 @@ function* findRowProblems(row: Row): Iterable<string> {
   if (!attributesOfRow(row)) {
     yield `memory ${row.ordinal} has invalid tags or metadata`;
   } else if (row.entry && JSON.stringify(buildRowEntry(row)) !== JSON.stringify(row.entry)) {
-    yield `the index entry of memory ${row.ordinal} does not match its text`;
+    yield `the index entry of memory ${row.ordinal} does not match its row`;
   }
 }
 
@@ -155,5 +155,5 @@ async function* findMissingAttributes(queries: Queries, attributes: readonly Att
     LEFT JOIN attribute a
       ON a.namespace = one.namespace AND a.name = one.key AND a.value = one.value AND a.ordinal = one.ordinal
     WHERE a.ordinal IS NULL`);
-  for (const { ordinal, name } of missing) yield `memory ${ordinal} is missing in the index of its ${name}`;
+  for (const { ordinal, name } of missing) yield `memory ${ordinal} has no attribute row for its ${name}`;
 }

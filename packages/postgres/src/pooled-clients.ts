@@ -24,7 +24,7 @@ export class PooledClients {
    * wait for a connection, or if the pool is closed.
    */
   async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    if (this.#pool.ending) throw new MemoryError('UNAVAILABLE', 'the database is closed');
+    if (this.#pool.ending) throw new MemoryError('UNAVAILABLE', 'the database is closed; retry when it is open again');
     if (this.#pool.waitingCount >= MAX_WAITING) {
       throw new MemoryError('UNAVAILABLE', 'too many requests are waiting for the database; retry later');
     }

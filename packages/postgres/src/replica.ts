@@ -212,7 +212,8 @@ function getNamespaces(hold: Hold): readonly (string | typeof ALL)[] {
 async function getPosition(connection: Connection, lsn: Sql): Promise<Position> {
   const found = await connection.row<{ bytes: number | null }>(sql`
     SELECT pg_wal_lsn_diff(${lsn}, '0/0')::bigint AS bytes`);
-  if (found?.bytes == null) throw new Error('the server at databaseReadUrl is not a replica');
+  if (found?.bytes == null)
+    throw new Error('databaseReadUrl must be the address of a replica, but the server is a primary');
   return found.bytes;
 }
 

@@ -154,7 +154,7 @@ describe('commands for memories of a service', () => {
     const input = Buffer.concat([Buffer.from('one\ntwo\n'), Buffer.of(0xff, 0x0a), Buffer.from('three\n')]);
     const args = ['store', '--lines', '--session-id', 'bytes', ...place];
     const { code, stdout } = await runInProcess(args, { env, input });
-    expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: it is not UTF-8\n']);
+    expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: the line must be UTF-8\n']);
   });
 
   it('store many lines in batches, in the order of the input', async () => {
@@ -175,7 +175,7 @@ describe('commands for memories of a service', () => {
     expect(await page('--tag', 'second')).toMatchObject({ memories: [{ content: 'second' }], total: 1 });
     const printed = await runInProcess(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
     expect(printed.stdout).toMatch(/^\S+ \d\d:\d\d {2}pages {2}working {2}#third {2}[0-9a-f]{8}\n {4}third\n$/);
-    expect(printed.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
+    expect(printed.stderr).toMatch(/^3 in total; --cursor \S+ lists the next page\n$/);
     expect(await getText('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
     expect(await getText('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
     const none = await runInProcess(['list', '--session-id', 'nobody', ...place], { env });
@@ -466,7 +466,7 @@ describe('commands for a service', () => {
       const { code, stdout, stderr } = await runInProcess([name, ...args], { env: variables });
       expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
       expect(stderr).toMatch(
-        /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start it with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
+        /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start the service with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
       );
     },
   );

@@ -454,7 +454,7 @@ describe('on a full disk', () => {
     const file = join(createTemporaryFolder(), 'copy');
     for (const name of ['backup', 'export']) {
       const { code, stderr } = await runCommand([name, file, '--db-path', dbPath], { under });
-      expect([code, stderr.trim()], name).toEqual([6, 'the disk has no room for a copy']);
+      expect([code, stderr.trim()], name).toEqual([6, 'the disk has no room for a copy; free some space']);
       expect(readdirSync(dirname(file))).toEqual([]);
     }
     expect(readFileSync(dbPath).equals(before)).toBe(true);

@@ -94,7 +94,11 @@ describe('memoryd doctor', () => {
     const found = await checkPort({ host: '127.0.0.1', port: (other.address() as AddressInfo).port });
     other.close();
     const owner = process.platform === 'linux' ? `(process ${process.pid})` : 'another program';
-    expect(found).toMatchObject({ state: 'problem', found: expect.stringContaining(owner), advice: 'use --port' });
+    expect(found).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining(owner),
+      advice: 'choose another port with --port',
+    });
   });
 
   it('reports invalid settings and invalidUsage environment variables', async () => {

@@ -233,7 +233,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     await expect(agent.client.callTool({ name: 'remember', arguments: {} })).rejects.toMatchObject({
       code: -32602,
       // The SDK's client prefixes the message with the code.
-      message: 'MCP error -32602: unknown tool: remember',
+      message: 'MCP error -32602: unknown tool: remember; use a tool of tools/list',
     });
   });
 

@@ -19,11 +19,13 @@ const COLORS = [
 
 const bundle = fileURLToPath(import.meta.resolve('redoc/bundles/redoc.standalone.js'));
 const text = readFileSync(bundle, 'utf8');
-if (!text.includes(OUTSIDE_PICTURE)) throw new Error(`${bundle} names ${OUTSIDE_PICTURE} no more: look what it loads`);
+if (!text.includes(OUTSIDE_PICTURE)) {
+  throw new Error(`${bundle} must contain ${OUTSIDE_PICTURE}; check which pictures this Redoc version loads`);
+}
 
 const themed = COLORS.reduce((all, [declaration, light, dark]) => {
   if (!all.includes(declaration))
-    throw new Error(`${bundle} has no "${declaration}": look at /redoc in the dark theme`);
+    throw new Error(`${bundle} must contain "${declaration}"; check /redoc in the dark theme and update COLORS`);
   const [property] = declaration.split(':');
   return all.replaceAll(declaration, `${property}: light-dark(${light}, ${dark});`);
 }, text);

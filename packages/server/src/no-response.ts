@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 
 /** Advice for a service that does not respond. */
 export const NO_RESPONSE_ADVICE =
-  'start it with `memoryd serve`, restart it if it is running, or check its address (--url, SERVICE_URL or the settings file)';
+  'start the service with `memoryd serve`, restart a running service, or check the address (--url, SERVICE_URL or the settings file)';
 
 /**
  * Calls `work` with a service, and returns its result.

@@ -119,7 +119,7 @@ function stopAtEnd({ client, close, output, telemetry, exit }: AgentProcess): vo
     if (stopping) return;
     stopping = true;
     setTimeout(() => {
-      const facts = { why: 'the time for stopping is up' };
+      const facts = { why: 'the stop timeout expired' };
       telemetry.report({ level: 'error', component: 'mcp', event: 'stop_forced', facts });
       exit(1);
     }, STOP_LIMIT_MS).unref();

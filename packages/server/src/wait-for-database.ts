@@ -81,7 +81,7 @@ function getResponse(path: string, requestId: string, uptime_seconds: number): [
 }
 
 /** The underlying message goes only to the log, because it names the database host. */
-const REASON = 'the database server is unreachable; see the log for the cause';
+const REASON = 'the database server is unreachable; retry later, and see the log for the cause';
 
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {

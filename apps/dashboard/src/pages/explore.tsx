@@ -94,13 +94,14 @@ function NoMatches({ params }: { params: URLSearchParams }) {
   return getScope(params) ? (
     <Nothing title="No memories of this user or agent">
       <p>
-        Choose another, or <a href={getAddressInScope(undefined, 'explore', params)}>show all</a>.
+        Choose another user or agent, or <a href={getAddressInScope(undefined, 'explore', params)}>show all</a>{' '}
+        memories.
       </p>
     </Nothing>
   ) : (
     <Nothing title="No memories yet">
       <p>
-        <a href={getAddress('')}>Add the first memory</a>
+        <a href={getAddress('')}>Store your first memory</a>
       </p>
     </Nothing>
   );
@@ -133,7 +134,7 @@ function SessionList({ params }: { params: URLSearchParams }) {
       {!isLoaded && error === undefined && <Loading what="sessions" />}
       {isLoaded && (
         <p role="status" className="soft results-count">
-          {formatCount(total, 'session')}, by name
+          {formatCount(total, 'session')}, sorted by name
         </p>
       )}
       {isLoaded && total === 0 && <NoMatches params={params} />}

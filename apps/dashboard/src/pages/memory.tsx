@@ -81,7 +81,8 @@ export function MemoryPage({ params }: { params: URLSearchParams }) {
             </div>
           ) : (
             <p className="soft">
-              This memory is shared. <a href={getAddressInScope(undefined, 'memory', params)}>Show all</a> to change it.
+              To change this shared memory, <a href={getAddressInScope(undefined, 'memory', params)}>show all</a>{' '}
+              memories.
             </p>
           )}
         </section>
@@ -209,7 +210,7 @@ function History({ history: { texts, total } }: { history: HistoryResponse }) {
       </ol>
       {total > texts.length && (
         <p className="soft">
-          First {texts.length} of {total} versions.
+          The first {texts.length} of {total} texts.
         </p>
       )}
     </section>

@@ -48,12 +48,12 @@ export function OverviewPage() {
       {storedId !== undefined && (
         <Notice kind="good">
           <p>
-            Memory stored. <a href={getAddress('memory', { id: storedId })}>Open it</a> or{' '}
-            <a href={getAddress('recall')}>try to recall it</a>.
+            Memory stored. <a href={getAddress('memory', { id: storedId })}>Open the memory</a> or{' '}
+            <a href={getAddress('recall')}>try a recall</a>.
           </p>
         </Notice>
       )}
-      {stats === undefined && error === undefined && <Loading what="counts" />}
+      {stats === undefined && error === undefined && <Loading what="the overview" />}
       {isEmpty && <GettingStarted onStored={finishStore} />}
       {stats !== undefined && !isEmpty && <Dashboard stats={stats} />}
     </>
@@ -80,7 +80,7 @@ function LiveStatus() {
   if (unreachableSince !== undefined) {
     return (
       <span className="live live-unreachable" role="status">
-        Not reachable since {formatTime(unreachableSince)}, retrying
+        Service unreachable since {formatTime(unreachableSince)}; retrying
       </span>
     );
   }
@@ -238,14 +238,14 @@ function Recalls() {
       )}
       <LineChart
         title="Rate"
-        format={(value) => `${value.toFixed(1)} /s`}
+        format={(value) => `${value.toFixed(1)}/s`}
         start={start}
         empty="Collecting data…"
-        lines={[{ name: 'recalls', color: '--semantic', values: samples.map((one) => one.recallsPerSecond) }]}
+        lines={[{ name: 'Recalls', color: '--semantic', values: samples.map((one) => one.recallsPerSecond) }]}
       />
       <p className="soft note">
         Latency covers the last 5 minutes and all namespaces. The rate counts recalls of the memories shown, once per
-        user. Both start when you open this page and go back at most 10 minutes.
+        user. Both charts start when you open this page and show at most the last 10 minutes.
       </p>
     </section>
   );
@@ -260,7 +260,7 @@ function Activity() {
       <h2 id="activity-title">Activity</h2>
       {events.length === 0 ? (
         <Nothing title="No activity since you opened this page">
-          <p>Stored, recalled, updated and forgotten memories appear here as it happens.</p>
+          <p>Stored, recalled, updated and forgotten memories appear here immediately.</p>
         </Nothing>
       ) : (
         <ol className="activity">

@@ -132,8 +132,8 @@ function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
         <Nothing title="No results">
           <p>
             {hidesWeak
-              ? 'All results are weak. Clear “Hide weak results” to see them.'
-              : 'No memory matches the words or the meaning of this query, or a filter excludes it.'}
+              ? 'All results are weak. To see weak results, clear “Hide weak results”.'
+              : 'No memory matches the words or the meaning of this query, or the filters exclude all matches.'}
           </p>
         </Nothing>
       )}

@@ -46,9 +46,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
           </button>
         </div>
       )}
-      {run?.status === 'undone' && (
-        <Notice kind="plain">This run was undone. All memories are as they were before it.</Notice>
-      )}
+      {run?.status === 'undone' && <Notice kind="plain">This run was undone, and its changes were reverted.</Notice>}
       {run && <Changes runId={id} />}
       {isConfirming && <UndoDialog runId={id} onClose={() => setIsConfirming(false)} onDone={reload} />}
     </>
@@ -140,7 +138,7 @@ function Kinds({ changes, total, kind, onChoose }: KindsProps) {
           {KIND_LABELS[one]} {formatNumber(counts.get(one) ?? 0)}
         </button>
       ))}
-      {changes.length < total && <span className="soft">of the first {formatNumber(changes.length)}</span>}
+      {changes.length < total && <span className="soft">in the first {formatNumber(changes.length)} changes</span>}
     </fieldset>
   );
 }

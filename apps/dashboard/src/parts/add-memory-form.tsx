@@ -30,7 +30,7 @@ export function AddMemoryForm({ onStored }: { onStored: (id: string) => void }) 
   };
   return (
     <form className="panel stack" aria-labelledby={`${id}-title`} onSubmit={store}>
-      <h2 id={`${id}-title`}>Add a memory here</h2>
+      <h2 id={`${id}-title`}>Add a memory</h2>
       {error !== undefined && <Failure error={error} />}
       <label htmlFor={`${id}-content`}>Content</label>
       <textarea

@@ -1,5 +1,6 @@
 import { type ConsolidationChange, MemoryError } from '@memoryd/client';
 import { type ReactNode, useCallback } from 'preact/compat';
+import { formatCount } from '../format.ts';
 import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
 import { MemoryLink, MemoryText } from './labels.tsx';
@@ -10,7 +11,7 @@ type Sign = '+' | '−' | '~';
 const KINDS: Readonly<Record<ConsolidationChange['kind'], { label: string; sign: Sign }>> = {
   promoted: { label: 'Promoted from working to episodic', sign: '~' },
   merged: { label: 'Merged into a duplicate', sign: '−' },
-  moved: { label: 'Moved with its duplicate', sign: '~' },
+  moved: { label: 'Moved to another duplicate', sign: '~' },
   gained: { label: 'Updated from its duplicates', sign: '~' },
   distilled: { label: 'New semantic memory', sign: '+' },
   refreshed: { label: 'Semantic memory updated', sign: '~' },
@@ -24,7 +25,7 @@ export function ChangeRow({ change }: { change: ConsolidationChange }) {
   return (
     <ChangeLine sign={sign} label={change.reason === 'maximum' ? `${label} (tier full)` : label} id={change.memory_id}>
       {change.before && <GainedFields id={change.memory_id} before={change.before} />}
-      <RelatedMemory label="Duplicate" id={change.merged_into} />
+      <RelatedMemory label="Merged into" id={change.merged_into} />
       <RelatedMemory label="Superseded by" id={change.superseded_by} />
       {change.derived_from && <Sources ids={change.derived_from} />}
     </ChangeLine>
@@ -74,7 +75,7 @@ function CurrentText({ id }: { id: string }) {
   const load = useCallback((memory: Memories, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
   const { value, error } = useResource(load);
   const { scopeKey } = useService();
-  if (!value) return <p className="soft">{error === undefined ? '…' : describeError(error, scopeKey !== '')}</p>;
+  if (!value) return <p className="soft">{error === undefined ? 'Loading…' : describeError(error, scopeKey !== '')}</p>;
   return (
     <MemoryText id={id} isClamped>
       {value.content}
@@ -86,8 +87,8 @@ function describeError(error: unknown, isScoped: boolean): string {
   if (!(error instanceof MemoryError)) return String(error);
   if (error.code !== 'NOT_FOUND') return `Text not loaded: ${error.message}`;
   return isScoped
-    ? 'Not visible: belongs to another user or agent, or is forgotten, expired or archived'
-    : 'No longer available: forgotten, expired or archived';
+    ? 'Memory not visible: it belongs to another user or agent, or was forgotten, expired or archived'
+    : 'Memory no longer available: it was forgotten, expired or archived';
 }
 
 function RelatedMemory({ label, id }: { label: string; id: string | null | undefined }) {
@@ -104,7 +105,7 @@ const MAX_SHOWN_SOURCES = 8;
 export function Sources({ ids }: { ids: readonly string[] }) {
   return (
     <span className="ids">
-      From {ids.length}:
+      Distilled from {formatCount(ids.length, 'memory', 'memories')}:
       {ids.slice(0, MAX_SHOWN_SOURCES).map((id) => (
         <MemoryLink key={id} id={id} />
       ))}
@@ -122,7 +123,7 @@ function GainedFields({ id, before }: { id: string; before: NonNullable<Consolid
     <>
       {newTags.length > 0 && (
         <span>
-          Tags <ins>{newTags.join(', ')}</ins>
+          New tags <ins>{newTags.join(', ')}</ins>
         </span>
       )}
       {value.importance !== before.importance && (

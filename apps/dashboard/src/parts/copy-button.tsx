@@ -19,7 +19,7 @@ export function CopyButton({ text, label, shownIn }: CopyButtonProps) {
       setStatus('Copied');
     } catch {
       if (shownIn.current) getSelection()?.selectAllChildren(shownIn.current);
-      setStatus('Selected; copy it with your keyboard');
+      setStatus('Text selected; copy the text with your keyboard');
     }
   };
   return (

@@ -19,7 +19,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { error: u
     if (error === undefined) return this.props.children;
     return (
       <>
-        <h1>This view failed</h1>
+        <h1>This view could not be shown</h1>
         <Failure error={error} onRetry={() => this.setState({ error: undefined })} />
       </>
     );

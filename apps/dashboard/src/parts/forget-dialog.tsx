@@ -39,7 +39,7 @@ export function ForgetDialog({
       <p>
         {mergedInto === null
           ? 'This deletes the memory, its history, its merged duplicates and the summaries distilled from it.'
-          : 'This deletes the duplicate only. The memory that it was merged into keeps the text.'}{' '}
+          : 'This deletes only the duplicate. The memory that the duplicate was merged into keeps the text.'}{' '}
         This cannot be undone.
       </p>
       {error !== undefined && <Failure error={error} />}

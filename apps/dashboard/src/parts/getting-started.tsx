@@ -12,11 +12,11 @@ export function GettingStarted({ onStored }: { onStored: (id: string) => void })
   const target = { url: SERVICE_URL, hasKey };
   return (
     <>
-      <p>This store is empty. Add a memory here, or from your own code. The overview then replaces this page.</p>
+      <p>No memories are stored yet. Add a memory here or from your own code. The overview then replaces this page.</p>
       <div className="first-run">
         <AddMemoryForm onStored={onStored} />
         <section aria-labelledby="code-title">
-          <h2 id="code-title">Store from your code</h2>
+          <h2 id="code-title">Store a memory from your code</h2>
           <CodeSample label="curl" code={getStoreCurl(target, EXAMPLE)} />
           <CodeSample label="TypeScript" code={getStoreCode(target, EXAMPLE, EXAMPLE_QUERY)} />
           <CodeSample label="MCP (.mcp.json)" code={getMcpConfig(target)} />

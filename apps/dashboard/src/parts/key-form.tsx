@@ -26,9 +26,9 @@ export function KeyForm({ reason }: { reason: string }) {
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <p id="key-note" className="soft">
-          The key stays in this tab until you close it, and is sent only to this service. A key with the scope
-          <code> operate</code> can do everything here, <code>write</code> can change memories, <code>read</code> can
-          only look.
+          The key is stored until you close this tab, and is sent only to this service. The scope <code>operate</code>{' '}
+          allows everything on this page, <code>write</code> allows changes to memories, and <code>read</code> allows
+          only viewing.
         </p>
         <div className="actions">
           <button type="submit" className="primary">

@@ -43,8 +43,8 @@ export function Tags({ tags }: { tags: readonly string[] }) {
 export function OwnerLinks({ owner: { user_id, agent_id } }: { owner: { user_id?: string; agent_id?: string } }) {
   return (
     <>
-      {user_id !== undefined && <a href={getAddress('explore', { user_id })}>user {user_id}</a>}
-      {agent_id !== undefined && <a href={getAddress('explore', { agent_id })}>agent {agent_id}</a>}
+      {user_id !== undefined && <a href={getAddress('explore', { user_id })}>User {user_id}</a>}
+      {agent_id !== undefined && <a href={getAddress('explore', { agent_id })}>Agent {agent_id}</a>}
     </>
   );
 }
@@ -80,15 +80,15 @@ export function MemoryMeta({ memory, children }: { memory: Memory | RecallResult
     <div className="meta">
       {children}
       <DateTime at={at} />
-      {session !== null && <a href={getSessionAddress(session, user_id)}>session {session}</a>}
+      {session !== null && <a href={getSessionAddress(session, user_id)}>Session {session}</a>}
       <OwnerLinks owner={memory} />
       {'source' in memory && (
-        <a href={getAddress('explore', { source: memory.source })}>source {memory.source || 'none'}</a>
+        <a href={getAddress('explore', { source: memory.source })}>Source {memory.source || 'none'}</a>
       )}
       <Tags tags={tags} />
       {typeof newer === 'string' && (
         <span>
-          superseded by <MemoryLink id={newer} />
+          Superseded by <MemoryLink id={newer} />
         </span>
       )}
       <MemoryLink id={id} />

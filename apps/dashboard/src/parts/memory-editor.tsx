@@ -121,13 +121,13 @@ function Conflict({ base, theirs, draft, onResolve }: ConflictProps) {
       <p>
         <b>Someone else changed this memory.</b> Your changes are not saved yet.
       </p>
-      <h2>Their changes</h2>
+      <h2>Changes by someone else</h2>
       <DraftDiff before={toDraft(base)} after={theirDraft} none="No changes to content, tags or importance." />
-      <h2>Your changes to their version</h2>
+      <h2>Your changes to the new version</h2>
       <DraftDiff
         before={theirDraft}
         after={rebaseDraft(draft, base, theirs)}
-        none="None: both of you made the same changes."
+        none="None: the new version already contains your changes."
       />
       <div className="actions">
         <button type="button" onClick={() => onResolve(true)}>

@@ -23,7 +23,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
       ))}
       {known?.requestId !== undefined && (
         <p className="soft">
-          {known.code}, request <code>{known.requestId}</code>
+          {known.code}, request id <code>{known.requestId}</code>
         </p>
       )}
       {onRetry && (

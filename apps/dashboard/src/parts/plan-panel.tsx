@@ -88,7 +88,7 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
           <li key={derived_from.join()}>
             <ChangeLine
               sign="+"
-              label={refreshes === undefined ? 'New semantic memory' : 'Semantic memory updated'}
+              label={refreshes === undefined ? 'Create a semantic memory' : 'Update a semantic memory'}
               // Hidden in a scope: a plan does not name the user of a text, so the text may be outside the scope.
               {...(scopeKey === '' && { text: content })}
             >
@@ -102,7 +102,7 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
           <li key={id}>
             <ChangeLine sign="−" label="Merge into a duplicate" id={id}>
               <span>
-                Duplicate <MemoryLink id={merged_into} />
+                Merge into <MemoryLink id={merged_into} />
               </span>
             </ChangeLine>
           </li>
@@ -111,14 +111,14 @@ function Plan({ plan: { promote, merge, distil, evict } }: { plan: Consolidation
       <Part title="Evict" total={evict.total}>
         {evict.memories.slice(0, MAX_SHOWN).map(({ id, reason }) => (
           <li key={id}>
-            <ChangeLine sign="−" label={reason === 'expired' ? 'Expired' : 'Evict (tier full)'} id={id} />
+            <ChangeLine sign="−" label={reason === 'expired' ? 'Evict (expired)' : 'Evict (tier full)'} id={id} />
           </li>
         ))}
       </Part>
       <Part title="Promote" total={promote.total}>
         {promote.memories.slice(0, MAX_SHOWN).map(({ id }) => (
           <li key={id}>
-            <ChangeLine sign="~" label="From working to episodic" id={id} />
+            <ChangeLine sign="~" label="Promote from working to episodic" id={id} />
           </li>
         ))}
       </Part>
@@ -134,7 +134,7 @@ function Part({ title, total, children }: { title: string; total: number; childr
         {title} <b>{formatNumber(total)}</b>
       </summary>
       <ul className="plain">{children}</ul>
-      {total > MAX_SHOWN && <p className="soft">and {formatNumber(total - MAX_SHOWN)} more</p>}
+      {total > MAX_SHOWN && <p className="soft">And {formatNumber(total - MAX_SHOWN)} more</p>}
     </details>
   );
 }

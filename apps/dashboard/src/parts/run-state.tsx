@@ -1,10 +1,10 @@
 import type { Consolidation } from '@memoryd/client';
-import { formatNumber } from '../format.ts';
+import { formatCount, formatNumber } from '../format.ts';
 
 const STATES: Readonly<Record<Consolidation['status'], string>> = {
   running: 'Running',
   completed: 'Completed',
-  undoing: 'Being undone',
+  undoing: 'Undoing',
   undone: 'Undone',
   reverted: 'Rolled back',
 };
@@ -15,5 +15,6 @@ export function RunState({ run: { status } }: { run: Pick<Consolidation, 'status
 
 /** Returns a one-line summary of a run. */
 export function getSummary({ consolidated_count: consolidated, evicted_count: removed }: Consolidation): string {
-  return `${formatNumber(consolidated)} promoted or distilled, ${formatNumber(removed)} merged or evicted`;
+  const promoted = formatCount(consolidated, 'memory', 'memories');
+  return `${promoted} promoted or distilled, ${formatNumber(removed)} merged or evicted`;
 }

@@ -47,7 +47,7 @@ export function ScopeChoice() {
         <input type="checkbox" checked={shared} onChange={(event) => setShared(event.currentTarget.checked)} />
         Include shared
       </label>
-      <button type="submit">Show</button>
+      <button type="submit">Apply</button>
       {scope && (
         <button type="button" className="quiet" onClick={() => goTo(getAddressInScope(undefined, view, params))}>
           Show all

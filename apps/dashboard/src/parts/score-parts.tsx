@@ -55,7 +55,9 @@ function SumTable({ parts, explanation: { even, slope, evidence_of_another: isIn
         <sup>
           {slope} × ({even} − sum)
         </sup>
-        ){isInherited && '. Inherited from a memory that it supersedes, is superseded by or was distilled from'}
+        )
+        {isInherited &&
+          '. The evidence is inherited from an older version, a newer version or a source of this memory.'}
       </caption>
       <thead>
         <tr>
@@ -78,11 +80,15 @@ function SumTable({ parts, explanation: { even, slope, evidence_of_another: isIn
       <tfoot>
         <tr>
           <th scope="row" colSpan={3}>
-            Sum → score
+            Sum
           </th>
-          <td>
-            {formatSigned(sum)} → {score.toFixed(3)}
-          </td>
+          <td>{formatSigned(sum)}</td>
+        </tr>
+        <tr>
+          <th scope="row" colSpan={3}>
+            Score
+          </th>
+          <td>{score.toFixed(3)}</td>
         </tr>
       </tfoot>
     </table>

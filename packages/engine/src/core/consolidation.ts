@@ -104,7 +104,7 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
     case 'unknown':
       return consolidationNotFound();
     case 'not-completed':
-      return new MemoryError('CONFLICT', `only a completed consolidation can be undone; this one is ${outcome.state}`);
+      return new MemoryError('CONFLICT', `the consolidation must be completed to be undone, but is ${outcome.state}`);
     case 'too-old':
       return new MemoryError(
         'CONFLICT',
@@ -113,9 +113,16 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
     case 'newer':
       return new MemoryError('CONFLICT', `undo the later consolidation ${outcome.id} first`);
     case 'written':
-      return new MemoryError('CONFLICT', 'memories that the consolidation changed have been updated since', {
-        details: outcome.ids.map((id) => ({ path: `/memories/${id}`, message: `memory ${id} has been updated since` })),
-      });
+      return new MemoryError(
+        'CONFLICT',
+        'the consolidation can no longer be undone, because memories that the run changed have been updated since',
+        {
+          details: outcome.ids.map((id) => ({
+            path: `/memories/${id}`,
+            message: `memory ${id} has been updated since`,
+          })),
+        },
+      );
   }
 }
 

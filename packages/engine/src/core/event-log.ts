@@ -145,7 +145,7 @@ export class EventLog {
    */
   follow(seal: Seal, namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
     assertValid(check, request);
-    if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping; retry later');
     const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
     const { maxStreams, maxStreamsPerNamespace } = this.#limits;
     if (this.#streams >= maxStreams) throw tooManyStreams(maxStreams, 'maxEventStreams');

@@ -31,7 +31,7 @@ export async function* exportMemories(
   try {
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
     for await (const record of copy.records) {
-      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted');
+      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted; start a new export');
       yield toLine(record);
     }
   } finally {

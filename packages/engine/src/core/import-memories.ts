@@ -180,7 +180,7 @@ class Import {
     if (this.#pendingLinkCount >= MAX_PENDING_LINKS) {
       throw new MemoryError(
         'UNAVAILABLE',
-        `more than ${MAX_PENDING_LINKS} links point to memories that have not been imported yet`,
+        `more than ${MAX_PENDING_LINKS} links point to memories on later lines; move linked memories closer together`,
       );
     }
     this.#pendingLinkCount++;
@@ -203,7 +203,10 @@ function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): M
       'must name a memory on an earlier line that is not a source of another semantic memory',
     );
   }
-  return new MemoryError('CONFLICT', 'a memory with this id already exists with a different text or a later version');
+  return new MemoryError(
+    'CONFLICT',
+    'a memory with this id already exists with another text or a later version; forget that memory, or omit the line',
+  );
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -222,7 +225,7 @@ function withScope(scope: OwnScopeRequest, record: unknown): unknown {
   const own = record as OwnScopeRequest;
   for (const field of ['user_id', 'agent_id'] as const) {
     if (scope[field] === undefined || own[field] === undefined || own[field] === scope[field]) continue;
-    throw new MemoryError('FORBIDDEN', `${field} must be the one in the import request`);
+    throw new MemoryError('FORBIDDEN', `${field} must be the ${field} of the import request, or omitted`);
   }
   return { ...record, ...scope };
 }

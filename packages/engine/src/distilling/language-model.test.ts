@@ -238,8 +238,8 @@ describe('language model failure is reported for', () => {
     },
     { row: 'an HTML page', reply: { body: '<html>' }, says: 'other than a chat completion', option: 'llmUrl' },
     { row: 'an endless body', reply: 'endless body', says: 'returned more than 1048576 bytes' },
-    { row: 'no response', reply: 'hang', says: 'does not answer in time', option: 'llmUrl', forAll: true },
-    { row: 'half a body', reply: 'hang in the body', says: 'does not answer in time', option: 'llmUrl', forAll: true },
+    { row: 'no response', reply: 'hang', says: 'does not respond in time', option: 'llmUrl', forAll: true },
+    { row: 'half a body', reply: 'hang in the body', says: 'does not respond in time', option: 'llmUrl', forAll: true },
     { row: 'a dropped connection', reply: 'disconnect', says: 'cannot be reached', option: 'llmUrl', forAll: true },
     { row: 'a server error', reply: { status: 500 }, says: 'fails (500)', forAll: true },
     { row: 'too many requests', reply: { status: 429 }, says: 'is limiting requests (429)', forAll: true },
@@ -258,7 +258,7 @@ describe('language model failure is reported for', () => {
     setFlagsFromString('--expose-gc');
     const collecting = setInterval(runInNewContext('gc'), 20);
     onTestFinished(() => clearInterval(collecting));
-    expect((await getFailure(distilWith('hang in the body'))).message).toContain('does not answer in time');
+    expect((await getFailure(distilWith('hang in the body'))).message).toContain('does not respond in time');
   });
 
   it.each<[string, { model?: string; apiKey?: string }, string, string]>([

@@ -174,7 +174,7 @@ function takeStep(calls: Call[], maxTexts: number): Text[] {
 
 /** Returns the error for calls to a closed embedder. */
 export function closedError(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'the embedder is closed');
+  return new MemoryError('UNAVAILABLE', 'the embedder is closed; retry when it is open again');
 }
 
 /**
@@ -264,7 +264,7 @@ export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedd
     ...(model.onlyEnglish && { onlyEnglish: true }),
     maxBatchSize: MAX_BATCH,
     async embed(texts, purpose) {
-      if (texts.length > MAX_BATCH) throw new RangeError(`at maxTexts ${MAX_BATCH} texts can be embedded at once`);
+      if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
       return scheduler.embed(texts, purpose);
     },
     async close() {

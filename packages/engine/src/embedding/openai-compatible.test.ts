@@ -305,7 +305,7 @@ describe('OpenAI-compatible embedder reports the cause and the option for', () =
     const embedder = await open();
     server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
     expect(await getFailure(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
-      message: 'the embedding server does not answer in time',
+      message: 'the embedding server does not respond in time',
       option: 'embeddingUrl',
     });
     server.requests.length = 0;

@@ -65,7 +65,7 @@ function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtraction
   const minTokens = withPrefix - marks + MIN_TOKENS;
   if (maxTokens < minTokens) {
     const needs = `the prefix "${prefix}" needs a model that takes at least ${minTokens} tokens`;
-    throw new RangeError(`${needs}, but this one takes ${maxTokens}: shorten the prefix or choose another model`);
+    throw new RangeError(`${needs}, but the model takes ${maxTokens}: shorten the prefix or choose another model`);
   }
   const tokenize = (text: string) => tokenizer.encode(text, { add_special_tokens: false });
   return (window) => {

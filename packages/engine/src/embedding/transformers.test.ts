@@ -200,7 +200,7 @@ describe('opening a transformers model that cannot be loaded', () => {
     await (await open(room)).close();
     await expect(open(room + 1)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /needs a model that takes at least 321 tokens, but this one takes 320: shorten the prefix/,
+        /needs a model that takes at least 321 tokens, but the model takes 320: shorten the prefix/,
       ),
       option: 'embedder',
     });

@@ -90,7 +90,10 @@ export class KeyRing implements Keys {
       revokedAt: null,
     };
     if (!(await this.#store.add(key))) {
-      throw new MemoryError('CONFLICT', `the database already has the maximum of ${LIMITS.keys} API keys`);
+      throw new MemoryError(
+        'CONFLICT',
+        `the database already has the maximum of ${LIMITS.keys} API keys; revoke a key first`,
+      );
     }
     await this.#publishChange();
     return { ...toApiKey(key), key: formatKey({ id, secret }) };

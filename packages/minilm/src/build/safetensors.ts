@@ -25,7 +25,7 @@ export function readSafetensors(path: string): Weights {
   const header: Record<string, TensorEntry> = JSON.parse(file.toString('utf8', 8, dataStart));
   return (name) => {
     const entry = header[name];
-    if (entry?.dtype !== 'F16') throw new Error(`${path} has no half-precision tensor ${name}`);
+    if (entry?.dtype !== 'F16') throw new Error(`${path} must contain the half-precision tensor ${name}`);
     const [start, end] = entry.data_offsets;
     const values = new Float32Array((end - start) / 2);
     for (let i = 0; i < values.length; i++) {

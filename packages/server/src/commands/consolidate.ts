@@ -90,7 +90,7 @@ async function format({
 }: ConsolidateResponse): Promise<string> {
   if (plan) return formatPlan(plan);
   const run = id === undefined ? '' : ` (run ${id})`;
-  if (self_check === 'failed') return `undone: recall did not find the same memories as before${run}\n`;
+  if (self_check === 'failed') return `rolled back: recall did not return the same memories as before${run}\n`;
   return `consolidated ${consolidated_count}, evicted ${evicted_count}${run}\n`;
 }
 

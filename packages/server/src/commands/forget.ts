@@ -91,7 +91,7 @@ async function* getIds(api: MemoryApi, ids: readonly string[]): AsyncIterable<st
 }
 
 function getId(text: string | undefined, number: number): string {
-  if (text === undefined) throw new UsageError(`line ${number} is not UTF-8`);
+  if (text === undefined) throw new UsageError(`line ${number} must be UTF-8`);
   return text.trim();
 }
 
@@ -107,7 +107,7 @@ function format({
 }
 
 function formatPurge(purge: 'pending' | undefined): string {
-  return purge === undefined ? '' : '; its bytes are overwritten when nothing reads them any longer';
+  return purge === undefined ? '' : '; the bytes are overwritten when no running read needs them';
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
@@ -117,7 +117,8 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   if (!flags.yes) {
     const total = await countMatches(api, request);
     throw new UsageError(
-      `this permanently forgets ${formatCount(total, 'memory', 'memories')}, and what was distilled from them; add --yes to confirm`,
+      `the command permanently forgets ${formatCount(total, 'memory', 'memories')} and the semantic memories ` +
+        'distilled from them; add --yes to confirm',
     );
   }
   const forgotten = await api.forgetMany(request);

@@ -13,10 +13,10 @@ export async function inputText(): Promise<string> {
   for await (const piece of process.stdin as AsyncIterable<Uint8Array>) {
     pieces.push(piece);
     bytes += piece.length;
-    if (bytes > MAX_TEXT_BYTES) throw new UsageError(`standard input is larger than ${MAX_TEXT_BYTES} bytes`);
+    if (bytes > MAX_TEXT_BYTES) throw new UsageError(`standard input must be at most ${MAX_TEXT_BYTES} bytes`);
   }
   const text = decode(Buffer.concat(pieces));
-  if (text === undefined) throw new UsageError('standard input is not UTF-8');
+  if (text === undefined) throw new UsageError('standard input must be UTF-8');
   return text.replace(/\r?\n$/, '');
 }
 

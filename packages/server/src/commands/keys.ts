@@ -84,13 +84,15 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
     ...(agent === undefined ? [] : [`as agent ${agent}`]),
   ];
   const where = [`in the namespace ${namespace}`, ...owner].join(' ');
-  note(`This key (id ${created.id}) allows ${scope} ${where}. Save it: it is not shown again.${until}`);
+  note(
+    `This key (id ${created.id}) allows ${scope} ${where}. Save the key now, because it is not shown again.${until}`,
+  );
 }
 
 async function openLoopback(flags: OpenFlags, env: Environment): Promise<void> {
   if (!flags.yes) {
     throw new UsageError(
-      'this lets every program on this machine read and change everything without a key; add --yes to confirm',
+      'the command lets every program on this machine read and change everything without a key; add --yes to confirm',
     );
   }
   await administer(flags, env, ({ keys }) => keys.openLoopback());

@@ -30,5 +30,5 @@ async function list(flags: CommonFlags, env: Environment): Promise<void> {
   await print(flags, page, () => asMemories(flags)(page.memories));
   if (flags.json) return;
   if (page.memories.length === 0) note('no memories found');
-  if (page.next_cursor !== undefined) note(`${page.total} in all; --cursor ${page.next_cursor} lists the next page`);
+  if (page.next_cursor !== undefined) note(`${page.total} in total; --cursor ${page.next_cursor} lists the next page`);
 }

@@ -148,7 +148,8 @@ async function openDatabase<T>(
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
-  if (flags.apiKey !== undefined) throw new UsageError('--api-key is for --url; a database needs no API key');
+  if (flags.apiKey !== undefined)
+    throw new UsageError('--api-key needs --url; remove --api-key, because a database needs no API key');
   if (!needs.make) assertThere(settings);
   const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
   (await import('@memoryd/engine')).assertNamespace(namespace);

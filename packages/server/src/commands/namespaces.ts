@@ -49,10 +49,12 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     const contents = summary
       ? `${formatCount(summary.memories, 'memory', 'memories')} and ${formatCount(summary.keys, 'API key')}`
       : 'nothing';
-    throw new UsageError(`this permanently deletes the namespace ${name}, which has ${contents}; add --yes to confirm`);
+    throw new UsageError(
+      `the command permanently deletes the namespace ${name}, which has ${contents}; add --yes to confirm`,
+    );
   });
   const result = { name, status: 'deleted', ...deleted };
-  const later = deleted.purge ? ' Their bytes are overwritten when nothing reads them any longer.' : '';
+  const later = deleted.purge ? ' The bytes are overwritten when no running read needs them.' : '';
   await print(
     flags,
     result,

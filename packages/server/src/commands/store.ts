@@ -76,14 +76,14 @@ function formatRedacted({ redacted }: { redacted?: unknown }): string {
 async function getContent(words: readonly string[]): Promise<string> {
   if (words.length > 0 && words.join(' ') !== '-') return words.join(' ');
   if (words.length === 0 && isTyped()) {
-    throw new UsageError('memoryd store needs a text; - reads it from standard input');
+    throw new UsageError('memoryd store needs a text, or - to read the text from standard input');
   }
   return inputText();
 }
 
 async function storeLines(words: readonly string[], flags: StoreFlags, env: Environment): Promise<void> {
   if (words.length > 0 && words.join(' ') !== '-') {
-    throw new UsageError('--lines and --ndjson read standard input; they take no text');
+    throw new UsageError('--lines and --ndjson read standard input; remove the text');
   }
   const report = new StoreReport(flags.json === true);
   await withMemories(flags, env, { model: true, make: true }, async (memories) => {
@@ -158,8 +158,10 @@ interface Line {
   refusal?: StoreBatchResult;
 }
 
-const NOT_UTF_8: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is not UTF-8' } };
-const NOT_AN_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
+const NOT_UTF_8: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'the line must be UTF-8' } };
+const NOT_AN_OBJECT: StoreBatchResult = {
+  error: { code: 'INVALID_REQUEST', message: 'the line must be a JSON object' },
+};
 
 async function* splitIntoBatches(flags: StoreFlags, given: Partial<StoreRequest>): AsyncIterable<Line[]> {
   let batch: Line[] = [];
@@ -205,6 +207,6 @@ async function untilEmbedded({ countPending }: Memories): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
     }
     if (signal.aborted)
-      note('memoryd: all memories are stored; missing vectors are made when the database is opened next');
+      note('memoryd: all memories are stored; missing vectors are created when the database is next opened');
   }).finally(progress.end);
 }

@@ -35,5 +35,5 @@ function format(database: DatabaseOptions, { problems, checked }: Verified): str
   if (problems.length > 0) return problems.map((problem) => `${problem}\n`).join('');
   const name = getDatabaseName(database);
   if (checked === 'everything') return `${name}: no problems\n`;
-  return `${name}: no problems in its pages; the rest can be checked after this version of memoryd has served it once\n`;
+  return `${name}: no problems in its pages; to check the rest, serve the database once with this memoryd\n`;
 }

@@ -23,7 +23,12 @@ export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>)
   const version = await getServiceVersion(host, port);
   if (version === undefined) {
     const owner = findListener(port) ?? 'another program';
-    return { check: 'port', state: 'problem', found: `${where} is in use by ${owner}`, advice: 'use --port' };
+    return {
+      check: 'port',
+      state: 'problem',
+      found: `${where} is in use by ${owner}`,
+      advice: 'choose another port with --port',
+    };
   }
   const found = `memoryd ${version} is running on ${where}`;
   if (version === VERSION) return { check: 'port', state: 'ok', found };

@@ -17,8 +17,8 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
         : {
             check: 'service',
             state: 'problem',
-            found: `${url} is unhealthy: it cannot use its database`,
-            advice: 'check its log',
+            found: `${url} is unhealthy: the service cannot use its database`,
+            advice: 'check the log of the service',
           };
     const model: Finding[] =
       embedder === 'unavailable'

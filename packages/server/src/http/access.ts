@@ -167,7 +167,7 @@ function createScopeError({ namespace, scope }: Caller, needed: Scope): MemoryEr
   const how = howToMakeAKey({ namespace, scope: needed });
   return new MemoryError(
     'FORBIDDEN',
-    `the API key has the scope ${scope}, and this request needs ${needed}; to create one that has it: ${how}`,
+    `the API key must have the scope ${needed}, but has ${scope}; to create a key with that scope: ${how}`,
   );
 }
 

@@ -52,8 +52,11 @@ export class MalformedHttp {
 }
 
 function toMemoryError(code: string | undefined): MemoryError {
-  if (code === 'HPE_HEADER_OVERFLOW') return new MemoryError('PAYLOAD_TOO_LARGE', 'the URL and headers are too large');
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new MemoryError('PAYLOAD_TOO_LARGE', 'the URL and headers are too large; shorten them');
   const message =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'the request took too long to arrive' : 'malformed HTTP request';
+    code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? 'the request took too long to arrive; send the request without pauses'
+      : 'malformed HTTP request';
   return new MemoryError('INVALID_REQUEST', message);
 }

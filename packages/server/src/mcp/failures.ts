@@ -22,7 +22,7 @@ export class ProtocolError extends Error {
 export function toMemoryError(thrown: unknown): MemoryError {
   const error = thrown instanceof MemoryError ? thrown : fromClientError(thrown);
   if (error && error.code !== 'INTERNAL_ERROR') return error;
-  return new MemoryError('INTERNAL_ERROR', 'server error', { cause: thrown });
+  return new MemoryError('INTERNAL_ERROR', 'server error; see the server log', { cause: thrown });
 }
 
 /** Converts an error of the client package, which has its own MemoryError class. */

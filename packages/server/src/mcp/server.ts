@@ -80,7 +80,8 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = MCP_TOOLS.find(({ listed }) => listed.name === params.name);
-    if (!tool) throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown tool: ${params.name}`);
+    if (!tool)
+      throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown tool: ${params.name}; use a tool of tools/list`);
     try {
       if (!covers(caller.scope, tool.scope)) throw createScopeError(tool);
       const result = await withSlot(tool.heavy, extra, options, () =>
@@ -152,7 +153,7 @@ function servePrompts(server: Server, { api }: McpCaller, options: McpOptions): 
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [CONTEXT_PROMPT] }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }, extra) => {
     if (name !== CONTEXT_PROMPT.name) {
-      throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown prompt: ${name}`);
+      throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown prompt: ${name}; use a prompt of prompts/list`);
     }
     return withSlot('recall', extra, options, () => contextPrompt(api, given)).catch((thrown) => {
       throw protocolError(toCallerError(thrown, 'prompts/get', options));

@@ -124,8 +124,8 @@ describe('a settings file', () => {
     ['{"corsOrigins": "https://a.example"}', 'must be origins'],
     ['{"dbPath": ""}', 'must be a path'],
     ['{"llmModel": "m"}', 'also needs llmUrl'],
-    ['[]', 'must hold a JSON object'],
-    ['{"port":\n8091,\n}', 'is not JSON'],
+    ['[]', 'must contain a JSON object'],
+    ['{"port":\n8091,\n}', 'must be JSON'],
   ])('with the content %j is rejected with a one-line error that names the file', (text, expected) => {
     const { name, message } = getLoadError(text);
     expect(name).toBe('UsageError');

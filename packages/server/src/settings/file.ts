@@ -56,10 +56,10 @@ function parse(text: string, path: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch (error) {
     // The parser's own message is dropped, because it quotes the file, which may contain a key.
-    throw new UsageError(`${path} is not JSON${describeLine(error, text)}`);
+    throw new UsageError(`${path} must be JSON${describeLine(error, text)}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`${path} must hold a JSON object`);
+  throw new UsageError(`${path} must contain a JSON object`);
 }
 
 function describeLine(error: unknown, text: string): string {

@@ -163,12 +163,12 @@ describe('settings', () => {
     [
       ['--embedding-query-prefix', 'query: '],
       {},
-      '--embedding-query-prefix needs an embedder openai:MODEL or transformers:MODEL, and SERVICE_EMBEDDER is minilm',
+      '--embedding-query-prefix needs an embedder openai:MODEL or transformers:MODEL, but SERVICE_EMBEDDER is minilm',
     ],
     [
       ['--embedder', 'openai:e5'],
       { SERVICE_EMBEDDING_POOLING: 'cls' },
-      'SERVICE_EMBEDDING_POOLING needs an embedder transformers:MODEL, and --embedder is openai:e5',
+      'SERVICE_EMBEDDING_POOLING needs an embedder transformers:MODEL, but --embedder is openai:e5',
     ],
     [['--embedding-pooling', 'max'], {}, '--embedding-pooling must be one of mean, cls, last'],
     [

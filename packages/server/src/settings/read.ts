@@ -57,7 +57,7 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   const ignored = findIgnoredSetting(settings);
   if (ignored) {
     const embedder = `${writtenAs.embedder} is ${settings.embedder}`;
-    throw new UsageError(`${writtenAs[ignored.name]} needs an embedder ${ignored.needs}, and ${embedder}`);
+    throw new UsageError(`${writtenAs[ignored.name]} needs an embedder ${ignored.needs}, but ${embedder}`);
   }
   // Refused, because the memories in the unused database would seem lost.
   if (given.has('dbPath') && settings.databaseUrl !== '') {

@@ -134,7 +134,7 @@ export class Consolidator {
 
   /** Stops active operations after their current batch, and rejects queued ones. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new MemoryError('UNAVAILABLE', 'the service is stopping'));
+    this.#stopping.abort(new MemoryError('UNAVAILABLE', 'the service is stopping; retry later'));
     await Promise.all([this.#last, this.#lastPlan]);
   }
 
@@ -165,7 +165,7 @@ export class Consolidator {
       if (fence !== null) return fence;
       await new Promise((resolve) => setTimeout(resolve, LEASE_RETRY_MS));
     }
-    throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
+    throw new MemoryError('UNAVAILABLE', 'another process is consolidating; retry later');
   }
 
   async #acquireLease(): Promise<number | null> {

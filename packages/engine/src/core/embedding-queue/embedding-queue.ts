@@ -285,7 +285,8 @@ export class EmbeddingQueue {
 
   /** Throws UNAVAILABLE after `stop`, since a model that opens later would not be closed. */
   #assertNotStopped(): void {
-    if (this.#task.signal.aborted) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
+    if (this.#task.signal.aborted)
+      throw new MemoryError('UNAVAILABLE', 'the embedder is closed; retry when it is open again');
   }
 
   /**

@@ -87,7 +87,10 @@ export async function assertFence(queries: Queries, name: string, fence: number)
     sql`SELECT fence FROM lease WHERE name = ${name} ${queries.dialect.forShare}`,
   );
   if (present?.fence !== fence)
-    throw new MemoryError('UNAVAILABLE', 'another process has taken over the lease; this one must stop the run');
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'another process has taken over the consolidation, so this process stops the run; retry later',
+    );
 }
 
 /** See `Storage.secret`. */

@@ -5,8 +5,8 @@ import { IN_TIER } from './filters.ts';
 export const MAX_PROBLEMS = 100;
 
 /**
- * Statements that find inconsistent counts, links, run records and sources, one problem per row. Adapters add checks of
- * their index entries and attributes.
+ * Statements that find inconsistent counts, links, run records, sources and distillation queues, one problem per row.
+ * Adapters add checks of their index entries and attributes.
  */
 export const PROBLEMS: readonly string[] = [
   `SELECT 'namespace ' || namespace || ' has a ' || tier || ' count of ' || coalesce(kept.count, 0)
@@ -60,4 +60,8 @@ export const PROBLEMS: readonly string[] = [
   `SELECT 'memory ' || m.ordinal || ' is semantic and has no source' FROM memory m
    LEFT JOIN memory_source l ON l.namespace = m.namespace AND l.semantic = m.ordinal
    WHERE m.tier = 'semantic' AND l.source IS NULL AND m.revision IS NOT DISTINCT FROM m.distilled_revision`,
+  `SELECT 'memory ' || c.ordinal || ' is queued for distillation but cannot be distilled' FROM distil_candidate c
+   LEFT JOIN memory m
+     ON m.namespace = c.namespace AND m.ordinal = c.ordinal AND m.tier <> 'semantic' AND ${IN_TIER}
+   WHERE m.ordinal IS NULL`,
 ];

@@ -89,7 +89,10 @@ export async function assertState(queries: Queries, run: RunRef, state: Consolid
     sql`SELECT state FROM consolidation_run WHERE ${isRun(run)}`,
   );
   if (present?.state !== state)
-    throw new MemoryError('UNAVAILABLE', `the run must be ${state}, but is ${present?.state ?? 'missing'}`);
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `the run must be ${state}, but is ${present?.state ?? 'missing'}; retry later`,
+    );
 }
 
 /** Records changes in order. Must run in the transaction of the changes, after `assertRunning`. */

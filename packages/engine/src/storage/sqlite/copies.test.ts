@@ -416,7 +416,7 @@ describe('verifyFile', () => {
     tampered.exec('DELETE FROM recall_entry WHERE ordinal = 9');
     tampered.close();
     expect(verifyFile(path).problems).toEqual([
-      'the text of memory 7 does not match its digest',
+      'the text of memory 7 does not match its checksum',
       'the usage of namespace default is wrong',
       'the index entry of memory 7 does not match its row',
       'memory 9 has no index entry',

@@ -136,8 +136,14 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
   signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw abortedError();
   if (answer) return answer;
-  if (cause) throw new MemoryError('UNAVAILABLE', 'the copy process could not be started', { cause });
-  throw new MemoryError('UNAVAILABLE', 'the copy process ended unexpectedly');
+  if (cause)
+    throw new MemoryError('UNAVAILABLE', 'the copy process could not be started; check the free memory, and retry', {
+      cause,
+    });
+  throw new MemoryError(
+    'UNAVAILABLE',
+    'the copy process ended unexpectedly; retry, and check the free memory and disk space if it ends again',
+  );
 }
 
 /** Resolves when the process has exited, or with the error if it could not be started. */
@@ -150,7 +156,7 @@ function waitForExit(child: ChildProcess): Promise<Error | undefined> {
 }
 
 function abortedError(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'the copy was aborted');
+  return new MemoryError('UNAVAILABLE', 'the copy was aborted; start a new copy');
 }
 
 /**
@@ -162,7 +168,7 @@ async function assertRoom({ from, to }: CopyTask): Promise<number> {
     throw new MemoryError('UNAVAILABLE', 'the database file is missing; stop memoryd and restore a backup', { cause });
   });
   const { bavail, bsize } = await statfs(dirname(to));
-  if (bavail * bsize < size) throw new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
+  if (bavail * bsize < size) throw new MemoryError('UNAVAILABLE', 'the disk has no room for a copy; free some space');
   return size;
 }
 

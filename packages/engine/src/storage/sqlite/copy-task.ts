@@ -35,7 +35,9 @@ export async function copy({ from, to, scope }: CopyTask): Promise<CopiedFacts> 
     const lines = scope ? await copyRecords(connection, scope, to) : copyDatabase(connection, to);
     return { lines, ...sync(to) };
   } catch (error) {
-    throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
+    throw isOutOfRoom(error)
+      ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy; free some space')
+      : error;
   } finally {
     connection.close();
   }

@@ -110,7 +110,7 @@ describe('an integrity check finds', () => {
     {
       row: 'a text with a changed letter',
       corrupt: () => change("UPDATE memory SET content = replace(content, 'Text 7 ', 'Text 6 ') WHERE ordinal = 8"),
-      expected: /text of memory 8 does not match its digest/,
+      expected: /text of memory 8 does not match its checksum/,
     },
     {
       row: 'an index entry with a changed term',
@@ -201,7 +201,7 @@ describe('an integrity check finds', () => {
     const storage = await open();
     const problems = await storage.integrity();
     await storage.close();
-    expect(problems.join('\n')).toMatch(/text of memory 8 does not match its digest/);
+    expect(problems.join('\n')).toMatch(/text of memory 8 does not match its checksum/);
     expect(problems.join('\n')).toMatch(/index entry of memory 8 is corrupted/);
   });
 });

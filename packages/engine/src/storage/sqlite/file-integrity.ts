@@ -18,7 +18,6 @@ const CONTENT_CHECKS: readonly Check[] = [
   entryProblems,
   pendingProblems,
   stateProblems,
-  candidateProblems,
 ];
 
 /** Returns the problems of a file: pages, texts, attributes, index entries, counts, run records and sources. */
@@ -80,7 +79,7 @@ function* textProblems(connection: Connection): Iterable<string> {
   const rows = sql(connection, 'SELECT ordinal, content, text_digest FROM memory').raw().iterate();
   for (const [ordinal, content, digest] of rows as Iterable<[number, unknown, unknown]>) {
     const isIntact = typeof content === 'string' && Buffer.isBuffer(digest) && textDigest(content).equals(digest);
-    if (!isIntact) yield `the text of memory ${ordinal} does not match its digest`;
+    if (!isIntact) yield `the text of memory ${ordinal} does not match its checksum`;
   }
 }
 
@@ -163,16 +162,4 @@ function* stateProblems(connection: Connection): Iterable<string> {
     .pluck()
     .iterate() as Iterable<number>;
   for (const ordinal of orphaned) yield `memory ${ordinal} has token states but no index entry`;
-}
-
-function* candidateProblems(connection: Connection): Iterable<string> {
-  const queued = sql(
-    connection,
-    `SELECT c.ordinal FROM distil_candidate c
-     LEFT JOIN memory m ON m.ordinal = c.ordinal AND m.namespace = c.namespace AND m.tier <> 'semantic' AND ${IN_TIER}
-     WHERE m.ordinal IS NULL`,
-  )
-    .pluck()
-    .iterate() as Iterable<number>;
-  for (const ordinal of queued) yield `memory ${ordinal} is queued for distilling but not distillable`;
 }

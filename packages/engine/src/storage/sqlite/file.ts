@@ -31,7 +31,11 @@ export function prepareFile(path: string): void {
   } catch (error) {
     if (error instanceof MemoryError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new MemoryError('UNAVAILABLE', `the database file ${path} cannot be written (${code})`, { cause: error });
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `the database file ${path} cannot be written (${code}); check the permissions`,
+      { cause: error },
+    );
   }
 }
 

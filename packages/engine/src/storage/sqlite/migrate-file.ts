@@ -39,7 +39,7 @@ function checkMemorydFile(connection: Connection): void {
   const applicationId = connection.pragma('application_id', { simple: true });
   const tables = connection.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   if (applicationId !== APPLICATION_ID && tables > 0) {
-    throw new MemoryError('UNAVAILABLE', 'the file is a database of another program');
+    throw new MemoryError('UNAVAILABLE', 'the file is a database of another program; choose another path');
   }
   const version = schemaVersion(connection);
   if (version < 1 && tables > 0) throw new CorruptDatabaseError('it has tables but no schema version');

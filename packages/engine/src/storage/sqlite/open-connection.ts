@@ -80,7 +80,8 @@ export function openWithoutMigrating(path: string): Connection {
   try {
     hardenReading(connection);
     assertMemorydFile(connection);
-    if (isEmpty(connection)) throw new MemoryError('UNAVAILABLE', 'the file is empty, so it is not a memoryd database');
+    if (isEmpty(connection))
+      throw new MemoryError('UNAVAILABLE', 'the file is empty, so it is not a memoryd database; check the path');
     connection.pragma('temp_store = MEMORY');
     return connection;
   } catch (error) {
@@ -119,7 +120,7 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
   let closed = false;
   return {
     open() {
-      if (closed) throw new MemoryError('UNAVAILABLE', 'the database is closed');
+      if (closed) throw new MemoryError('UNAVAILABLE', 'the database is closed; retry when it is open again');
       opened ??= openForReading(path, cacheMib);
       return opened;
     },

@@ -70,7 +70,7 @@ async function copyBytes(
       const { size } = await source.stat();
       const chunk = Buffer.alloc(CHUNK_BYTES);
       for (let read = -1, done = 0; read !== 0; done += read) {
-        if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the restore was aborted');
+        if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the restore was aborted; start a new restore');
         read = (await source.read(chunk).catch(cannotBeRead)).bytesRead;
         await target.writeFile(chunk.subarray(0, read));
         onCopied?.(done + read, size);

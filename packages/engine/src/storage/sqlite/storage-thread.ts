@@ -62,7 +62,7 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
   }
   return {
     async call<T>(verb: string, argument?: unknown): Promise<T> {
-      if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed');
+      if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed; retry when it is open again');
       if (inTurn.pendingCount >= maxQueue) {
         throw new MemoryError('UNAVAILABLE', 'too many requests are waiting for the database; retry later');
       }

@@ -58,7 +58,7 @@ export const events: Route = (app, { getApi, gate }) => {
       sendHead(reply, HEADERS);
       return;
     }
-    if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping; retry later');
     const reader = new AbortController();
     const eventStream = getApi(request).events({ ...request.query, ...readLastEventId(request) }, reader.signal);
     readers.add(reader);

@@ -43,7 +43,7 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
     };
     app.get(path, { schema, config }, async (request, reply) => {
       const [problem, stats] = await Promise.all([engine.databaseProblem(), readStats(getApi(request), telemetry)]);
-      const reason = problem ?? (stats ? undefined : 'the database cannot be read');
+      const reason = problem ?? (stats ? undefined : 'the database cannot be read; see the log');
       report(reason);
       if (reason !== undefined) reply.code(503);
       const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN_COUNTS;
