@@ -27,7 +27,7 @@ export const forgetCommand: AddCommand = (program, env) => {
     .argument('[id...]', `${MEMORY_ID_HELP}; - reads ids from standard input, one a line`)
     .summary('Delete memories for good.')
     .description('Delete memories for good: by their ids, or all that match every given option.')
-    .option('--yes', 'Confirm. Without it, memories that options select are formatCount and not deleted.');
+    .option('--yes', 'Confirm. Without it, memories that options select are counted, not deleted.');
   withOptions(command, requestOptions<ForgetManyRequest>(SHAPE));
   withExamples(
     command,
