@@ -164,7 +164,7 @@ class Migration {
 /** Counts lines and computes their SHA-256. */
 class LinesChecksum {
   readonly #digest = createHash('sha256');
-  // Starts at -1, because the header is not formatCount.
+  // Starts at -1, because the header is not counted.
   #lines = -1;
 
   add(line: Uint8Array): void {

@@ -12,7 +12,7 @@ export interface Progress {
  * Returns a progress display that appears at the first call of `show`.
  *
  * @param operation name of the operation, such as `storing`
- * @param units singular and plural of the formatCount unit; `byte` is shown in megabytes
+ * @param units singular and plural of the counted unit; `byte` is shown in megabytes
  */
 export async function showProgress(operation: string, ...units: Units): Promise<Progress> {
   const { default: cliProgress } = await import('cli-progress');
