@@ -8,7 +8,8 @@ import { areIntactStates, packStates } from './token-states.ts';
 function measure(query: Int8Array, packed: Buffer): number {
   const nearness = new Nearness(0);
   nearness.setQuery(query);
-  return nearness.add(1, packed);
+  nearness.add(1, packed);
+  return nearness.getScore(1) as number;
 }
 
 const states = (constraints: { minLength: number; maxLength: number }) =>
@@ -66,6 +67,7 @@ it('nearness can be computed for a text of a hundred thousand tokens', () => {
 it('Nearness caches the latest token states up to its limit until they are forgotten', () => {
   const query = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => (i % 7) - 3);
   const maxBytes = 3000;
+  const ordinals = [...Array(10).keys()];
   const change = fc.record({
     ordinal: fc.nat({ max: 9 }),
     packed: fc.option(states({ minLength: 0, maxLength: 20 }).map((part) => packStates([part]))),
@@ -80,11 +82,15 @@ it('Nearness caches the latest token states up to its limit until they are forgo
         nearness.forget(ordinal);
         latest.delete(ordinal);
         if (packed) {
-          expect(nearness.add(ordinal, packed)).toBe(measure(query, packed));
+          const hadRoom = nearness.hasRoom(packed.length);
+          const before = ordinals.filter((some) => nearness.has(some));
+          nearness.add(ordinal, packed);
+          expect(nearness.getScore(ordinal)).toBe(measure(query, packed));
+          if (hadRoom) expect(ordinals.filter((some) => nearness.has(some))).toEqual(expect.arrayContaining(before));
           latest.set(ordinal, packed);
           added.unshift({ ordinal, packed });
         }
-        const cached = [...Array(10).keys()].filter((some) => nearness.getScore(some) !== undefined);
+        const cached = ordinals.filter((some) => nearness.getScore(some) !== undefined);
         for (const some of cached) expect(nearness.getScore(some)).toBe(measure(query, latest.get(some) as Buffer));
         expect(getBytes(cached.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
         const recent = added.filter((_, i) => 2 * getBytes(added.slice(0, i + 1).map((one) => one.packed)) < maxBytes);

@@ -11,6 +11,9 @@ interface Kernel {
 
 const PAGE_BYTES = 65_536;
 
+/** Minimum growth of the kernel's memory. Each growth detaches the buffer. Untouched pages use no RAM. */
+const MIN_GROWTH_BYTES = 4 * 2 ** 20;
+
 /** Maximum bytes of a query's states. 256 states suffice, because the bundled model returns at most 254 per query. */
 const MAX_QUERY_BYTES = 256 * STATE_SIZE;
 
@@ -25,7 +28,7 @@ interface Range {
  * cosine of the most similar token of a part is computed. The score of the part is the mean of these cosines. The score
  * of a memory, from 0 to 1, is the score of its best part, or NaN if the memory has no tokens.
  *
- * Token states are cached; the oldest are evicted first.
+ * Token states are cached. When the cache is full, the states that were cached first are evicted first.
  */
 export class Nearness {
   readonly #kernel = instantiate(compile('@memoryd/engine/recall-index/nearness')) as Kernel;
@@ -36,6 +39,8 @@ export class Nearness {
   /** Positions of the cached states by memory ordinal, oldest first. The states are stored in a ring buffer. */
   readonly #places = new Map<number, Range>();
   #next = this.#first;
+  /** True once the ring buffer has been full. */
+  #isWrapped = false;
   #bytes = new Uint8Array(this.#kernel.memory.buffer);
 
   /** @param maxBytes limit of cached states; a single memory may exceed the limit */
@@ -59,16 +64,25 @@ export class Nearness {
   /** Returns the score of a memory, or undefined if its states are not cached. */
   getScore(ordinal: number): number | undefined {
     const range = this.#places.get(ordinal);
-    return range && this.#measure(range);
+    return range && this.#kernel.nearness(this.#query, this.#queryEnd, range.start, range.end - CRC_BYTES);
   }
 
-  /** Caches the packed states of a memory and returns its score. */
-  add(ordinal: number, packed: Uint8Array): number {
+  /** Returns true if the states of a memory are cached. */
+  has(ordinal: number): boolean {
+    return this.#places.has(ordinal);
+  }
+
+  /** Returns true if packed states of this length can be cached without an eviction. */
+  hasRoom(length: number): boolean {
+    return !this.#isWrapped && this.#next + length <= this.#first + this.#maxBytes;
+  }
+
+  /** Caches the packed states of a memory. */
+  add(ordinal: number, packed: Uint8Array): void {
     this.forget(ordinal);
     const range = this.#makeRoom(packed.length);
     this.#bytes.set(packed, range.start);
     this.#places.set(ordinal, range);
-    return this.#measure(range);
   }
 
   /** Removes the states of a memory from the cache. */
@@ -76,14 +90,11 @@ export class Nearness {
     this.#places.delete(ordinal);
   }
 
-  #measure({ start, end }: Range): number {
-    return this.#kernel.nearness(this.#query, this.#queryEnd, start, end - CRC_BYTES);
-  }
-
   #makeRoom(length: number): Range {
     if (this.#next + length > this.#first + this.#maxBytes) {
       this.#forgetOldest({ start: this.#next, end: Number.POSITIVE_INFINITY });
       this.#next = this.#first;
+      this.#isWrapped = true;
     }
     const range = { start: this.#next, end: this.#next + length };
     this.#forgetOldest(range);
@@ -105,7 +116,7 @@ export class Nearness {
     const { memory } = this.#kernel;
     const missing = end - memory.buffer.byteLength;
     if (missing <= 0) return;
-    memory.grow(Math.ceil(missing / PAGE_BYTES));
+    memory.grow(Math.ceil(Math.max(missing, MIN_GROWTH_BYTES) / PAGE_BYTES));
     this.#bytes = new Uint8Array(memory.buffer);
   }
 }

@@ -124,11 +124,19 @@ export class RecallIndex {
 
   /**
    * Late-interaction scores of memories. Caches the token states of a memory until the entry of the memory changes.
-   * Created by the first query with token states.
+   * Created when token states are first cached or compared.
    */
   get nearness(): Nearness {
     this.#nearness ??= new Nearness(MAX_STATES_BYTES);
     return this.#nearness;
+  }
+
+  /** Caches the packed token states of a memory. Returns false, without effect, if the cache is full. */
+  cacheStates(ordinal: number, packed: Uint8Array): boolean {
+    if (this.nearness.has(ordinal)) return true;
+    if (!this.nearness.hasRoom(packed.length)) return false;
+    this.nearness.add(ordinal, packed);
+    return true;
   }
 
   /** Adds an entry, or replaces the entry of its memory. Throws IndexFullError. */

@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { STATE_SIZE } from '@memoryd/minilm/parts';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
 import { packEntry } from '../../../recall-index/entry.ts';
 import { IndexFullError } from '../../../recall-index/exchange.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { packStates } from '../../../recall-index/token-states.ts';
 import { NO_QUOTAS } from '../../sql/quotas.ts';
 import type { Connection } from '../connection.ts';
 import { transaction } from '../file-queries.ts';
@@ -117,6 +119,49 @@ describe('IndexFollower', () => {
     await forget(ids(0, 60));
     await store(ids(60, 120));
     expect(getProblems(follower)).toEqual([]);
+  });
+});
+
+describe('IndexFollower with token states', () => {
+  const MODEL = 'a model';
+  const states = Int8Array.from({ length: STATE_SIZE }, () => 22);
+  const packedBytes = packStates([states]).length;
+
+  async function embed(...ordinals: number[]): Promise<void> {
+    const vectors = ordinals.map((ordinal) => ({
+      ordinal,
+      revision: 1,
+      vectors: [Float32Array.from([0.6, 0.8])],
+      states: [states],
+    }));
+    await transaction(writer, async (queries) => {
+      await writeVerbs.useModel(queries, MODEL);
+      await writeVerbs.putVectors(queries, MODEL, vectors);
+    });
+  }
+
+  const getCached = (index: RecallIndex) => [1, 2, 3, 4, 5].filter((ordinal) => index.nearness.has(ordinal));
+
+  it('loads the states of all memories after a start, newest first, up to the given number of bytes', async () => {
+    await store(ids(0, 5));
+    await embed(1, 2, 4, 5);
+    const follower = new IndexFollower();
+    const index = follow(follower);
+    const load = (maxBytes: number) => reader.transaction(() => follower.loadStates(reader, maxBytes))();
+    expect(getCached(index)).toEqual([]);
+    expect([load(1), getCached(index)]).toEqual([false, [5]]);
+    expect([load(2 * packedBytes), getCached(index)]).toEqual([false, [2, 4, 5]]);
+    expect([load(2 * packedBytes), getCached(index)]).toEqual([true, [1, 2, 4, 5]]);
+    expect(load(2 * packedBytes)).toBe(true);
+  });
+
+  it('caches the states of a memory that is embedded later', async () => {
+    await store(ids(0, 3));
+    await embed(1);
+    const follower = new IndexFollower();
+    follow(follower);
+    await embed(3);
+    expect(getCached(follow(follower))).toEqual([3]);
   });
 });
 

@@ -16,6 +16,16 @@ type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded:
  */
 const MIN_CHANGED_SHARE = 1 / 16;
 
+/** The token states of a memory, and the number of the model that computed them. */
+interface StoredStates {
+  ordinal: number;
+  model: number;
+  states: Buffer;
+}
+
+/** A logged change, with the entry of the memory if it is in recall, and its token states if it has any. */
+type ChangedRow = StateRow & { seq: number; entry: Buffer | null } & ({ states: null; model: null } | StoredStates);
+
 interface ChangeRange {
   first: number;
   last: number;
@@ -39,6 +49,8 @@ export class IndexFollower {
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
+  /** `loadStates` has processed the memories from this ordinal on. */
+  #statesLoadedFrom = Number.MAX_SAFE_INTEGER;
 
   /** @param maxBytes see `RecallIndex` */
   constructor(maxBytes?: number) {
@@ -62,6 +74,29 @@ export class IndexFollower {
       if (error instanceof CorruptDatabaseError) this.#corruption = { error, dataVersion: getDataVersion(connection) };
       throw error;
     }
+  }
+
+  /**
+   * Loads token states into the cache of the index, newest memories first: at most `maxBytes`, or those of one memory.
+   * Returns true if all states are cached or the cache is full. Must be called in a transaction, with the index updated
+   * to its snapshot. Without this preload, the first queries after a start would take longer.
+   */
+  loadStates(connection: Connection, maxBytes: number): boolean {
+    const index = this.#index;
+    if (index?.model === undefined) return true;
+    const stored = sql(
+      connection,
+      'SELECT ordinal, model, states FROM token_states WHERE ordinal < ? ORDER BY ordinal DESC',
+    ).iterate(this.#statesLoadedFrom) as Iterable<StoredStates>;
+    let bytes = 0;
+    for (const { ordinal, model, states } of stored) {
+      if (bytes > 0 && bytes + states.length > maxBytes) return false;
+      bytes += states.length;
+      const isFull = model === index.model.number && !index.cacheStates(ordinal, states);
+      this.#statesLoadedFrom = isFull ? 0 : ordinal;
+      if (isFull) return true;
+    }
+    return true;
   }
 
   #follow(connection: Connection, maxChanges: number): boolean {
@@ -117,6 +152,7 @@ export class IndexFollower {
     this.#index = index;
     this.#seenOrdinal = lastOrdinal(connection);
     this.#seenChange = lastChange;
+    this.#statesLoadedFrom = Number.MAX_SAFE_INTEGER;
   }
 
   /** Drops a full index, and returns the error to throw until a rebuild is worthwhile. */
@@ -147,14 +183,16 @@ export class IndexFollower {
     }
     const changed = sql(
       connection,
-      `SELECT c.seq, c.ordinal, e.entry, ${STATE} FROM recall_change c
+      `SELECT c.seq, c.ordinal, e.entry, s.model, s.states, ${STATE} FROM recall_change c
        LEFT JOIN recall_entry e ON e.ordinal = c.ordinal LEFT JOIN memory m ON m.ordinal = c.ordinal
+       LEFT JOIN token_states s ON s.ordinal = c.ordinal
        WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
-    ).iterate(this.#seenChange, maxChanges - applied) as Iterable<StateRow & { seq: number; entry: Buffer | null }>;
+    ).iterate(this.#seenChange, maxChanges - applied) as Iterable<ChangedRow>;
     for (const row of changed) {
       if (row.entry) {
         putEntry(index, row.ordinal, row.entry);
         setState(index, row);
+        if (row.states && row.model === index.model?.number) index.cacheStates(row.ordinal, row.states);
       } else index.removeMemory(row.ordinal);
       this.#seenChange = row.seq;
       applied++;

@@ -150,7 +150,9 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   ][];
   for (const [key, packed] of stored) {
     const place = missing[key] as number;
-    nearnesses[place] = index.nearness.add(ordinals[place] as number, packed);
+    const ordinal = ordinals[place] as number;
+    index.nearness.add(ordinal, packed);
+    nearnesses[place] = index.nearness.getScore(ordinal) as number;
   }
   return nearnesses;
 }
