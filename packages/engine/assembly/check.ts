@@ -47,9 +47,9 @@ import { find, mix } from './table';
 import { getInputSignFingerprint, getSignFingerprint } from './vectors';
 
 /*
- * Checks that the index has exactly the contents of a list of entries, by comparing two fingerprints. A fingerprint is
- * the sum of one hash per posting, per field and per 64-bit word of vector signs. Each hash includes the ordinal of the
- * memory. A sum does not depend on the order of the entries.
+ * Checks the contents of the index against a list of index entries, by comparing two fingerprints. A fingerprint is the
+ * sum of hashes of the postings, the fields and the vector signs. Each hash includes the ordinal of the memory. A sum
+ * does not depend on the order of the index entries.
  */
 
 let expected: u64 = 0;
@@ -59,7 +59,7 @@ export function resetExpected(): void {
   expected = 0;
 }
 
-/** Adds an entry to the expected contents. */
+/** Adds an index entry to the expected contents. */
 export function expectEntry(entry: usize): void {
   const owner = load<u64>(entry, ENTRY_ORDINAL);
   const session = load<u64>(entry, ENTRY_SESSION);
@@ -82,7 +82,7 @@ export function expectEntry(entry: usize): void {
   }
 }
 
-/** Returns whether the index contains exactly the expected entries. */
+/** Returns whether the fingerprint of the index equals the fingerprint of the expected contents. */
 export function matchesExpected(): bool {
   let actual: u64 = 0;
   for (let row: u32 = 0; row < rowCount; row++) if (get<u8>(row, LIVE) !== 0) actual += sumRowFacts(row);

@@ -72,7 +72,7 @@ export function open(
   maxDamping = maximum;
 }
 
-/** Offsets of an entry's fields (see entry.ts). */
+/** Byte offsets of the fields of an index entry (see entry.ts). `ENTRY_HEAD` is the offset of the first term. */
 export const ENTRY_ORDINAL: usize = 0;
 export const ENTRY_CREATED_AT: usize = 8;
 export const ENTRY_NAMESPACE: usize = 16;
@@ -91,7 +91,8 @@ export const ENTRY_HEAD: usize = 80;
 export const TERM_BYTES: u32 = 8;
 
 /**
- * Adds the entry of a memory, or replaces the memory's previous entry. A new memory is episodic and does not expire
+ * Adds a memory's index entry, or replaces the previous index entry of the memory. If the revision is unchanged,
+ * replaces only the vectors. Otherwise, the memory gets a new row, and is episodic, without expiry and not superseded
  * until `setState` is called.
  */
 export function putEntry(entry: usize): void {
@@ -192,8 +193,8 @@ function hashText(entry: usize): u32 {
   return (number >> 32) as u32;
 }
 
-// An entry stores a term as 64 bits: the digest in the upper 48 bits, the frequency in the lower 16. A label has the
-// same format, with a frequency of 1.
+// An index entry stores a term as 64 bits: the digest in the upper 48 bits, the frequency in the lower 16. A label has
+// the same format, with a frequency of 1.
 function appendTerms(row: u32, entry: usize): void {
   const count = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
   liveTerms += count;
@@ -215,12 +216,14 @@ function toTermNumber(digest: u64): u32 {
   return number;
 }
 
-/** Number of rows removed since the index was created, and number of removed rows whose postings are not swept yet. */
+/** Number of rows removed since the index was created. */
 export let removedRows: u32 = 0;
+/** Number of removed rows whose postings are not swept yet. */
 export let unsweptRows: u32 = 0;
 
-/** Distinct terms and labels per row, summed over the live rows and over all removed rows. */
+/** Number of distinct terms and labels per row, summed over the live rows. */
 export let liveTerms: u32 = 0;
+/** Number of distinct terms and labels per row, summed over all removed rows. */
 export let removedTerms: u32 = 0;
 
 /** Removes a memory. No effect if the memory is not indexed. */
@@ -247,17 +250,21 @@ export function findRow(ordinal: f64): u32 {
   return find(rows, ordinal as u64);
 }
 
-/**
- * Thresholds for sweeping: removed vectors are swept once there are more than `SWEPT_AT` of them and they exceed
- * 1/`SWEPT_SHARE` of all vectors. Removed rows are swept once their number reaches both thresholds.
- */
+/** Number of removed rows, or removed vectors, below which nothing is swept. */
 const SWEPT_AT: u32 = 1024;
+/**
+ * A sweep needs a share of at least 1/`SWEPT_SHARE` removed rows among all rows, or removed vectors among all vectors.
+ */
 const SWEPT_SHARE: u32 = 16;
-/** Number of terms that the current sweep has processed, and number of unswept rows when the sweep began. */
+/** Number of terms that the current sweep has processed. */
 let sweptTerms: u32 = 0;
+/** Number of unswept rows when the current sweep began. */
 let sweptRows: u32 = 0;
 
-/** Sweeps postings and vectors of removed memories, at most `maxTerms` terms per call. */
+/**
+ * Sweeps postings and vectors of removed memories if `SWEPT_AT` and `SWEPT_SHARE` are reached. Processes the postings
+ * of at most `maxTerms` terms per call.
+ */
 export function sweepTerms(maxTerms: u32): void {
   if (removedVectors > SWEPT_AT && removedVectors * SWEPT_SHARE > vectorCount) closeGaps();
   if (sweptTerms === 0) {

@@ -35,8 +35,8 @@ import {
 } from './words';
 
 /*
- * The interface for the host (see recall-index.ts). The host writes entries and queries into the exchange buffer and
- * reads results from there.
+ * The interface for the host (see recall-index.ts). The host writes index entries and queries into the exchange buffer
+ * and reads results from there.
  */
 
 export { expectEntry, matchesExpected, resetExpected } from './check';
@@ -64,7 +64,10 @@ export { clearWords, MAX_WORDS, matchCreated, matchWord, takeBestMatches, writeF
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;
 
-/** Returns the address of a buffer of at least `bytes` bytes, whose previous contents may be lost. */
+/**
+ * Returns the address of a buffer of at least `bytes` bytes. The previous contents may be lost. Traps if memory is
+ * exhausted.
+ */
 export function exchange(bytes: usize): usize {
   if (bytes <= exchangeBytes) return exchangeAt;
   if (exchangeBytes > 0) release(exchangeAt, exchangeBytes);
@@ -110,7 +113,10 @@ function toTerms(digests: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) store<u32>(digests + (i << 2), find(terms, load<u64>(digests + (i << 3))));
 }
 
-/** Adds a query word with alternative terms and returns the document frequency of the word. */
+/**
+ * Adds a query word with alternative terms and returns the document frequency of the word, which is an estimate in a
+ * small scope.
+ */
 export function addQueryWord(alternatives: usize, count: u32): u32 {
   const numbers = alternatives;
   let known: u32 = 0;
@@ -128,7 +134,7 @@ export function addQueryWord(alternatives: usize, count: u32): u32 {
   return getDocumentFrequency(wordCount - 1);
 }
 
-/** Returns the size of a query vector in bytes: one signed byte per dimension, zero-padded. */
+/** Returns the size of a query vector in bytes: one signed byte per dimension, zero-padded to a multiple of 384. */
 export function queryVectorBytes(): usize {
   return getQueryBytes();
 }

@@ -1,6 +1,6 @@
 /*
- * Allocates the index's memory: blocks of a power of two bytes, which can be released, and larger regions, which live
- * as long as the index. There is no garbage collection; the whole module instance is discarded with its index.
+ * Allocates the index's memory: blocks of a power of two bytes, which can be released, and regions, which live as long
+ * as the index. There is no garbage collection; the whole module instance is discarded with its index.
  */
 
 const PAGE_BITS: usize = 16;

@@ -4,8 +4,8 @@ import { get, LIVE } from './rows';
 
 /*
  * The postings list of each term: rows in ascending order, each with the term's frequency. A list is a chain of chunks,
- * each twice as large as the previous one, up to 4 KiB. A term that occurs once takes 16 bytes, and long lists waste
- * little.
+ * each twice as large as the previous one, up to 4 KiB. The list of a term in one or two rows takes 16 bytes, and long
+ * lists waste little.
  *
  * A posting is a row (24 bits) and a frequency (8 bits, saturating). A chunk is the address of the next chunk, the size
  * of its postings in bytes (16 bits), its capacity in bytes (16 bits), and the postings. The write position of a list's
@@ -43,7 +43,7 @@ const pages = memory.data(MAX_PAGES * 4, 16);
 
 export let termCount: u32 = 0;
 
-/** Adds a term without postings. Traps at 32 million terms. */
+/** Adds a term without postings. Traps at 2^25 terms. */
 export function addTerm(digest: u64): u32 {
   if (termCount === MAX_PAGES * PAGE_TERMS) trapOutOfMemory();
   const term = termCount++;
@@ -123,7 +123,7 @@ export function getFrequency(posting: u32): u32 {
   return posting & 0xff;
 }
 
-/** Returns the frequency of a term in a row; 0 if the term does not occur in the row. */
+/** Returns the frequency of a term in a row, at most 255; 0 if the term does not occur in the row. */
 export function getFrequencyInRow(term: u32, row: u32): u32 {
   for (let chunk = getFirstChunk(term); chunk !== 0; chunk = getNextChunk(chunk)) {
     const length = getChunkLength(chunk);

@@ -16,15 +16,23 @@ export const CREATED_AT: usize = ORDINAL + 8 * BLOCK_ROWS;
 /** Infinity if the memory does not expire. */
 export const EXPIRES_AT: usize = CREATED_AT + 8 * BLOCK_ROWS;
 export const STORED_AT: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
-/** Numbers of the memory's namespace and session. Session number 0 means that the memory has no session. */
+/** Number of the memory's namespace. */
 export const NAMESPACE: usize = STORED_AT + 8 * BLOCK_ROWS;
+/** Number of the memory's session; 0 if the memory has no session. */
 export const SESSION: usize = NAMESPACE + 4 * BLOCK_ROWS;
-/** The adjacent rows in the session; NONE at an end, UNPLACED while the row is postponed. */
+/**
+ * The previous row in the session; NONE at the start or without a session, UNPLACED (see sessions.ts) while the row is
+ * postponed.
+ */
 export const PREVIOUS: usize = SESSION + 4 * BLOCK_ROWS;
+/** The next row in the session; NONE at the end, without a session, or while the row is postponed. */
 export const NEXT: usize = PREVIOUS + 4 * BLOCK_ROWS;
 /** Length of the text in words, from `termFrequencies`. BM25 damps term frequencies by this length. */
 export const LENGTH: usize = NEXT + 4 * BLOCK_ROWS;
-/** A hash of the text's terms in order, equal for equal texts; 0 for a text without terms. */
+/**
+ * A hash of the terms of a memory and their frequencies, equal for memories with equal texts and tags; 0 for a memory
+ * without terms.
+ */
 export const TEXT: usize = LENGTH + 4 * BLOCK_ROWS;
 /** Match score of the current query; 0 between queries. */
 export const MATCH: usize = TEXT + 4 * BLOCK_ROWS;
@@ -32,8 +40,9 @@ export const MATCH: usize = TEXT + 4 * BLOCK_ROWS;
 export const REVISION: usize = MATCH + 4 * BLOCK_ROWS;
 export const SPEAKER: usize = REVISION + 4 * BLOCK_ROWS;
 export const IMPORTANCE: usize = SPEAKER + 4 * BLOCK_ROWS;
-/** Number of the row's first vector, and the number of the row's vectors, which are consecutive. */
+/** Number of the row's first vector. The vectors of a row are consecutive. */
 export const VECTOR: usize = IMPORTANCE + 4 * BLOCK_ROWS;
+/** Number of the row's vectors. */
 export const VECTORS: usize = VECTOR + 4 * BLOCK_ROWS;
 /** Number of distinct terms and labels. */
 export const TERMS: usize = VECTORS + 2 * BLOCK_ROWS;
@@ -42,11 +51,11 @@ export const TERM_LIST: usize = TERMS + 4 * BLOCK_ROWS;
 export const MARKS: usize = TERM_LIST + 4 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
 export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
-/** 1 while the memory is in recall. */
+/** 1 until the memory is removed or gets a new row. */
 export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
 /**
- * 1 if document frequencies include the memory: while the memory is in recall, unless the memory was distilled. The
- * words of a distilled memory are already counted in its sources.
+ * 1 if document frequencies include the row: while the row is live, unless the memory is semantic. The words of a
+ * semantic memory are already counted in the sources of the memory.
  */
 export const COUNTED: usize = LIVE + BLOCK_ROWS;
 /** Number of the current query's conditions that the row met before the first condition that the row did not meet. */

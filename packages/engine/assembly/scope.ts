@@ -29,14 +29,14 @@ import { NONE } from './table';
 import { holdsTerm } from './terms-of-row';
 
 /*
- * The scope of a query: the rows that it can return. Conditions (namespace, time, filters) are applied one after
+ * The scope of a query: the rows that the query can return. Conditions (namespace, time, filters) are applied one after
  * another. `conditions` is the number of conditions so far, and ALLOWED is the number of conditions that a row has met
  * before the first one that the row does not meet. A row is in scope if the two numbers are equal.
  */
 
 export let conditions: u8 = 0;
 
-/** Number of the namespace's rows with COUNTED 1. */
+/** Number of the namespace's rows with COUNTED 1. Includes expired rows only in a small scope. */
 export let memoryCount: u32 = 0;
 
 const LANES: u32 = 16;

@@ -4,8 +4,8 @@ import { NONE } from './table';
 
 /*
  * Sessions as doubly linked lists of rows, ordered by creation time and then ordinal. Most memories are stored in that
- * order, so their rows are appended. A row that belongs far before the end is postponed; the host inserts all postponed
- * rows before the next query.
+ * order, so their rows are appended. A row that belongs more than `MAX_STEPS` rows before the end is postponed. The
+ * host inserts all postponed rows before the next query.
  */
 
 /** Value of PREVIOUS while a row is postponed. */
@@ -48,7 +48,7 @@ export function linkRows(before: u32, after: u32): void {
   if (after !== NONE) set<u32>(after, PREVIOUS, before);
 }
 
-/** Inserts a new row into its session, or postpones it. */
+/** Inserts a new row into its session, or postpones the row. */
 export function enterSession(row: u32): void {
   const session = get<u32>(row, SESSION);
   set<u32>(row, PREVIOUS, NONE);

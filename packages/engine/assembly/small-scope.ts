@@ -7,7 +7,7 @@ import { NONE } from './table';
 /*
  * The rows in a small scope: the rows of the query's users, if they are at most 1/`SMALL_SCOPE_SHARE` of all rows. The
  * rows are listed in ascending order, each with the number of conditions that the row has met. The time of a query with
- * a small scope depends only on the number of these rows, not on the size of the index.
+ * a small scope grows with the number of these rows instead of the size of the index.
  */
 
 /** A scope is small if it contains at most 1/`SMALL_SCOPE_SHARE` of all rows. */
@@ -25,7 +25,8 @@ let capacity: u32 = 0;
 
 /**
  * Begins a query. If the given postings lists are short enough, sets the small scope to their live rows in the
- * namespace and returns true. Otherwise, empties the small scope and returns false. The lists must be disjoint.
+ * namespace and returns true. Otherwise, or without lists, empties the small scope and returns false. The lists must be
+ * disjoint.
  *
  * @param terms the numbers of the postings lists; NONE is an empty list
  */

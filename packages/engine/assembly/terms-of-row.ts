@@ -3,8 +3,8 @@ import { getFrequencyInRow } from './postings';
 import { get, set, TERM_LIST, TERMS } from './rows';
 
 /*
- * A forward index: the terms and labels of each row. A query with a small scope reads these lists, so that its time
- * does not depend on the size of the index.
+ * A forward index: the terms and labels of each row. A query with a small scope reads these lists, so that the time of
+ * the query does not depend on the size of the index.
  *
  * A term of a row is its number (25 bits, enough for 32 million terms) and its frequency (7 bits). A frequency of 127
  * or more is stored as 127, and its value is read from the postings.

@@ -219,7 +219,10 @@ function moveVector(from: u32, to: u32, row: u32): void {
   store<u32>(getRowAddress(to), row);
 }
 
-/** Maximum candidates collected in a scan. When the maximum is reached, candidates beyond `threshold` are dropped. */
+/**
+ * Maximum collected candidates. When the maximum is reached, candidates beyond `threshold` are dropped, and then
+ * surplus candidates at `threshold`.
+ */
 const MAX_CANDIDATES: u32 = 16384;
 /** Maximum requested candidates. The spare quarter makes compaction rare. */
 const MAX_RESCORED: u32 = (MAX_CANDIDATES / 4) * 3;
@@ -228,18 +231,21 @@ const collected = memory.data(MAX_CANDIDATES * 8, 16);
 const histogram = memory.data((MAX_DIMENSIONS + 1) * 4, 16);
 
 let threshold: u32 = 0;
-/** Number of collected candidates with a distance of at most `threshold`, and number of all collected candidates. */
+/** Number of collected candidates with a distance of at most `threshold`. */
 let withinThreshold: u32 = 0;
+/** Number of collected candidates. */
 let collectedCount: u32 = 0;
 
-/** The allowed row whose vectors are being scanned, and the smallest distance of its vectors so far. */
+/** The row in scope whose vectors are being scanned. */
 let scannedRow: u32 = NONE;
+/** The smallest distance of the vectors of `scannedRow` scanned so far. */
 let scannedDistance: u32 = 0;
 
 /**
- * Writes the allowed rows whose vectors' signs differ least from the query's to `into`, and returns their number:
- * `requested` (at most 12,288), and rows that tie with the last one, up to twice as many in all. A row is written once,
- * however many vectors it has. At most `maxPerText` rows have the same text, roughly the newest.
+ * Writes the rows in scope whose vector signs differ least from the query's to `into`, and returns the number of rows:
+ * at most `requested` (at most 12,288), plus rows that tie with the last row, up to twice as many in all. A row is
+ * written once, even if several of its vectors are near. At most `maxPerText` rows have the same text, roughly the
+ * newest.
  */
 export function nearestSigns(query: usize, requested: u32, maxPerText: u32, into: usize): u32 {
   const limit = min<u32>(requested, MAX_RESCORED);
@@ -386,7 +392,7 @@ function takeNearest(limit: u32, into: usize): u32 {
 
 /**
  * Returns the approximate inner product of a query, as signed bytes, and a vector. The caller multiplies the product by
- * the query's step to get the cosine, with an error of a few hundredths.
+ * the step of the query to get the approximate cosine.
  */
 function product(query: usize, vector: u32): f32 {
   const levels = getBlock(vector) + blockLevels + inBlock(vector) * levelBytes;

@@ -362,8 +362,9 @@ function addMatch(row: u32, match: f32): void {
 }
 
 /**
- * Writes the `limit` best matching rows in scope and their matches to `heap`, best first, and clears all matches. Of
- * rows with equal texts and matches, only the newest `maxPerText` are included.
+ * Writes the `limit` best matching rows in scope and their matches to `heap`, best first, clears all matches, and
+ * returns the number of rows. Of rows with equal texts and matches, at most `maxPerText` are included, the newest rows
+ * first.
  */
 export function takeBestMatches(limit: u32, maxPerText: u32, heap: usize): u32 {
   resetTextCounts(maxPerText);
@@ -425,7 +426,10 @@ function isRepeatedMatch(row: u32, match: f32): bool {
   return isTextLimitReached(text === 0 ? 0 : (mix(text, reinterpret<u32>(match)) as u32));
 }
 
-/** Writes the frequency of a word in each selected row, as 16-bit numbers that are `stride` bytes apart. */
+/**
+ * Writes the frequency of a word in each selected row that contains the word, as 16-bit numbers that are `stride` bytes
+ * apart.
+ */
 export function writeFrequencies(word: u32, into: usize, stride: u32): void {
   resolveLookups();
   const merged = getMerged(word);

@@ -17,7 +17,8 @@ export const START: usize = (__heap_base + 15) & ~15;
 
 /**
  * Returns the highest score of the parts of a text; NaN if the text has no tokens. The score of a part is a mean of
- * cosines, one for each token of the query: the cosine of that token and the most similar token of the part.
+ * cosines, one for each token of the query: the cosine, at least 0, of that token and the most similar token of the
+ * part.
  *
  * @param query address of the query's token states, at least one, zero-padded to a multiple of four
  * @param text address of the text's parts, each a token count (16 bits) and that many states

@@ -3,8 +3,8 @@ import { getInt8Bytes, type Int8Vector } from './int8.ts';
 
 /*
  * An index entry contains the part of a memory that recall searches and that changes only with the text or labels of
- * the memory. Entries are bytes, so that an index loads about as fast as the file can be read. The kernel reads the
- * same layout; numbers are little-endian.
+ * the memory. Index entries are bytes, so that an index loads about as fast as the file can be read. The kernel reads
+ * the same layout; numbers are little-endian.
  *
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
  *   8 created at f64    36 length u32       48 terms u32       60 model u32
@@ -12,7 +12,7 @@ import { getInt8Bytes, type Int8Vector } from './int8.ts';
  *  24 session u64          64 stored at f64   72 importance f32  76 checksum u32
  *  80 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
  *     labels, 8 bytes each: the same, with a frequency of 1
- *     vectors, each the dimensions as signed bytes and their step as f32
+ *     vectors, each with one signed byte per component and then the step as f32
  *
  * The checksum is the CRC-32 of all bytes, computed with the checksum field set to zero. Vectors have no other
  * redundancy.
@@ -36,12 +36,12 @@ const Offset = {
   head: 80,
 } as const;
 
-/** Byte offset in an entry of the number (4 bytes) of the model that computed its vectors. */
+/** Byte offset in an index entry of the number (u32) of the model that computed the vectors. */
 export const MODEL_OFFSET = Offset.model;
 const TERM_BYTES = 8;
 const MAX_FREQUENCY = 0xffff;
 
-/** A 48-bit digest of a term, label or name. */
+/** A 48-bit digest of a term, label, namespace or session. */
 export type Digest = number;
 
 /** The contents of an index entry except its vectors. Times are milliseconds since 1970 in UTC. */
@@ -51,21 +51,22 @@ export interface EntryFacts {
   namespace: Digest;
   /** 0 if the memory has no session. */
   session: Digest;
-  /** Differs between all entries of the memory that have different terms or labels. */
+  /** Differs between index entries of the memory that have different terms or labels. */
   revision: number;
   /** Text length in indexed words. */
   length: number;
   frequencies: ReadonlyMap<Digest, number>;
   labels: readonly Digest[];
-  /** See `Traits` in core/text. */
+  /** Number of the speaker. See `Traits` in core/text/traits.ts. */
   speaker: number;
+  /** Bits of `MARKS` in core/text/traits.ts, and `NO_SESSION_MARK`. */
   marks: number;
   storedAt: number;
   /** From 0 to 1. */
   importance: number;
 }
 
-/** Returns an entry without vectors. */
+/** Returns an index entry without vectors. */
 export function packEntry(facts: EntryFacts): Buffer {
   const { frequencies, labels } = facts;
   const entry = Buffer.alloc(Offset.head + (frequencies.size + labels.length) * TERM_BYTES);
@@ -92,13 +93,13 @@ function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number)
   return entry.writeUIntLE(digest, at + 2, 6);
 }
 
-/** Sets the ordinal in an entry, in place, and returns the entry. */
+/** Sets the ordinal in an index entry, in place, and returns the index entry. */
 export function numbered(entry: Buffer, ordinal: number): Buffer {
   entry.writeDoubleLE(ordinal, Offset.ordinal);
   return writeChecksum(entry);
 }
 
-/** Splits concatenated entries without vectors. The returned buffers share the memory of `bytes`. */
+/** Splits concatenated index entries without vectors. The returned buffers share the memory of `bytes`. */
 export function entriesIn(bytes: Uint8Array): Buffer[] {
   const entries: Buffer[] = [];
   for (let left = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length); left.length > 0; ) {
@@ -110,7 +111,7 @@ export function entriesIn(bytes: Uint8Array): Buffer[] {
 }
 
 /**
- * Returns a copy of an entry with its vectors replaced.
+ * Returns a copy of an index entry with its vectors replaced.
  *
  * @param model number of the model that computed the vectors
  */
@@ -127,14 +128,14 @@ export function getOrdinal(entry: Buffer): number {
 }
 
 /**
- * Returns the number of the model that embedded an entry, even if the model returned no vectors. Returns 0 if the entry
- * is not embedded yet.
+ * Returns the number of the model that embedded the memory of an index entry, even if the model returned no vectors.
+ * Returns 0 if the memory is not embedded yet.
  */
 export function getModel(entry: Buffer): number {
   return entry.readUInt32LE(Offset.model);
 }
 
-/** Returns the vectors of an entry without copying. */
+/** Returns the vectors of an index entry without copying. */
 export function getVectors(entry: Buffer): Int8Vector[] {
   const count = entry.readUInt32LE(Offset.vectors);
   const start = getVectorsStart(entry);
@@ -142,7 +143,9 @@ export function getVectors(entry: Buffer): Int8Vector[] {
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** Returns the vectors of an entry of any earlier layout without copying. The vectors are last in every layout. */
+/**
+ * Returns the vectors of an index entry of any earlier layout without copying. The vectors are last in every layout.
+ */
 export function getTrailingVectors(entry: Buffer, dimensions: number): Int8Vector[] {
   const count = entry.readUInt32LE(Offset.vectors);
   const bytes = getInt8Bytes(dimensions);
@@ -150,19 +153,19 @@ export function getTrailingVectors(entry: Buffer, dimensions: number): Int8Vecto
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** Returns the digests of an entry's terms, without its labels. */
+/** Returns the digests of an index entry's terms, without its labels. */
 export function getTerms(entry: Buffer): Digest[] {
   return Array.from({ length: entry.readUInt32LE(Offset.terms) }, (_, i) =>
     entry.readUIntLE(Offset.head + i * TERM_BYTES + 2, 6),
   );
 }
 
-/** Returns true if the size of an entry matches its number of vectors, each with the given dimensions. */
+/** Returns true if the size of an index entry matches its number of vectors, each with the given dimensions. */
 export function hasVectors(entry: Buffer, dimensions: number): boolean {
   return entry.length === getVectorsStart(entry) + entry.readUInt32LE(Offset.vectors) * getInt8Bytes(dimensions);
 }
 
-/** Returns true if a value is an entry with a valid checksum. */
+/** Returns true if a value is an index entry with a valid checksum. */
 export function isWhole(bytes: unknown): bytes is Buffer {
   if (!Buffer.isBuffer(bytes) || bytes.length < Offset.head) return false;
   const stored = bytes.readUInt32LE(Offset.checksum);
@@ -172,15 +175,15 @@ export function isWhole(bytes: unknown): bytes is Buffer {
   return stored === computed;
 }
 
-// Computes the checksum in place over the whole entry. A million entries take a third of a second, compared to a second
-// if the CRC is computed over slices.
+// Computes the CRC in one call over the whole index entry, with the checksum field set to zero. This takes a third of a
+// second for a million index entries, compared to a second if the CRC is computed over slices.
 function writeChecksum(entry: Buffer): Buffer {
   entry.writeUInt32LE(0, Offset.checksum);
   entry.writeUInt32LE(crc32(entry), Offset.checksum);
   return entry;
 }
 
-/** Returns true if two entries are equal except for revision, model, vectors and checksum. */
+/** Returns true if two index entries are equal except for revision, model, vectors and checksum. */
 export function haveEqualContents(one: Buffer, other: Buffer): boolean {
   const [start, end] = [Offset.head, getVectorsStart(one)];
   return (

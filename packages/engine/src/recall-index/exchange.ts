@@ -4,8 +4,8 @@ import { getComponents, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
 /**
- * Thrown if the kernel's memory is full. An index is unusable after adding an entry failed, and unchanged after a query
- * failed.
+ * Thrown if the kernel's memory is full. An index is unusable after an index entry could not be added, and unchanged
+ * after a query failed.
  */
 export class IndexFullError extends MemoryError {
   constructor(cause: unknown) {
@@ -16,7 +16,7 @@ export class IndexFullError extends MemoryError {
 /** Minimum bytes of the buffer, so that it rarely grows. */
 const MIN_BYTES = 65_536;
 
-/** A buffer in the kernel's memory, used to pass entries and queries to the kernel and to read results. */
+/** A buffer in the kernel's memory, used to pass index entries and queries to the kernel and to read results. */
 export class Exchange {
   readonly #kernel: Kernel;
   view = new DataView(new ArrayBuffer(0));
@@ -49,14 +49,14 @@ export class Exchange {
     }
   }
 
-  /** Writes an entry and returns its address. */
+  /** Writes an index entry to the buffer and returns the address. Throws IndexFullError. */
   writeEntry(entry: Uint8Array): number {
     const at = this.reserve(entry.length);
     this.bytes.set(entry, at);
     return at;
   }
 
-  /** Writes digests and returns their address. */
+  /** Writes digests to the buffer and returns the address. Throws IndexFullError. */
   writeDigests(digests: readonly Digest[]): number {
     const at = this.reserve(digests.length * 8);
     for (let i = 0; i < digests.length; i++) {

@@ -3,7 +3,10 @@ import type { Exchange } from './exchange.ts';
 import { getStep, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
 
-/** Adds `match` to the score of rows created from `from` (inclusive) to `until` (exclusive). */
+/**
+ * A bonus of `match` for the score of rows in scope that were created from `from` (inclusive) to `until` (exclusive),
+ * in ms since 1970.
+ */
 interface CreatedMatch {
   from: number;
   until: number;
@@ -13,12 +16,12 @@ interface CreatedMatch {
 export interface SearchLimits {
   /** Maximum number of results. */
   count: number;
-  /** Maximum rows per distinct text; extra rows only fill remaining slots. Unlimited if omitted. */
+  /** Maximum rows per distinct text; extra rows come last and only fill remaining slots. Unlimited if omitted. */
   maxOfText?: number;
 }
 
 export interface MatchLimits extends SearchLimits {
-  /** Adds a match to the rows created in a time range, including rows that match no word. */
+  /** Adds a bonus to the rows created in a time range, including rows that match no word. */
   dated?: CreatedMatch | undefined;
 }
 
@@ -53,7 +56,10 @@ export class KernelInput {
     this.#rows = undefined;
   }
 
-  /** Writes words to the kernel and returns the document frequency of each, semantic memories excluded. */
+  /**
+   * Writes words to the kernel and returns the document frequency of each, semantic memories excluded. The frequencies
+   * are approximate if the users in scope have few rows.
+   */
   setWords(words: IndexQueryWords): number[] {
     if (this.#words === words) return this.#documentFrequencies;
     const { kernel, exchange } = this;
@@ -80,11 +86,14 @@ export class KernelInput {
 /** A query of an index. Becomes invalid when the next query begins or the index changes. */
 export class IndexQuery {
   readonly #input: KernelInput;
-  /** Number of memories of the namespace in the index, without semantic memories, regardless of the filter. */
+  /**
+   * Number of memories of the namespace in the index, without semantic memories, regardless of the filter. Can include
+   * expired memories.
+   */
   readonly memoryCount: number;
   /**
    * Number of rows of the users in the scope, regardless of the rest of the filter. Undefined if the scope names no
-   * users or the users have too many rows to list.
+   * users, or if these users have no rows or too many rows to list.
    */
   readonly userRowCount: number | undefined;
 
@@ -99,7 +108,7 @@ export class IndexQuery {
     return this.#input.kernel.isAllowed(row) !== 0;
   }
 
-  /** Creates query words. Each word is a list of alternative terms. */
+  /** Creates query words. Each word is a list of alternative terms. Throws RangeError for more than 128 words. */
   words(terms: readonly (readonly Digest[])[]): IndexQueryWords {
     return new IndexQueryWords(this.#input, terms);
   }
@@ -115,8 +124,8 @@ export class IndexQuery {
   }
 
   /**
-   * Returns the rows in scope with the vectors nearest to the query vector, nearest first. Among equally near rows, the
-   * newest is first.
+   * Returns the rows in scope with the vectors nearest to the query vector, nearest first. The search is approximate.
+   * Among equally near rows, the row with the highest ordinal is first.
    */
   nearest(query: Int8Vector, limits: SearchLimits): NearRow[] {
     const { kernel, exchange } = this.#input;
@@ -153,8 +162,8 @@ export class IndexQueryWords {
   }
 
   /**
-   * Returns the rows in scope that contain a word or match a time range, best match first. Among equal matches, the
-   * newest row is first.
+   * Returns the rows in scope that contain a word or match a time range, best match first. Among equal matches, the row
+   * with the highest ordinal is first.
    *
    * @param shares weight of each word
    */
@@ -172,7 +181,11 @@ export class IndexQueryWords {
     return best.map(({ row }) => row);
   }
 
-  /** Returns the frequency of each word in each row. The frequency of word w in row r is at index `r * words + w`. */
+  /**
+   * Returns the frequency of each word in each row, at most 255.
+   *
+   * @returns the frequency of word w in row r at index `r * words + w`
+   */
   frequencies(rows: readonly number[]): Uint16Array {
     const { kernel, exchange } = this.#input;
     this.#input.setWords(this);

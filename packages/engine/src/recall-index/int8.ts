@@ -11,7 +11,7 @@ export function getInt8Bytes(dimensions: number): number {
   return dimensions + STEP_BYTES;
 }
 
-/** Quantizes a vector symmetrically to 8 bits; its largest component becomes 127 or -127. */
+/** Quantizes a vector symmetrically to 8 bits; the component with the largest absolute value becomes 127 or -127. */
 export function toInt8(vector: Float32Array): Int8Vector {
   let largest = 0;
   for (const component of vector) largest = Math.max(largest, Math.abs(component));

@@ -5,8 +5,8 @@ interface Value {
 }
 
 /**
- * The exports of the compiled kernel, documented in assembly/index.ts. Addresses are offsets into `memory`. When the
- * memory grows, its buffer is replaced.
+ * The exports of the compiled kernel, documented in assembly/. Addresses are offsets into `memory`. When the memory
+ * grows, its buffer is replaced.
  */
 export interface Kernel {
   readonly memory: { readonly buffer: ArrayBuffer };

@@ -21,16 +21,16 @@ export const MAX_DIMENSIONS = 3840;
 const SWEPT_TERMS_PER_CALL = 2000;
 
 /**
- * Number of removed rows, and number of terms of removed rows, that never require a rebuild. So many rows take at most
- * 120 MiB, and so many terms take at most 120 MiB. A term takes its share only if no other memory contains the term;
- * otherwise `sweepTerms` deletes its postings.
+ * An index with at most this number of removed rows, and at most this number of terms in removed rows, needs no
+ * rebuild. That many rows, or that many terms, take about 120 MiB at most. After `sweepTerms`, a term of a removed row
+ * takes memory only if no other memory contains the term.
  */
 const MAX_TOLERATED_REMOVED = 2 ** 20;
 
 /** Default limit of a kernel's memory: the highest 32-bit number of bytes, because addresses have 32 bits. */
 const MAX_BYTES = 2 ** 32 - 1;
 
-/** The model whose vectors are indexed. `number` is the model number in the entries. */
+/** The model whose vectors are indexed. `number` is the model number in the index entries. */
 export interface IndexedModel {
   number: number;
   modelId: string;
@@ -70,7 +70,10 @@ export interface Description {
   lengths: Uint32Array;
   previous: Int32Array;
   next: Int32Array;
-  /** Hashes of texts, equal for equal texts. Different texts can collide, and all texts without terms collide. */
+  /**
+   * Hashes of the terms of texts and tags, equal for memories with equal texts and tags. Other memories can collide,
+   * and all memories without terms collide.
+   */
   texts: Uint32Array;
   importances: Float32Array;
   marks: Uint16Array;
@@ -90,12 +93,12 @@ const DESCRIPTION_BYTES = 54;
 
 /**
  * The words, vectors and session order of all memories in recall, of every namespace, in the memory of one thread. A
- * memory takes about 320 bytes, including a vector of 384 dimensions, and 4 bytes for each different word. Caches take
- * up to 8 MiB for vectors with exact cosines, and up to 128 MiB for token states. The index stores digests instead of
- * words.
+ * memory takes about 340 bytes, including a vector of 384 dimensions, and at least 8 bytes for each different word.
+ * Caches take up to 8 MiB for vectors with exact cosines, and up to 128 MiB for token states. The index stores digests
+ * instead of words.
  *
- * The index is a cache of the database that is built from entries. A row is a memory's number in the index. Only one
- * query is active at a time.
+ * The index is a cache of the database that is built from index entries. A row is a memory's number in the index. Only
+ * one query is active at a time.
  *
  * Words: an inverted index that is scored exhaustively. Vectors: the nearest by the signs of their components (Charikar
  * 2002, "Similarity estimation techniques from rounding algorithms"), rescored with four bits per component.
@@ -123,8 +126,8 @@ export class RecallIndex {
   }
 
   /**
-   * Late-interaction scores of memories. Caches the token states of a memory until the entry of the memory changes.
-   * Created when token states are first cached or compared.
+   * Late-interaction scores of memories, created at the first access. Adding, replacing or removing a memory drops the
+   * cached token states of the memory.
    */
   get nearness(): Nearness {
     this.#nearness ??= new Nearness(MAX_STATES_BYTES);
@@ -139,7 +142,10 @@ export class RecallIndex {
     return true;
   }
 
-  /** Adds an entry, or replaces the entry of its memory. Throws IndexFullError. */
+  /**
+   * Adds a memory's index entry, or replaces the previous index entry of the memory. Throws IndexFullError if the
+   * kernel's memory is full.
+   */
   putEntry(entry: Buffer): void {
     this.#nearness?.forget(getOrdinal(entry));
     const at = this.#exchange.writeEntry(entry);
@@ -170,8 +176,9 @@ export class RecallIndex {
   }
 
   /**
-   * Deletes postings and vectors of removed memories, for a limited number of terms per call. Must be called after
-   * memories were removed or replaced, because only this method frees their space.
+   * Deletes postings and vectors of removed memories if enough memories were removed. Each call processes a limited
+   * number of terms. Must be called after memories were removed or replaced, because no other method frees the space of
+   * postings and vectors.
    */
   sweepTerms(): void {
     this.#kernel.sweepTerms(SWEPT_TERMS_PER_CALL);
@@ -189,16 +196,20 @@ export class RecallIndex {
   }
 
   /**
-   * True if the index should be rebuilt, because most of its rows or terms belong to memories that were removed or
-   * changed. Row numbers are not reused, so an index that is never rebuilt becomes full even if few memories remain. A
-   * rebuild takes at most as long as indexing the removed part took, because the remaining part is smaller.
+   * True if the index should be rebuilt: the removed rows, or the terms of removed rows, exceed both
+   * `MAX_TOLERATED_REMOVED` and the number of live rows or terms. A memory whose terms or labels change gets a new row,
+   * and the old row is removed. Row numbers are not reused, so an index that is never rebuilt becomes full even if few
+   * memories remain.
    */
   get needsRebuild(): boolean {
     const { removedRows, removedTerms, liveTerms } = this.#kernel;
     return exceedsLive(removedRows.value, this.size) || exceedsLive(removedTerms.value, liveTerms.value);
   }
 
-  /** Returns true if the index has exactly the terms, labels, fields and vectors of the given entries. */
+  /**
+   * Returns true if the fingerprint of the index equals that of the given index entries. The fingerprint covers terms,
+   * labels, fields and the signs of the vectors.
+   */
   holds(entries: Iterable<Uint8Array>): boolean {
     this.#kernel.resetExpected();
     for (const entry of entries) this.#kernel.expectEntry(this.#exchange.writeEntry(entry));
@@ -225,8 +236,8 @@ export class RecallIndex {
    * Returns the cosine of the query and the nearest vector of each row, by row, accurate to about .001. The cosines are
    * computed with 8 bits per component, while `cosines` and `nearest` use 4 bits. Rows without vectors are omitted.
    *
-   * @param readVectors returns the vectors in a row's entry, which the index's model must have computed; called for
-   * rows whose vectors are not cached
+   * @param readVectors returns the vectors in a row's index entry, computed by the index's model; called for rows whose
+   * vectors are not cached
    */
   exactCosines(
     query: Float32Array,
@@ -245,7 +256,10 @@ export class RecallIndex {
     return cosines;
   }
 
-  /** Returns the cosine of the query and the nearest of a row's vectors. Copies each vector to the address `at`. */
+  /**
+   * Returns the cosine of the query and the nearest of a row's vectors. Returns undefined for an empty list. Copies
+   * each vector to the address `at`.
+   */
   #measure(query: number, at: number, row: number, vectors: readonly Int8Vector[]): number | undefined {
     if (vectors.length === 0) return undefined;
     const cosines = vectors.map((vector) => {
@@ -257,8 +271,8 @@ export class RecallIndex {
   }
 
   /**
-   * Returns the cosine of the query and the nearest vector of each row, accurate to a few thousandths; NaN for rows
-   * without vectors.
+   * Returns the approximate cosine of the query and the nearest vector of each row, computed with 4 bits per component;
+   * NaN for rows without vectors.
    */
   cosines(query: Int8Vector, rows: readonly number[]): Float32Array {
     this.#input.setRows(rows);
@@ -267,7 +281,7 @@ export class RecallIndex {
     return new Float32Array(this.#exchange.bytes.buffer, result, rows.length).slice();
   }
 
-  /** Returns the fields of rows, except words and vectors, in columns. */
+  /** Returns fields of rows in columns, in the order of `rows`. */
   describe(rows: readonly number[]): Description {
     const count = rows.length;
     this.#input.setRows(rows);
@@ -300,7 +314,10 @@ export class RecallIndex {
     return this.#kernel.ordinal(row);
   }
 
-  /** Returns the previous row of the session, in order of creation time and ordinal; `NO_ROW` at the start. */
+  /**
+   * Returns the previous row of the session, in order of creation time and ordinal; `NO_ROW` at the start or without a
+   * session.
+   */
   previous(row: number): number {
     return toRow(this.#kernel.previous(row));
   }

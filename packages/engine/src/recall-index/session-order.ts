@@ -5,10 +5,10 @@ import type { Kernel } from './kernel.ts';
 const MAX_CACHED_SESSIONS = 1024;
 
 /**
- * Inserts postponed rows into their sessions. A row is postponed if its creation time is far before the end of its
- * session, as in imported histories. All postponed rows of a session are inserted in one walk over the session. The
- * walk starts at the end of the session, or at the last insertion position if that is nearer, because histories are
- * mostly imported in order.
+ * Inserts postponed rows into their sessions. The kernel postpones a row that belongs far before the end of its
+ * session, as in imported histories. All postponed rows of a session are inserted in one walk over the session. If all
+ * these rows belong at or before the last insertion position, the walk starts there, because histories are mostly
+ * imported in order. Otherwise, the walk starts at the end of the session.
  */
 export class SessionOrder {
   readonly #kernel: Kernel;

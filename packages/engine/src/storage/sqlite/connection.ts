@@ -4,7 +4,10 @@ import { MODEL_IN_USE, type ModelInUse } from '../sql/database-marks.ts';
 /** A connection to a database file. */
 export type Connection = Sqlite.Database;
 
-/** Maximum prepared statements per connection. Each combination of filter conditions needs a statement of its own. */
+/**
+ * Maximum cached statements per connection. At this limit, the cache is cleared. Each combination of filter conditions
+ * needs a statement of its own.
+ */
 const MAX_PREPARED = 512;
 
 /** Returns a function that prepares a statement at its first use and caches it per connection. */

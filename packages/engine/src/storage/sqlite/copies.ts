@@ -29,8 +29,8 @@ type CopyScope = Pick<CopyTask, 'scope'>;
 type OpenCopy = CopiedFacts & OpenFile;
 
 /**
- * Creates copies of a database file, one at a time. A copy is created as a file in the folder of the database. The file
- * is unlinked before it is read, so that a crash leaves no file behind.
+ * Creates copies of a database file, one at a time. A copy is created as a file in the folder of the database. The
+ * complete file is unlinked before it is read, so that a crash of the reader leaves no file behind.
  */
 export class Copies {
   readonly #path: string;
@@ -182,7 +182,7 @@ let copiesNamed = 0;
 /** Start time of this process in ms. Distinguishes this process from a later one with the same process id. */
 const STARTED_AT = Math.floor(performance.timeOrigin);
 
-/** Returns a path for a temporary file in the folder of the file. */
+/** Returns a new path for a temporary copy in the folder of `path`. */
 export function getTemporaryPath(path: string): string {
   copiesNamed++;
   return `${path}.copy-${process.pid}-${STARTED_AT}-${copiesNamed}`;

@@ -10,8 +10,8 @@ import { snapshot } from './file-queries.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
 /**
- * Task to copy a database file into an existing empty file: the whole database, or the records of a namespace as one
- * JSON record per line.
+ * Task to copy data of a database file into an existing empty file: the whole database, or the records of a namespace
+ * and owner as one JSON record per line.
  */
 export interface CopyTask {
   from: string;

@@ -3,15 +3,16 @@ import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { Thread } from './storage-thread.ts';
 
 /**
- * Approximate maximum size of a slice, which is the work of one call. A slice occupies the read thread for one to two
+ * Maximum memories of a slice, which is the work of one call. A slice occupies the read thread for one to two
  * milliseconds, during which reads wait.
  */
 const MAX_SLICE_MEMORIES = 32;
+/** Number of characters at which a slice ends. The last memory of the slice may exceed this limit. */
 const MAX_SLICE_CHARS = 8 * 1024;
 
 /**
- * Number of memories after which the read thread builds entries. Until the code is compiled in that thread, the first
- * 4,000 entries take five times as long as later ones, so smaller imports finish sooner without the thread.
+ * Number of memories after which the read thread builds index entries. Until the code is compiled in that thread, the
+ * first 4,000 index entries take five times as long as later ones, so smaller imports finish sooner without the thread.
  */
 const DEFAULT_START_AFTER = 8192;
 
@@ -34,11 +35,11 @@ export class EntryBuilder {
   }
 
   /**
-   * Starts building the entries of memories in order.
+   * Starts building the index entries of memories in order.
    *
    * @returns a function to call right before the memories are written. The function stops the work, and returns the
-   * entries of the first memories, concatenated and with the placeholder ordinal 0. The write thread builds the
-   * remaining entries.
+   * index entries of the first memories, concatenated and with the placeholder ordinal 0. The write thread builds the
+   * remaining index entries.
    */
   begin(memories: readonly NewMemory[]): () => Uint8Array {
     this.#seen += memories.length;
@@ -48,7 +49,7 @@ export class EntryBuilder {
     const build = async (slice: NewMemory[], place: number) => {
       if (!isTaken) built[place] = await this.#reader.call<Uint8Array>('buildEntries', slice);
     };
-    // If a slice fails, the write thread builds its entries and reports the error.
+    // If a slice fails, the write thread builds the index entries of the slice and reports the error.
     for (const [place, slice] of slices.entries()) this.#inTurn(build, slice, place).catch(() => {});
     return () => {
       isTaken = true;

@@ -50,8 +50,8 @@ const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
 ];
 
 /**
- * Returns the value of an attempt. Throws UNAVAILABLE if the file or disk is unusable, and otherwise the original
- * error.
+ * Returns the value of an attempt. If the call failed, throws UNAVAILABLE for an unusable file or disk, and otherwise
+ * an error with the original message, code and stack.
  */
 export function unwrap<T>(attempted: Attempt<T>): T {
   if ('value' in attempted) return attempted.value;

@@ -20,7 +20,7 @@ const CONTENT_CHECKS: readonly Check[] = [
   stateProblems,
 ];
 
-/** Returns the problems of a file: pages, texts, attributes, index entries, counts, run records and sources. */
+/** Returns the problems of the pages and contents of a file as messages, at most `MAX_PROBLEMS`. */
 export function integrity(connection: Connection): string[] {
   const problems: string[] = [];
   try {
@@ -131,7 +131,10 @@ function matchesRow(connection: Connection, ordinal: number, entry: Buffer): boo
   }
 }
 
-/** Finds index entries without vectors that are not queued for embedding, and queued memories without index entry. */
+/**
+ * Finds index entries that the model in use has not embedded and that are not queued for embedding. Also finds queued
+ * memories without an index entry.
+ */
 function* pendingProblems(connection: Connection): Iterable<string> {
   const model = modelInUse(connection);
   const rows = sql(

@@ -12,7 +12,8 @@ import type { FileQueries } from './file-queries.ts';
 import { noteChange, readEntry, writeEntry, writeStates } from './recall-entry.ts';
 
 /**
- * Switches to a model, and queues the memories that have no vectors of the model for embedding. See `Storage.useModel`.
+ * Switches to a model, and queues the memories that have no vectors of the model for embedding. Returns the number of
+ * memories that wait for re-embedding. See `Storage.useModel`.
  */
 export function useModel(connection: Connection, modelId: string): number {
   if (modelInUse(connection)?.modelId !== modelId) switchModel(connection, modelId);
@@ -43,8 +44,8 @@ function encodeModel(number: number): Buffer {
 }
 
 /**
- * Writes the vectors of memories that are still pending and whose text has not changed. Returns the ordinals of these
- * memories. See `Storage.putVectors`.
+ * Writes the vectors of memories that are still pending and whose text has not changed. Ignores vectors of a model that
+ * is not in use. Returns the ordinals of the written memories. See `Storage.putVectors`.
  */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
   const model = modelInUse(connection);
@@ -73,8 +74,8 @@ function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vect
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-// Stores the number of dimensions of a model's first vector. Throws if a later vector has another number, because such
-// vectors cannot be compared.
+// Stores the number of dimensions of a model's first vector. Throws if a later vector of the model has a different
+// number of dimensions.
 function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
   for (const { length } of vectors) {
     if (model.dimensions === null) {

@@ -17,8 +17,8 @@ import { CorruptDatabaseError } from '../corruption.ts';
 
 /**
  * Creates the database file and its folders if they are missing, with owner-only permissions. SQLite gives its log and
- * its other files the permissions of the database file. Throws UNAVAILABLE if the path cannot be written, or if a log
- * exists without its database file.
+ * its other files the permissions of the database file. Throws UNAVAILABLE if the path cannot be written, or if the log
+ * is not empty but the database file is missing or empty.
  */
 export function prepareFile(path: string): void {
   try {
@@ -39,7 +39,8 @@ export function prepareFile(path: string): void {
   }
 }
 
-// Throws UNAVAILABLE if a log exists but the file is missing or empty. SQLite would delete such a log as a leftover.
+// Throws UNAVAILABLE if the log is not empty but the database file is missing or empty. SQLite would delete such a log
+// as a leftover.
 function assertNoOrphanedLog(path: string): void {
   if (getSize(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
@@ -48,7 +49,7 @@ function assertNoOrphanedLog(path: string): void {
   );
 }
 
-/** Returns true if the log contains commits: another process has the file open, or a process was killed. */
+/** Returns true if the log is not empty: the file is open, or a process was killed while the file was open. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0;
 }
@@ -75,8 +76,9 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-/** Offset of the read version in the file header, and its value for WAL mode (sqlite.org/fileformat2.html, 1.3.3). */
+/** Offset of the read version in the file header (sqlite.org/fileformat2.html, section 1.3.3). */
 const READ_VERSION_OFFSET = 19;
+/** Read version of a file in WAL mode. */
 const WAL_MODE = 2;
 
 // Called only for read-only files, so that closing the file releases no lock of a writer in this process.
@@ -91,8 +93,9 @@ function usesLog(path: string): boolean {
   }
 }
 
-/** Header sizes of the log and of each frame (sqlite.org/fileformat2.html, section 4.1). */
+/** Size of the log header (sqlite.org/fileformat2.html, section 4.1). */
 export const LOG_HEADER_BYTES = 32;
+/** Size of the header of each log frame (section 4.1). */
 export const FRAME_HEADER_BYTES = 24;
 
 /** Returns the path of the log of a database file. */
@@ -139,7 +142,7 @@ function syncFolder(folder: string): void {
 }
 
 /**
- * Minimum free bytes of the disk. Every write of SQLite needs free space, and the log of a consolidation run needs
+ * Minimum free bytes of the disk. Every write of SQLite needs free space, and the log of a consolidation run needs the
  * most.
  */
 const MIN_FREE_BYTES = 1024 * 1024;
@@ -150,7 +153,7 @@ export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; 
   return { diskFreeBytes: bavail * bsize, diskSizeBytes: blocks * bsize };
 }
 
-/** Throws UNAVAILABLE if the disk with the database is almost full. */
+/** Throws UNAVAILABLE if the disk with the database has less than `MIN_FREE_BYTES` free. */
 export async function assertRoom(path: string): Promise<void> {
   const { diskFreeBytes } = await diskSpace(path);
   if (diskFreeBytes >= MIN_FREE_BYTES) return;
@@ -170,7 +173,10 @@ export async function sizeOnDisk(path: string): Promise<number> {
   return file.size + log.size;
 }
 
-/** Returns an identifier of the file at a path. The identifier changes if the file is replaced or deleted. */
+/**
+ * Returns an identifier of the file at a path; `none` for a missing file. The identifier changes if the file is
+ * replaced.
+ */
 export function getFileIdentity(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}` : 'none';

@@ -20,7 +20,7 @@ export class GroupCommit {
     return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Result>);
   }
 
-  /** Resolves when all queued writes are committed. */
+  /** Resolves when all queued writes are committed or have failed. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }

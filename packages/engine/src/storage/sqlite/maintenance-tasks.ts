@@ -3,8 +3,9 @@ import type { Telemetry, TelemetryEvent } from '../../ports/runtime.ts';
 import type { Thread } from './storage-thread.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
-/** Initial and maximum delay before a failed or blocked step is retried. */
+/** Initial delay before a failed or blocked step is retried. */
 const RETRY_MS = 200;
+/** Maximum delay before a failed or blocked purge step is retried. The delay doubles with each failure. */
 const MAX_RETRY_MS = 10_000;
 
 /**

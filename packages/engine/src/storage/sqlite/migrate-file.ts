@@ -30,7 +30,10 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
   }
 }
 
-/** Throws UNAVAILABLE for a file of another program or of a newer memoryd. Only reads the file. */
+/**
+ * Throws UNAVAILABLE for a file of another program or of a newer memoryd, and CorruptDatabaseError for tables without a
+ * schema version. Only reads the file.
+ */
 export function assertMemorydFile(connection: Connection): void {
   connection.transaction(() => checkMemorydFile(connection))();
 }
@@ -63,7 +66,7 @@ function schemaVersion(connection: Connection): number {
 const ENTRY_VERSION = 5;
 const FORMAT_VERSION = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
-/** Entries rebuilt per query. */
+/** Index entries rebuilt per query. */
 const REBUILT_AT_ONCE = 256;
 
 /** Throws UNAVAILABLE if a newer memoryd has changed the file. Every write transaction must call this function. */
@@ -72,14 +75,14 @@ export function assertMayWriteFile(connection: Connection): void {
   assertMayWrite(FORMAT_VERSION, getStoredVersion(connection));
 }
 
-/** Returns the format version of the stored entries; 0 if no version is stored. */
+/** Returns the format version of the stored index entries; 0 if no version is stored. */
 function getStoredVersion(connection: Connection): number {
   return Number(readProperty(connection, ENTRIES_MADE_BY) ?? 0);
 }
 
 /**
- * Rebuilds all entries in one transaction if their format is older than the current one. Vectors are preserved. Throws
- * UNAVAILABLE if the format is newer.
+ * Rebuilds all index entries in one transaction if their format is older than the current format. Vectors are
+ * preserved. Throws UNAVAILABLE if the format is newer.
  */
 export function renewEntries(connection: Connection): void {
   const storedVersion = getStoredVersion(connection);
@@ -104,7 +107,7 @@ export function renewEntries(connection: Connection): void {
     .immediate();
 }
 
-// The vectors are read from the end of the entry, because the rest of the entry may have an older layout.
+// The vectors are read from the end of the index entry, because the rest may have an older layout.
 function replaceEntry(
   connection: Connection,
   ordinal: number,

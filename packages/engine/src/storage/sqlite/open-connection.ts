@@ -11,13 +11,13 @@ const PAGE_BYTES = 8192;
 /** Value of `PRAGMA auto_vacuum` for incremental vacuum. */
 export const INCREMENTAL = 2;
 
-/** Maximum wait for locks of other processes, in ms. */
+/** Maximum wait for locks of other connections, in ms. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database or is visibly corrupted.
- * Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted
- * content is overwritten with zeros.
+ * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database, is from a newer memoryd or
+ * is truncated. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit),
+ * and deleted content is overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
   assertUsable(path);
@@ -48,8 +48,8 @@ function assertUsable(path: string): void {
 function prepareForWriting(connection: Connection): void {
   hardenReading(connection);
   if (isEmpty(connection)) {
-    // With 8 KiB pages, reading all entries takes half as long as with 4 KiB pages, and writing takes the same time.
-    // The page size must be set before `journal_mode`.
+    // With 8 KiB pages, reading all index entries takes half as long as with 4 KiB pages, and writing takes the same
+    // time. The page size must be set before `journal_mode`.
     connection.pragma(`page_size = ${PAGE_BYTES}`);
     connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
   }
@@ -59,7 +59,9 @@ function prepareForWriting(connection: Connection): void {
   connection.pragma('temp_store = MEMORY');
 }
 
-/** Makes SQLite report a corrupted page as an error instead of returning its content. */
+/**
+ * Makes SQLite check the cells of each page read from the file, so that more corrupted pages are reported as errors.
+ */
 function hardenReading(connection: Connection): void {
   connection.pragma('cell_size_check = ON');
 }
@@ -70,12 +72,13 @@ function isEmpty(connection: Connection): boolean {
 
 /**
  * Opens a memoryd file for reading without migrating it, even if a server uses the file. Leaves no log in the folder of
- * a file that had none, and does not change the log of a crashed process. Throws UNAVAILABLE if SQLite would create a
- * log that it could not remove.
+ * a file that had none, and does not change the log of a crashed process. Throws UNAVAILABLE if the file is empty, not
+ * a memoryd database or from a newer memoryd, or if SQLite would create a log that it could not remove.
  */
 export function openWithoutMigrating(path: string): Connection {
   assertLogRemovable(path);
-  // The last writable connection checkpoints and removes the log when it closes.
+  // A file with a log is opened read-only, because the last writable connection removes the log when the connection
+  // closes.
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
   try {
     hardenReading(connection);

@@ -64,7 +64,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
 }
 
-/** Distilling candidates per call. Calls must be short, because recall uses the same thread. */
+/** Candidates per call of `distilCandidates`. Calls must be short, because recall uses the same thread. */
 const CANDIDATES_AT_ONCE = 2;
 
 /**
@@ -181,8 +181,8 @@ async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   return purged;
 }
 
-// Reads the API keys, which every request waits for. Sends the read to two threads and uses the first response, because
-// a scan may block one thread, and an index build the other thread.
+// Reads the API keys. Every HTTP request waits for this read, so two threads run the read and the first result is used.
+// A scan may block the read thread, and an index build may block the search thread.
 async function readKeys(
   { reader, searcher }: Omit<Threads, 'writer'>,
   seen?: number,

@@ -19,11 +19,11 @@ const HEADER_BYTES = new Map([
 /** Size of the file header, which precedes the header of the first page. */
 const FILE_HEADER_BYTES = 100;
 
-/**
- * Offsets in the file header of the number of reserved bytes at the end of each page, and of the largest root page. The
- * largest root page is 0 in a file without auto-vacuum, which has no pointer map pages.
- */
+/** Offset in the file header of the number of reserved bytes at the end of each page. */
 const RESERVED_OFFSET = 20;
+/**
+ * Offset in the file header of the largest root page: 0 in a file without auto-vacuum, which has no pointer map pages.
+ */
 const MAX_ROOT_OFFSET = 52;
 
 /** Bytes of an entry in a pointer map page (section 1.8). */
@@ -36,8 +36,8 @@ const LOCK_OFFSET = 0x4000_0000;
 const PAGES_AT_ONCE = 256;
 
 /**
- * Maximum pages of a supported file. Pages other than b-tree pages start with a four-byte page number. Below this
- * limit, the first byte of the number is 0, so the page is never mistaken for a b-tree page.
+ * A supported file has fewer pages than this number. Overflow pages and free-list trunk pages start with a four-byte
+ * page number. Below this limit, the first byte of the number is 0, so such a page is never mistaken for a b-tree page.
  */
 const MAX_PAGES = 2 ** 24;
 

@@ -33,10 +33,10 @@ export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
   return inTurn(() => attemptAsync(() => snapshot(reading.open(), (queries) => call(queries, ...args))));
 }
 
-/** Returns the problems of the file. */
+/** Checks the pages and contents of the file. Returns the problems as messages. */
 export async function checkFile(): Promise<Attempt<string[]>> {
   // Loaded on demand, because the text analysis takes longer to load than the rest of this thread. If the thread closes
-  // while the module is loaded, `open` throws.
+  // while the module is loaded, `reading.open` throws.
   const { integrity } = await import('./file-integrity.ts');
   return inTurn(() => attempt(() => integrity(reading.open())));
 }

@@ -22,7 +22,7 @@ import { type Connection, modelInUse, sql } from './connection.ts';
 /**
  * Builds the index entry of a memory, without vectors.
  *
- * @param revision number of the logged change that the entry results from; 0 for a new memory
+ * @param revision number of the logged change that the index entry results from; 0 for a new memory
  */
 export function buildEntry(memory: Recallable, ordinal: number, revision = 0): Buffer {
   const { namespace, userId, agentId, sessionId } = memory;
@@ -52,7 +52,7 @@ export function buildEntry(memory: Recallable, ordinal: number, revision = 0): B
   });
 }
 
-/** Bit in the marks of an entry: the memory was stored without a session. */
+/** Bit in the marks of an index entry: the memory was stored without a session. */
 export const NO_SESSION_MARK = 1 << 15;
 
 /**
@@ -106,7 +106,7 @@ function dropStates(connection: Connection, ordinal: number): void {
   sql(connection, 'DELETE FROM token_states WHERE ordinal = ?').run(ordinal);
 }
 
-/** Replaces the token states of a memory. */
+/** Replaces the token states of a memory, or removes the token states if `states` is undefined. */
 export function writeStates(
   connection: Connection,
   ordinal: number,
@@ -125,8 +125,8 @@ export function writeStates(
 }
 
 /**
- * Returns the index entry of a memory, or undefined if the memory has no entry. Throws CorruptDatabaseError if the
- * entry is corrupted.
+ * Returns the index entry of a memory, or undefined if the memory has no index entry. Throws CorruptDatabaseError if
+ * the index entry is corrupted or belongs to another memory.
  */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = readStoredEntry(connection, ordinal);
@@ -138,8 +138,8 @@ function readStoredEntry(connection: Connection, ordinal: number): unknown {
 }
 
 /**
- * Verifies and returns a stored entry. Throws CorruptDatabaseError if the entry is corrupted or belongs to another
- * memory.
+ * Verifies and returns a stored index entry. Throws CorruptDatabaseError if the index entry is corrupted or belongs to
+ * another memory.
  */
 export function verifyEntry(ordinal: number, entry: unknown): Buffer {
   if (isWhole(entry) && getOrdinal(entry) === ordinal) return entry;
@@ -151,22 +151,23 @@ function corrupted(ordinal: number): CorruptDatabaseError {
 }
 
 /**
- * Entries read per query, as one blob. Creating a JavaScript buffer takes longer than reading an entry: reading a
- * million entries takes half a second in blobs of this size, and two seconds one by one.
+ * Index entries read per query, as one blob. Creating a JavaScript buffer takes longer than reading an index entry:
+ * reading a million index entries takes half a second in blobs of this size, and two seconds one by one.
  */
 const READ_AT_ONCE = 128;
 
 /**
- * Maximum bytes of an entry in a shared blob, so that a blob is at most 8 MiB. Longer entries are read individually.
+ * Maximum bytes of an index entry in a shared blob, so that a blob is at most 8 MiB. Longer index entries are read
+ * individually.
  */
 const MAX_SHORT_BYTES = 64 * 1024;
 
-/** Condition: the entry fits into a shared blob. False for an entry that is not a blob, which is corrupted. */
+/** Condition: the index entry fits into a shared blob. False for a value that is not a blob, which is corrupted. */
 const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${MAX_SHORT_BYTES}`;
 
 /**
- * Yields all entries in order of ordinals. Throws CorruptDatabaseError at the first entry that is corrupted or out of
- * order.
+ * Yields all index entries in order of ordinals. Throws CorruptDatabaseError at the first index entry that is corrupted
+ * or out of order.
  */
 export function* readEntries(connection: Connection): Iterable<Buffer> {
   const next = sql(
@@ -199,8 +200,8 @@ export function writeEntry(connection: Connection, ordinal: number, entry: Buffe
 }
 
 /**
- * Logs that the entry of a memory has changed, so that the in-memory indexes of all processes are updated. A trigger
- * logs the changes of a memory's state. Returns the unique number of the change.
+ * Logs that the index entry of a memory has changed, so that the in-memory indexes of all processes are updated. A
+ * trigger logs the changes of a memory's state. Returns the unique number of the change.
  */
 export function noteChange(connection: Connection, ordinal: number): number {
   const { lastInsertRowid } = sql(connection, 'INSERT INTO recall_change (ordinal) VALUES (?)').run(ordinal);
@@ -223,7 +224,7 @@ function queueForEmbedding(
 /**
  * Builds the index entry of a stored memory from the memory's row, without vectors.
  *
- * @param revision number of the logged change that the entry results from; 0 for none
+ * @param revision number of the logged change that the index entry results from; 0 for none
  */
 export function rebuildEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
   return buildEntry(readRecallable(connection, ordinal), ordinal, revision);

@@ -13,8 +13,8 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * Restores a database from a copy. Only reads the copy. Throws CONFLICT if the database, or a file of SQLite next to
- * it, exists. Throws UNAVAILABLE if the copy is unreadable, corrupted, not a memoryd database or from a newer memoryd,
- * or the signal aborts.
+ * the database, exists. Throws UNAVAILABLE if the copy is unreadable, corrupted, has a log, is not a memoryd database
+ * or is from a newer memoryd. Throws UNAVAILABLE if the database cannot be created, or if the signal aborts.
  */
 export async function restoreFile(
   copy: string,
@@ -40,8 +40,8 @@ function makeParentFolder(path: string): void {
 }
 
 /**
- * Throws UNAVAILABLE if the copy has a log. Such a file was copied while a server used the database, and the newest
- * commits may be only in the log.
+ * Throws UNAVAILABLE if the copy has a log. A server uses or used such a file, and the newest commits may be only in
+ * the log.
  */
 async function assertComplete(from: string): Promise<void> {
   const log = await stat(`${from}-wal`).catch(() => ({ size: 0 }));
@@ -99,15 +99,15 @@ function assertSound(path: string): void {
     throw new MemoryError('UNAVAILABLE', `the copy is corrupt (${problems}); restore another backup`);
 }
 
-/** Error codes of file systems without hard links. */
+/** Error codes for hard links that the file system does not support or permit. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Creates a file under a temporary name, and renames it once it is complete and synced, so that a partial file is never
- * visible at the path. Throws CONFLICT if the path exists. Throws UNAVAILABLE if the folder is missing or not writable,
- * or the disk is full.
+ * Creates a file under a temporary name, and moves the complete file to its path. A partial file is never visible at
+ * the path, unless the file system has no hard links. Throws CONFLICT if the path exists. Throws UNAVAILABLE if the
+ * folder is missing or not writable, or the disk is full.
  *
- * @param create creates the file at the temporary path, with owner-only permissions
+ * @param create creates and syncs the file at the temporary path, with owner-only permissions
  */
 export async function placeFile<T>(path: string, create: (temporary: string) => Promise<T>): Promise<T> {
   await assertFree(path);

@@ -12,7 +12,8 @@ export interface ThreadData {
 /** A thread that owns one connection to the database. */
 export interface Thread {
   /**
-   * Calls an exported function of the thread module. Throws UNAVAILABLE if the queue is full or the file is unusable.
+   * Calls an exported function of the thread module. Throws UNAVAILABLE if the queue is full, the thread is closed or
+   * the file is unusable.
    */
   call<T>(name: string, argument?: unknown): Promise<T>;
   /** Rejects new calls, waits for earlier calls to end, closes the connection and stops the thread. */

@@ -36,8 +36,8 @@ function connect(): Connection {
   return opened;
 }
 
-// SQLite continues to write to a file that was deleted or moved, so all writes would be lost when the process ends. A
-// purge, which opens the file by its path, would modify another file at that path.
+// SQLite continues to write to a file that was deleted or moved. The writes to a deleted file are lost when the process
+// ends. A purge, which opens the file by its path, would modify another file at that path.
 function assertInPlace(): void {
   if (getFileIdentity(path) === openedFile) return;
   throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; restart the service');
@@ -49,7 +49,7 @@ export interface WriteCall {
   args: readonly unknown[];
 }
 
-/** Opens the file, migrates its schema and rebuilds outdated entries. Must be the first call. */
+/** Opens the file, migrates its schema and rebuilds outdated index entries. Must be the first call. */
 export function open(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {
@@ -131,8 +131,9 @@ const PAGES_PER_PURGE_STEP = 8192;
 export type PurgeStep = 'done' | 'held-up' | { fromPage: number; requestId: string };
 
 /**
- * Runs one step of a purge. Checkpoints and truncates the log. Then zeroes, under the write lock, the gaps of the pages
- * written since the last purge. If these pages are unknown, zeroes the gaps of a range of the file.
+ * Runs one step of the requested purge; returns `done` if no purge is requested. Checkpoints and truncates the log.
+ * Then zeroes, under the write lock, the gaps of the pages written since the last purge. If these pages are unknown,
+ * zeroes the gaps of a range of the file.
  */
 export function purge(step?: { fromPage: number; requestId: string }): Promise<Attempt<PurgeStep>> {
   return inTurn(() =>
@@ -188,9 +189,9 @@ function zeroPages(connection: Connection, ranges: readonly PageRange[]): number
 }
 
 /**
- * Free pages are reserved for later stores. Shrinking starts when free pages exceed both a quarter of the file and
- * about 1 MiB, and ends when free pages are at most a sixteenth of the file. These thresholds limit the number of moved
- * pages in proportion to the freed pages.
+ * Free pages are reserved for later stores. Shrinking starts when the free pages exceed both `START_FREE_SHARE` of the
+ * file and `MIN_START_FREE_PAGES` (1 MiB with 8 KiB pages), and ends when the free pages are at most `END_FREE_SHARE`
+ * of the file. These thresholds limit the number of moved pages in proportion to the freed pages.
  */
 const START_FREE_SHARE = 1 / 4;
 const MIN_START_FREE_PAGES = 128;
@@ -218,7 +219,10 @@ export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
   );
 }
 
-/** Frees pages at the end of the file. Returns false if shrinking is done, not worthwhile, or must wait for a purge. */
+/**
+ * Frees pages at the end of the file. Returns false if shrinking is done, not worthwhile, not supported by the file, or
+ * must wait for a purge.
+ */
 function vacuumPages(connection: Connection, begun: boolean): boolean {
   // A purge in progress would miss pages that move to the part of the file that it has processed. The completed purge
   // requests shrinking again.
@@ -235,7 +239,7 @@ function vacuumPages(connection: Connection, begun: boolean): boolean {
   return true;
 }
 
-// Stays open, because closing any descriptor of a file releases all POSIX locks of the process on it.
+// Stays open, because closing any descriptor of a file releases all POSIX locks of the process on that file.
 let rawFileDescriptor: number | undefined;
 
 function rawFile(): number {

@@ -16,7 +16,7 @@ async function storeMany(transaction: FileTransaction, ...store: StoreArguments)
   return outcomes as StoreOutcome[];
 }
 
-/** Runs several stores with shared statements. Returns the outcomes of each store. */
+/** Runs several stores with shared statements and the limits of the first store. Returns the outcomes of each store. */
 async function storeAll(transaction: FileTransaction, stores: readonly StoreArguments[]): Promise<StoreOutcome[][]> {
   const [[, { workingMax, quota }]] = stores as [StoreArguments];
   const memories = stores.flatMap(([batch, , entries]) => withEntries(batch, entries));

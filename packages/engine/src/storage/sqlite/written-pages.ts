@@ -12,8 +12,9 @@ const MAX_TRACKED = 2 ** 15;
 /** Number of log frames that trigger a checkpoint: SQLite's default (`PRAGMA wal_autocheckpoint`). */
 const CHECKPOINT_FRAMES = 1000;
 
-/** Offsets of the salt in the log header and in frame headers (sqlite.org/fileformat2.html, section 4.1). */
+/** Offset of the salt in the log header (sqlite.org/fileformat2.html, section 4.1). */
 const SALT_OFFSET = 16;
+/** Offset of the salt in a frame header (section 4.1). */
 const FRAME_SALT_OFFSET = 8;
 const SALT_BYTES = 8;
 
@@ -24,8 +25,8 @@ const PAGE_NUMBER_BYTES = 4;
  * Tracks the pages that a connection has written since the last purge, so that the next purge reads only these pages
  * instead of the whole file. The page numbers are read from the log before SQLite restarts the log.
  *
- * The pages are unknown before the first purge, after a commit of another connection, and after more pages than
- * `maxTracked` were written.
+ * The pages are unknown before the first purge, after a commit of another connection, after more pages than
+ * `maxTracked` were written, and after an error.
  */
 export class WrittenPages {
   readonly #connection: Connection;
@@ -39,9 +40,11 @@ export class WrittenPages {
   #pages: Set<number> | undefined;
   /** True if the purge that started the tracking is complete. */
   #isCleared = false;
-  /** Salt of the log, number of frames read, and whether there are unread frames. */
+  /** Salt of the log at the last read; 0 before the first read. */
   #salt = 0n;
+  /** Number of log frames whose page numbers have been read. */
   #frames = 0;
+  /** True if the log may have unread frames. */
   #isBehind = false;
   #version = 0;
 
@@ -52,7 +55,9 @@ export class WrittenPages {
     this.#pageBytes = connection.pragma('page_size', { simple: true }) as number;
   }
 
-  /** Resets the tracking at the start of a purge. Must be called in a write transaction with an empty log. */
+  /**
+   * Resets and starts the tracking at the start of a purge. Must be called in a write transaction with an empty log.
+   */
   begin(): void {
     this.#pages = new Set();
     this.#isCleared = false;

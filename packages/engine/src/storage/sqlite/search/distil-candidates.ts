@@ -84,7 +84,7 @@ function readQueueAfter(
 
 /**
  * Returns a queued memory with its neighbors, or undefined if the memory must stay queued until it is promoted or
- * embedded.
+ * embedded. A memory that cannot be distilled has no neighbors.
  */
 function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | undefined {
   const member = readMember(search, ordinal);
@@ -98,8 +98,9 @@ function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | u
 
 interface Member {
   version: number;
-  /** `isYoung`: stored too recently to be promoted. `isFit`: distillable once promoted. */
+  /** 1 if stored too recently to be promoted, otherwise 0. */
   isYoung: number;
+  /** 1 if distillable once promoted, otherwise 0. */
   isFit: number;
   semantic: number | null;
   sourceCount: number;
@@ -156,7 +157,10 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
   return Math.max(...values.flatMap((one) => vectors.map((other) => dotInt8(one, other))));
 }
 
-/** Returns the distinctive words of a memory that occur in few memories, each as the digests of its forms. */
+/**
+ * Returns the distinctive words of a memory that occur in at most `maxMemories` memories, each as the digests of its
+ * forms.
+ */
 function rareWords({ connection, indexQuery, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
     connection,
@@ -180,7 +184,7 @@ export function backgroundCosine(connection: Connection, index: RecallIndex, nam
   return getBackground(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
 }
 
-/** Returns a sample of the memories of a namespace, evenly spaced in time. */
+/** Returns the ordinals of a sample of the memories of a namespace, evenly spaced in time. */
 function sample(connection: Connection, namespace: string): number[] {
   const { first, last } = sql(
     connection,

@@ -15,16 +15,17 @@ import { searchWords } from './words.ts';
 
 /**
  * Number of best rows by vector, and by words, whose exact cosines are computed. The best 32 rows by approximate cosine
- * contain the ten nearest rows, and the best 8 rows by words contain the best word results.
+ * usually contain the ten nearest rows, and the best 8 rows by words usually contain the best word results.
  */
 const MEASURED = { byMeaning: 32, byWords: 8 };
 
+/** Maximum memories of the users of a search for which `MEASURED_OF_FEW` replaces `MEASURED`. */
+const FEW_MEMORIES = 400;
 /**
- * Values of `MEASURED` for users with at most FEW_MEMORIES memories. Their vectors are rarely in the page cache and
- * must be read from the file. With 169 to 680 memories, recall was as good as with `MEASURED`
+ * Numbers of rows as in `MEASURED`, for users with few memories. The vectors of such users are rarely in the page cache
+ * and must be read from the file. With 169 to 680 memories, recall was as good as with `MEASURED`
  * (docs/decisions/0028-users.md).
  */
-const FEW_MEMORIES = 400;
 const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
 /** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
