@@ -5,8 +5,9 @@ import type { Telemetry } from '@memoryd/engine';
 export interface AuditedCaller {
   namespace: string;
   key_id?: string | undefined;
-  /** The user and the agent that the key is bound to. */
+  /** The user that the key is bound to; absent if the key is bound to no user. */
   user_id?: string;
+  /** The agent that the key is bound to; absent if the key is bound to no agent. */
   agent_id?: string;
   address: string;
   request_id?: string;
@@ -27,9 +28,9 @@ export type AuditEvent =
   | 'quota_changed';
 
 /**
- * Reports an audit event.
+ * Reports an audit event with its caller.
  *
- * @param facts ids and counts, never texts of memories
+ * @param facts details of the event, such as ids and counts; never texts of memories
  */
 export function audit(
   telemetry: Telemetry,

@@ -1,6 +1,6 @@
 import type { MemoryScope, Scope } from '@memoryd/contract';
 
-/** The access that a route requires: a key with at least this scope, or no key at all. */
+/** The access that a route requires: a scope that includes this scope, or `anyone` for a route that needs no key. */
 export type Access = Scope | 'anyone';
 
 /**
@@ -10,8 +10,9 @@ export type Access = Scope | 'anyone';
 export interface Caller {
   namespace: string;
   scope: Scope;
-  /** The user and the agent that the key is bound to. */
+  /** The user that the key is bound to; absent if the key is bound to no user. */
   userId?: string;
+  /** The agent that the key is bound to; absent if the key is bound to no agent. */
   agentId?: string;
   /** The public id of the API key; absent for a request without a key. */
   keyId?: string;

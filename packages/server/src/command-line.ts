@@ -63,8 +63,9 @@ function inGroup(heading: string, ...commands: readonly AddCommand[]): AddComman
   return commands.map((add) => (program, env) => add(program.commandsGroup(heading), env));
 }
 
-/** Maximum width of the help, and of its first column, in characters. A longer name is printed on its own line. */
+/** Maximum width of the help, in columns. */
 const HELP_COLUMNS = 80;
+/** Maximum width of the first column of the help. A longer name is printed on its own line. */
 const HELP_NAME_COLUMNS = 26;
 
 const helpFormat = new Help();
@@ -119,7 +120,7 @@ export function createProgram(env: Environment, commands: readonly AddCommand[] 
  * Parses and runs a command line, including `--help` and `--version`.
  *
  * @param argv the arguments after the name of the script
- * @throws UsageError for an unknown command or flag, or an invalid value; also the errors of commands
+ * @throws UsageError for an invalid command line; also the errors of commands
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
   const program = createProgram(env, commands);
@@ -139,7 +140,10 @@ function getOptions(program: Command, words: readonly string[]): string[] {
   return words.reduce(findCommand, program).options.map(({ long }) => long ?? '');
 }
 
-/** Adds the default command if the arguments name no command, and turns `help recall` into `recall --help`. */
+/**
+ * Inserts the default command if the first argument is neither a command nor a flag for help or version. Also turns
+ * `help recall` into `recall --help`.
+ */
 function withCommand(argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];

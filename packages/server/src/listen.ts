@@ -4,7 +4,7 @@ import type { Settings } from './settings/read.ts';
 /**
  * Listens on the host and port of the settings.
  *
- * @throws Error with a one-sentence message that names the address and, if the port is in use, the fix
+ * @throws Error with a one-sentence message that names the port, and the host or, if the port is in use, the fix
  */
 export async function listenOn<T>(
   listen: (at: { host: string; port: number }) => Promise<T>,

@@ -13,7 +13,7 @@ interface LogRecord {
   [field: string]: unknown;
 }
 
-/** Maximum fields that a line shows. */
+/** Maximum number of additional fields that a log line shows. */
 const MAX_FIELDS = 6;
 
 const COLORS = { DEBUG: 'gray', INFO: 'reset', WARN: 'yellow', ERROR: 'red' } as const;

@@ -3,7 +3,7 @@ import pino, { type DestinationStream } from 'pino';
 import { getVariable } from './settings/names.ts';
 import type { Settings } from './settings/read.ts';
 
-/** Maximum bytes of records that wait for a slow reader of the log. Further records are dropped. */
+/** Bytes of buffered records above which further records are dropped, because the reader of the log is too slow. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 /** Timeout for writing the rest of the log at the end of the process. */
@@ -16,9 +16,9 @@ export interface LogOutput extends DestinationStream {
 }
 
 /**
- * Returns a standard stream as a log destination that never blocks. Records are dropped if the disk is full or the
- * reader has closed the pipe. No worker thread writes the records: at exit, the process would wait for that thread, and
- * the thread for the reader of the pipe.
+ * Returns a standard stream as a log destination that never waits for the reader of a pipe. Records are dropped if the
+ * disk is full or the reader has closed the pipe. No worker thread writes the records: at exit, the process would wait
+ * for that thread, and the thread for the reader of the pipe.
  */
 export function logOutput(name: 'stdout' | 'stderr'): LogOutput {
   const stream = process[name];
@@ -63,7 +63,10 @@ export function logTelemetry(
   };
 }
 
-/** Returns the fields of a log record, without its time and level. */
+/**
+ * Returns the fields of a log record, without its time and level. Omits the text of the query unless `logQueries` is
+ * true.
+ */
 export function toRecord(
   { component, event, facts, error }: TelemetryEvent,
   logQueries: boolean,

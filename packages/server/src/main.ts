@@ -3,7 +3,8 @@ import { getMessage } from './error-text.ts';
 import { EXIT_CODES, getExitCode } from './exit-codes.ts';
 
 /**
- * Runs the command line of the process. Prints an error as one line on standard error, and exits with its exit code.
+ * Runs the command line of the process. If a command fails, prints the error as one line on standard error, and exits
+ * with the exit code of the error. Prints nothing if the reader of the output closed the pipe.
  */
 export async function main(): Promise<void> {
   try {

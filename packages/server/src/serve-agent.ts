@@ -15,13 +15,13 @@ import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { VERSION } from './version.ts';
 
-/** The memories that the agent can access: all of a namespace, or those of a user or agent. */
+/** The memories that the agent can access: all memories of a namespace, or the memories of a user, an agent or both. */
 interface AgentScope {
   namespace: string | undefined;
   scope: MemoryScope | undefined;
 }
 
-/** Serves one agent until standard input ends or a signal stops the process. */
+/** Starts serving one agent. The process stops when the connection ends or a signal is received. */
 export async function serveAgent(settings: Settings, agent: AgentScope): Promise<void> {
   const output = protocolOutput();
   const logStream = logOutput('stderr');
@@ -65,7 +65,7 @@ async function openMemories(
     const caller = scopedCaller({ api: await serviceAt(settings), scope: 'operate' }, scope);
     return { caller, place: { url }, close: async () => {} };
   }
-  // If the embedder setting has its default value, uses the model that embedded the stored memories.
+  // With the default embedder, vectors of another model in the database are not replaced; recall then uses words only.
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   assertNamespace(namespace);
   const engine = await openDatabase(settings, telemetry, { keepModel });
@@ -77,8 +77,8 @@ async function openMemories(
 }
 
 /**
- * Reserves standard output for the protocol, and returns a stream to it. Redirects all other output to standard error,
- * because most clients disconnect at a line that is not a protocol message.
+ * Reserves standard output for the protocol, and returns a stream to it. Redirects `process.stdout.write` to standard
+ * error, because most clients disconnect at a line that is not a protocol message.
  */
 function protocolOutput(): Writable {
   const { stdout, stderr } = process;
@@ -109,9 +109,9 @@ interface AgentProcess {
 }
 
 /**
- * Stops the process when the client disconnects or a signal is received: waits for pending responses up to the grace
+ * Stops the process when the connection ends or a signal is received: waits for pending responses up to the grace
  * period, and closes everything. The exit code is 1 if stopping fails or exceeds `STOP_LIMIT_MS`, or a message was too
- * large; otherwise 0. The log reports requests that were cut off.
+ * large; otherwise 0. The log reports whether requests were cut off.
  */
 function stopAtEnd({ client, close, output, telemetry, exit }: AgentProcess): void {
   let stopping = false;

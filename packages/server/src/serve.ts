@@ -90,7 +90,7 @@ export async function startService(
   }
 }
 
-/** Logs that the service listens, and warnings about access without a key. */
+/** Logs that the service listens, and warnings if local requests need no key. */
 export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
   const facts = { url, version: VERSION, database: getDatabaseName(settings.database), embedder: settings.embedder };
   // Read first, so that a signal right after the first record does not suppress the warnings.
@@ -99,7 +99,10 @@ export async function reportStart({ settings, url, engine, telemetry }: Service)
   if (isOpen) warnAboutAccess(settings, telemetry);
 }
 
-/** Logs a warning for each risk that the settings allow while no API key exists. */
+/**
+ * Logs a warning if, in development, web pages of any origin can send requests, and a warning if other machines need a
+ * key to send requests. Called while local requests need no key.
+ */
 function warnAboutAccess(settings: Settings, telemetry: Telemetry): void {
   const warn = (event: string, message: string) =>
     telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });

@@ -25,9 +25,10 @@ export interface StoppableService {
 }
 
 /**
- * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish, and the engine writes
- * and closes. The exit code is 0, or 1 if stopping fails, takes too long, or a second signal arrives. The same signal
- * within `REPEATED_SIGNAL_MS` is not treated as a second signal. The log lists the requests that were cut off.
+ * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish within
+ * `REQUESTS_GRACE_MS` or are cut off, and the engine writes and closes. The exit code is 0, or 1 if stopping fails,
+ * takes too long, or a second signal is received. The same signal within `REPEATED_SIGNAL_MS` is not treated as a
+ * second signal. The log lists the requests that were cut off.
  *
  * @param exit ends the process after the log is written
  */

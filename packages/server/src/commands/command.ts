@@ -20,13 +20,13 @@ export function withExamples(command: Command, ...examples: readonly string[]): 
   return command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`.trimEnd());
 }
 
-/** The option of every command that prints a result. */
+/** The option of commands that print a result as text or JSON. */
 export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
 
-/** The option of every command that lists memories with short ids. */
+/** The option of commands that list memories with short ids. */
 export const IDS_OPTION = new Option('--ids', 'Print ids in full.');
 
-/** The flags of every command that prints a result. */
+/** Flags that many commands share: settings, `--json` and `--ids`. */
 export type CommonFlags = Flags & { json?: true; ids?: true };
 
 const destructiveCommands = new WeakSet<Command>();
@@ -51,8 +51,8 @@ export function commandNames(command: Command): string[] {
 }
 
 /**
- * Returns a suggestion for an unknown command name in a group or in the program. See `suggestion`. Returns an empty
- * string if a destructive command is among the most similar commands.
+ * Returns a suggestion for an unknown command name in a group or in the program (see `getSuggestion`). Returns an empty
+ * string if no command is similar, or if a destructive command is among the most similar commands.
  */
 export function suggestedCommand({ commands }: Command, name: string): string {
   const similar = getSuggestion(name, commands.flatMap(commandNames));

@@ -62,8 +62,8 @@ async function consolidate(flags: CommonFlags, env: Environment): Promise<void> 
 }
 
 /**
- * Runs work, and rejects at SIGINT or SIGTERM. The database is then closed, which releases the consolidation lease, so
- * that the next run does not have to wait until the lease expires.
+ * Runs work, and rejects at SIGINT or SIGTERM. If the command opened a database, the database is then closed. Closing
+ * releases the consolidation lease, so that the next run does not have to wait until the lease expires.
  */
 function runInterruptibly<T>(
   flags: CommonFlags,

@@ -77,8 +77,8 @@ async function forgetIfFound(api: MemoryApi, id: string): Promise<ForgetResponse
 }
 
 /**
- * Yields full memory ids. Resolves all ids from arguments before it yields the first id. Resolves ids from standard
- * input one by one.
+ * Yields memory ids, with shortened ids resolved by `resolveId`. Ids from arguments are all resolved before the first
+ * id is yielded; ids from standard input are resolved one by one.
  */
 async function* getIds(api: MemoryApi, ids: readonly string[]): AsyncIterable<string> {
   if (ids.join(' ') !== '-') {

@@ -1,12 +1,15 @@
 import { getLines } from '@memoryd/contract';
 import { UsageError } from '../usage-error.ts';
 
-/** Maximum bytes of a memory; no service accepts more. */
+/** Maximum size of standard input, or of one line of standard input, in bytes. No service accepts a larger memory. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Returns all of standard input as text. Removes one line end at the end, which tools such as `echo` add. */
+/**
+ * Returns all of standard input as text. Removes one line end at the end, which tools such as `echo` add. Throws a
+ * UsageError for input that is too large or not UTF-8.
+ */
 export async function inputText(): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

@@ -63,7 +63,8 @@ const FIRST_KEY =
   'From now on, requests from this machine need a key too, as `Authorization: Bearer KEY`. ' +
   'To accept them without a key again, run `memoryd keys open --yes`.';
 
-// Prints only the key on standard output, so that the output can be piped.
+// Standard output contains only the key (with `--json`, the key with its properties), so that the output can be piped.
+// Notes go to standard error.
 async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   const { namespace, scope, user, agent, name, expiresAt } = flags;
   const request = {

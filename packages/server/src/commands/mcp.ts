@@ -25,7 +25,7 @@ const OPTIONS = [
   ...SCOPE_OPTIONS,
 ];
 
-/** `memoryd mcp`, with every setting except those of a network listener. */
+/** `memoryd mcp`, with the options of all settings except `LISTENER_SETTINGS`. */
 export const mcpCommand: AddCommand = (program, env) => {
   const command = program
     .command('mcp')

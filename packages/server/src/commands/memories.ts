@@ -26,8 +26,8 @@ export interface Needs {
 export interface Memories {
   api: MemoryApi;
   /**
-   * Returns the number of stored memories that wait for their embedding; 0 if the embedder is not ready, or if a
-   * service embeds the memories.
+   * Returns the number of stored memories whose embedding is pending; 0 if the embedder is not ready, or if the command
+   * uses a service.
    */
   countPending(): Promise<number>;
 }
@@ -180,7 +180,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   }
 }
 
-/** Returns telemetry that prints each warning and error once, for people. */
+/** Returns telemetry that prints each distinct warning and error once, as a sentence on standard error. */
 function warnings(): Telemetry {
   const printed = new Set<string>();
   return {

@@ -7,12 +7,12 @@ const MAX_MATCHES = 5;
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ID_PART = new RegExp(MEMORY_ID_PART);
 
-/** The help of an argument that `resolveId` reads. */
+/** Help text of an argument that is resolved by `resolveId`. */
 export const MEMORY_ID_HELP = 'id of the memory, or its first or last characters, at least 4';
 
 /**
  * Returns the full id of the memory whose id begins or ends with `part`. Returns `part` unchanged if it is a full id,
- * or if no memory matches.
+ * has fewer than 4 or more than 36 characters, has a character that ids do not have, or matches no memory.
  *
  * @throws UsageError if several ids match
  */

@@ -7,25 +7,25 @@ import { splitByWidth } from './table.ts';
 /** A memory in the output of a command. Optional fields are absent if the response does not contain them. */
 export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into'> &
   Partial<Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
-    /** A line below the text. */
+    /** Printed below the text. */
     note?: string;
   };
 
 export interface MemoryListOptions {
-  /** Width of the terminal. */
+  /** Width of the terminal, in columns. */
   columns: number;
   /** Whether ids are shown in full. */
   ids?: boolean | undefined;
 }
 
 const INDENT = '    ';
-/** Minimum width of a wrapped line. */
+/** Lines are wrapped at this width, or wider, even if the terminal is narrower. */
 const MIN_LINE_COLUMNS = 20;
 const SHORT_ID_CHARS = 8;
 
 /**
- * Returns memories for people to read: for each, a line with its score, time, session, tags and id, and then its text,
- * indented and wrapped. Control characters are escaped.
+ * Formats memories as text for the terminal: for each memory, a headline (score, time, session, user, agent, tier,
+ * tags, id), then the text and the note, wrapped and indented. Escapes control characters.
  */
 export function formatMemories(memories: readonly ListedMemory[], { columns, ids }: MemoryListOptions): string {
   const allIds = memories.map(({ id }) => id);

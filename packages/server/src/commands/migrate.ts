@@ -6,7 +6,10 @@ import { interruptible, showProgress } from './progress.ts';
 
 type MigrateFlags = CommonFlags & { from: string; to: string };
 
-/** `memoryd migrate --from DATABASE --to DATABASE`: exit code 1 if the two databases differ at the end. */
+/**
+ * `memoryd migrate --from DATABASE --to DATABASE`: exit code 4 if the target contains other data, or if the two
+ * databases differ at the end.
+ */
 export const migrateCommand: AddCommand = (program) => {
   const command = destructive(program.command('migrate'))
     .requiredOption('--from <database>', 'Path of a database file, or address of a PostgreSQL database.')

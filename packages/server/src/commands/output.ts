@@ -68,7 +68,10 @@ export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => 
   return (items: readonly Item[]) => formatTable(titles, items.map(toRow));
 }
 
-/** Returns rows as a table with titles. If standard output is a terminal, cuts the lines to its width. */
+/**
+ * Returns rows as a table with titles. If standard output is a terminal, cuts the last column so that the lines fit.
+ * See `table`.
+ */
 export async function formatTable(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],

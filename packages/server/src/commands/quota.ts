@@ -2,7 +2,7 @@ import type { NamespaceQuota } from '@memoryd/contract';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommonFlags } from './command.ts';
 
-/** The value of a quota option: a number, or `default` for the limit in the settings. */
+/** The value of a quota option: a number (0 is unlimited), or `default` for the limit in the settings. */
 type Limit = number | 'default';
 
 export type QuotaFlags = CommonFlags & { memories?: Limit; bytes?: Limit };

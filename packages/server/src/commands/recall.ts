@@ -59,7 +59,10 @@ async function format({ results, truncated }: RecallResponse, flags: CommonFlags
   return listed + (truncated ? 'There are more results than one response can hold.\n' : '');
 }
 
-/** Formats the explanation of a score as a note: the evidence and weight of each signal, strongest signal first. */
+/**
+ * Formats the explanation of a score as a note: the evidence and weight of each signal that contributes to the score,
+ * strongest signal first.
+ */
 function explain({ explanation }: RecallResult): { note?: string } {
   if (!explanation) return {};
   const { evidence, evidence_of_another: isInherited, weights } = explanation;

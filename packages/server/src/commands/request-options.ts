@@ -24,7 +24,7 @@ interface FieldSchema {
 /** Option names of list fields, in the singular: such an option has one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
-/** Returns an option for each field of a request, with the name and description of the contract. */
+/** Returns an option for each field of the shape, with the name and description of the field in the contract. */
 export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
   return fields.map((field) => {
     const fieldSchema = getField(schema, field);
@@ -51,7 +51,10 @@ export function getRequest<Request>(shape: RequestShape<Request>, flags: Flags, 
   return request as Request;
 }
 
-/** Returns the request fields that options set, without validation. Omits booleans that have their default value. */
+/**
+ * Returns the request fields that options set, not yet checked against the contract. Omits booleans that have their
+ * default value. Throws a UsageError for a `name=value` option without `=`.
+ */
 export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
   const given = fields
     .map((field) => [field, flags[getKey(field)]] as const)

@@ -18,11 +18,9 @@ const SHAPE = {
   fields: ['tags', 'importance', 'source', 'session_id', 'created_at', 'expires_at', 'metadata', 'supersedes'],
 } as const;
 
-/**
- * Limits of one request: the maximum number of memories, and the number of characters from which no further memory is
- * added. A server may refuse larger requests.
- */
+/** Maximum number of memories in one request. A server may refuse larger requests. */
 const BATCH_SIZE = 256;
+/** Number of characters at which a request is sent, even if the request has fewer memories than `BATCH_SIZE`. */
 const BATCH_CHARS = 1024 * 1024;
 
 /** Maximum number of refused lines that the summary lists. */
@@ -117,7 +115,7 @@ class StoreReport {
     }
   }
 
-  /** Prints the summary. The exit code is 1 if a line was refused. */
+  /** Sets the exit code 1 if a line was refused. Prints the summary, except with JSON output. */
   async end(): Promise<void> {
     if (this.#refusedCount > 0) process.exitCode = EXIT_CODES.failed.code;
     if (this.#asJson) return;
@@ -195,8 +193,8 @@ function parseFields(text: string): object | undefined {
 const POLL_INTERVAL_MS = 100;
 
 /**
- * Waits until the stored memories are embedded. After an interruption, the next process that opens the database embeds
- * the remaining memories.
+ * Waits until the stored memories are embedded. After an interruption, the next process that opens the database with
+ * its embedding model embeds the remaining memories.
  */
 async function untilEmbedded({ countPending }: Memories): Promise<void> {
   const progress = await showProgress('embedding', 'memory', 'memories');

@@ -4,7 +4,7 @@ import { toPrintable } from './printable.ts';
 
 const ELLIPSIS = '…';
 const GAP = 2;
-/** Minimum width of the last column. On a narrower terminal, lines wrap. */
+/** Minimum width to which the last column is cut. If the terminal is too narrow for this width, lines wrap. */
 const MIN_CUT_COLUMNS = 20;
 
 /**
@@ -38,7 +38,8 @@ function cutRight(cell: string, maxWidth: number): string {
 }
 
 /**
- * Splits a text into pieces that each fit a width. Each piece has at least one character, and no character is split.
+ * Splits a text into pieces of at most `maxWidth` columns. Never splits a character: a character that is wider than
+ * `maxWidth` becomes a piece of its own.
  */
 export function* splitByWidth(text: string, maxWidth: number): Generator<string> {
   let width = 0;
@@ -55,7 +56,8 @@ export function* splitByWidth(text: string, maxWidth: number): Generator<string>
   yield piece;
 }
 
-// `styleText` adds the style only on a terminal, and only if NO_COLOR is not set.
+// `styleText` returns the line unchanged if standard output does not support colors, for example in a pipe or with
+// NO_COLOR.
 function styleTitles(line: string, areTitles: boolean): string {
   return areTitles ? styleText('bold', line) : line;
 }

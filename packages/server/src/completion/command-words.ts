@@ -17,7 +17,7 @@ export interface CommandWords {
   path: string;
   commands: readonly { name: string; description: string }[];
   options: readonly OptionWords[];
-  /** Allowed values of the command's argument. */
+  /** Allowed values of the command's argument; empty if the values are not fixed. */
   choices: readonly string[];
   /** Whether the command's argument is a path. */
   takesPath: boolean;

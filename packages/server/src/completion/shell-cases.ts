@@ -23,7 +23,7 @@ function getFlags(all: readonly CommandWords[], matches: (option: OptionWords) =
   return [...new Set(all.flatMap(({ options }) => options.filter(matches).map(({ flag }) => flag)))];
 }
 
-/** Returns the flags with a fixed set of values, by command. */
+/** Returns each flag with a fixed set of values, with the path of its command and the values. */
 export function getChoices(all: readonly CommandWords[]): { path: string; flag: string; choices: readonly string[] }[] {
   return all.flatMap(({ path, options }) =>
     options.flatMap(({ flag, value }) => (value?.kind === 'choice' ? [{ path, flag, choices: value.choices }] : [])),

@@ -11,7 +11,10 @@ import type { Finding } from './finding.ts';
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 
-/** Checks that the embedder and the language model of the settings respond. No stored memory is sent to them. */
+/**
+ * Checks that the embedder of the settings can embed a text, and that the language model server responds and accepts
+ * the API key. Stored memories are not sent.
+ */
 export async function checkModels(settings: Settings): Promise<Finding[]> {
   const distiller = settings.llmUrl === '' ? [] : [await checkDistiller(settings)];
   return [await checkEmbedder(settings), ...distiller];

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const LISTENING = '0A';
 
 /**
- * Returns the program that listens on a port, such as `nginx (process 812)`; `undefined` if this user has no permission
- * to see the program, and on systems other than Linux.
+ * Returns the program that listens on a TCP port, such as `nginx (process 812)`. Returns `undefined` if no program
+ * listens, if this user has no permission to see the program, and on systems other than Linux.
  */
 export function findListener(port: number): string | undefined {
   const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => getSockets(getText(table), port));

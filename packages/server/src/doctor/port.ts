@@ -7,8 +7,8 @@ import { findListener } from './port-owner.ts';
 const HEALTH_TIMEOUT_MS = 3000;
 
 /**
- * Checks that the service can listen on the configured port. If the port is in use, names the program that uses the
- * port.
+ * Checks that the service can listen on the configured port. If another program uses the port, names the program. A
+ * running memoryd service of the same version is no problem.
  */
 export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding> {
   const where = `${port === 0 ? 'a port' : `port ${port}`} of ${host}`;

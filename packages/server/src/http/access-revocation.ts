@@ -6,7 +6,8 @@ const CHECK_INTERVAL_MS = 500;
 
 /**
  * Calls `onRevoked` with the error if the caller loses its access during a response, for example because its key was
- * revoked. Never called after the response has ended. For responses of unlimited duration.
+ * revoked, or if the keys cannot be read. Never called after the response has ended. For responses of unlimited
+ * duration.
  */
 export function onAccessRevoked(
   gate: Gate,

@@ -25,10 +25,13 @@ const FORWARDING_HEADERS = new Set([
   'fly-client-ip',
 ]);
 
-/** The caller of a local request while no API key has ever been created. */
+/**
+ * The caller of a local request without a key while local requests need no key (see `areKeysNeeded`), and the access of
+ * the key in the setting `apiKey`.
+ */
 const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
 
-/** The caller of a request without a key, for routes that need no key. */
+/** The default caller on routes that need no key, if the request has no key or the keys cannot be read. */
 const ANONYMOUS: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
 
 /** The id of the key in the setting `apiKey`. */
@@ -44,12 +47,13 @@ type AccessSettings = Pick<Settings, 'host' | 'apiKey'>;
 /** Authenticates and authorizes requests. */
 export interface Gate {
   /**
-   * Returns the caller of a request: the holder of its API key or, while there are no keys, the operator for a local
-   * request whose Host header names this machine.
+   * Returns the caller of a request: the holder of its API key; the operator for a local request without a key while
+   * local requests need no key; or an anonymous caller on routes that need no key.
    *
-   * @throws MemoryError UNAUTHORIZED without a valid key; FORBIDDEN if the key lacks the required scope, or a local
-   *   request names a foreign Host; INVALID_REQUEST for two different keys, or a local request with a missing or
-   *   repeated Host header; UNAVAILABLE if the keys cannot be read
+   * @throws MemoryError UNAUTHORIZED for an invalid key, or a missing key that the route requires; FORBIDDEN if the key
+   *   lacks the required scope, or a local request names a foreign Host; INVALID_REQUEST for two different keys, an
+   *   invalid namespace, a repeated header, or a local request without a Host header; UNAVAILABLE if the keys cannot be
+   *   read and the route requires a key
    */
   admit(request: FastifyRequest): Promise<Caller>;
 }
@@ -82,7 +86,8 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
 /**
  * Returns the caller with the namespace of the header `X-Memoryd-Namespace`, or unchanged without that header.
  *
- * @throws MemoryError FORBIDDEN without the scope `operate`, INVALID_REQUEST for an invalid name or a repeated header
+ * @throws MemoryError FORBIDDEN for another namespace than the caller's own without the scope `operate`,
+ *   INVALID_REQUEST for an invalid name or a repeated header
  */
 function withNamespaceHeader(request: FastifyRequest, caller: Caller): Caller {
   const namespace = getSingleHeader(request, 'X-Memoryd-Namespace');

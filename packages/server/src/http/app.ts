@@ -195,7 +195,7 @@ function createApp(
   const app: App = Fastify({
     bodyLimit: maxBodyBytes,
     genReqId: () => randomUUID(),
-    // Browsers accept HTML and get the dashboard, to which `/ui` redirects. Other clients get the response of `/`.
+    // Browsers accept HTML and get `/ui`, which redirects to the dashboard. Other clients get the response of `/`.
     rewriteUrl: ({ url = '', headers }) => (url === '/' && headers.accept?.includes('text/html') ? '/ui' : url),
     routerOptions: {
       maxParamLength: LIMITS.urlAndHeadersBytes,
@@ -208,7 +208,8 @@ function createApp(
       headersTimeout: Math.min(LIMITS.headersTimeoutMs, slowClientMs),
       connectionsCheckingInterval: LIMITS.arrivalCheckMs,
       maxHeaderSize: LIMITS.urlAndHeadersBytes,
-      // Node's own response to a request without Host has no error body; access.ts refuses such requests instead.
+      // Node's own response to a request without Host has no error body; access.ts checks the Host header of local
+      // requests instead.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
@@ -236,8 +237,8 @@ function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse)
 }
 
 /**
- * Registers the hooks of every request, in this order: CORS, authorization, overload limits. Returns the function that
- * counts additional requests inside one HTTP request against the rate limit.
+ * Registers the hooks of every request, in this order: security headers, CORS, authorization, overload limits, metrics.
+ * Returns the function that counts additional requests inside one HTTP request against the rate limit.
  */
 async function registerHooks(
   app: App,

@@ -7,9 +7,9 @@ import { getValues } from './request-headers.ts';
 export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 
 /**
- * Parses the bodies of all routes in a Fastify scope as lists: one JSON value per line for an NDJSON content type, else
- * one JSON text. A line that is not JSON in UTF-8 becomes `undefined`, which every schema refuses, so that only this
- * item fails.
+ * Parses the bodies of all routes in a Fastify scope: for an NDJSON content type as a list with one JSON value per
+ * line, else as one JSON text. A line that is not JSON in UTF-8 becomes `undefined`, which every schema refuses, so
+ * that only this item fails.
  */
 export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();

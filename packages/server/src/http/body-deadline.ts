@@ -12,8 +12,8 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses requests whose bodies do not arrive before a deadline. Node's own request timeout applies to all routes, and
- * would cut off a large import.
+ * Refuses requests whose body is incomplete at a deadline, except on routes with `longBody`. Node's own request timeout
+ * applies to all routes, and would cut off a large import.
  *
  * @param bodyMs deadline for a request body, in milliseconds
  */
@@ -83,7 +83,7 @@ export async function* getBodyChunks(
     reply.header('Connection', 'close');
     throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
   } finally {
-    // A client sends the whole body before it reads the response, so the rest must be drained. Not awaited: for a
+    // Many clients send the whole body before they read the response, so the rest must be drained. Not awaited: for a
     // silent body, `return` would wait for the next chunk.
     void chunks.return?.().then(() => body.resume());
   }

@@ -61,16 +61,16 @@ export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOr
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether the route refuses web pages whose origin is neither on a loopback host nor in `corsOrigins`. For routes
-     * that read or delete many memories at once.
+     * Whether the route refuses web pages whose origin is neither this server, nor on a loopback host, nor in
+     * `corsOrigins`. For routes that read or change many memories at once, or administer the service.
      */
     refusesForeignPages?: boolean;
   }
 }
 
 /**
- * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host
- * nor in `corsOrigins`. For these routes, `*` in `corsOrigins` allows no other origin.
+ * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither this server, nor on a
+ * loopback host, nor in `corsOrigins`. For these routes, `*` in `corsOrigins` allows no other origin.
  *
  * @throws MemoryError FORBIDDEN
  */

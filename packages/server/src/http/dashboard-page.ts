@@ -4,7 +4,8 @@ import { getBuildFolder } from '../built-folder.ts';
 import { openToAnyone } from './docs-pages.ts';
 
 /**
- * Allows scripts, styles and requests from this server only, and no HTML from strings (trusted types without a policy).
+ * Content security policy of the dashboard: resources only from this server, and no HTML from strings (trusted types
+ * without a policy).
  */
 const DASHBOARD_POLICY = [
   "default-src 'none'",

@@ -1,6 +1,6 @@
 /** The project's own HTML, CSS and JavaScript of the API documentation pages. */
 
-/** The style of the links between the pages. */
+/** CSS of the documentation pages: the background, and the links to the other pages. */
 export const LINKS_STYLE = `:root { color-scheme: light dark }
 body { margin: 0; background: light-dark(#ffffff, #171815) }
 .pages { display: flex; gap: 1.5rem; padding: 0.6rem 1.25rem; font: 15px/1.4 system-ui, sans-serif; background: light-dark(#f6f4ef, #1f201d) }
@@ -8,8 +8,8 @@ body { margin: 0; background: light-dark(#ffffff, #171815) }
 `;
 
 /**
- * Adds the links to the page of Swagger UI, which has its own HTML. The links are relative, because a proxy may add a
- * path prefix.
+ * Adds links to the dashboard and Redoc to the page of Swagger UI, whose HTML a library generates. The links are
+ * relative, because a proxy may add a path prefix.
  */
 export const DOCS_SCRIPT = `const links = document.createElement('nav');
 links.className = 'pages';

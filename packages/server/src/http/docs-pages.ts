@@ -6,7 +6,10 @@ import type { FastifyInstance } from 'fastify';
 import { getBuildFolder } from '../built-folder.ts';
 import { DOCS_SCRIPT, LINKS_STYLE, REDOC_PAGE, REDOC_SCRIPT } from './docs-page-texts.ts';
 
-/** Content security policy of the pages: resources only from this server. Swagger UI and Redoc use inline styles. */
+/**
+ * Content security policy of the pages: resources only from this server, and images and fonts in data URLs. Swagger UI
+ * and Redoc need inline styles.
+ */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -57,7 +60,7 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
   );
 }
 
-/** Makes the routes that a plugin adds to a scope accessible without a key. */
+/** Makes all routes that are later added to a Fastify scope accessible without a key. */
 export function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };

@@ -32,7 +32,10 @@ export function sendDownload(
   return reply;
 }
 
-/** Sends the head of a response, and returns the raw response for the body, which bypasses the framework. */
+/**
+ * Begins a response with status 200 and the headers of the reply. Returns the raw response for the body, which bypasses
+ * the framework.
+ */
 export function beginResponse(reply: FastifyReply): ServerResponse {
   reply.hijack();
   return reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);

@@ -14,8 +14,8 @@ declare module 'fastify' {
 export const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Converts a thrown value to an error that callers may see. A value that is neither a MemoryError nor a client error of
- * the framework becomes INTERNAL_ERROR without its message.
+ * Converts a thrown value to an error that callers may see. Any value other than a MemoryError or a client error of the
+ * framework becomes INTERNAL_ERROR without its message, as does a MemoryError with the code INTERNAL_ERROR.
  */
 function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): MemoryError {
   if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { MemoryEvent } from '@memoryd/contract';
 
-/** Server-sent events (HTML Living Standard, section 9.2). */
+/** The content type of server-sent events (HTML Living Standard, section 9.2). */
 export const EVENT_STREAM = 'text/event-stream';
 
 /** Interval between comments that keep the connection alive for proxies and readers. */

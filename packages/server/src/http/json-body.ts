@@ -3,8 +3,9 @@ import { Type } from '@memoryd/contract/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**
- * Parses every request body as JSON in UTF-8, regardless of its content type. An empty body is treated as absent.
- * Bodies of unknown routes are not parsed, so that those routes return NOT_FOUND.
+ * Parses request bodies as JSON in UTF-8, regardless of their content type, and refuses compressed bodies. An empty
+ * body is treated as absent. Bodies of unknown routes are not parsed, so that those routes return NOT_FOUND. A route in
+ * its own Fastify scope can replace the parser.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   // Removes Content-Type, because Fastify would reject a malformed Content-Type, or an empty body with a Content-Type.

@@ -119,6 +119,8 @@ function createIfMatchError(): MemoryError {
 /**
  * Returns all values of a header in order of arrival. Reads the raw headers, because Node's parsed headers join
  * repeated headers or contain only the first.
+ *
+ * @param name the name in lower case
  */
 export function getValues(request: FastifyRequest, name: string): string[] {
   const { rawHeaders } = request.raw;

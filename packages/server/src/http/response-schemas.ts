@@ -2,8 +2,8 @@ import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 
 /**
- * Errors that every route can return. Every request can be too large or have an unsupported body, since its URL,
- * headers or body may exceed a limit even on routes that take no body.
+ * Errors that every route can return. Even a route without a body can return PAYLOAD_TOO_LARGE and
+ * UNSUPPORTED_MEDIA_TYPE, because a request may have too large a URL or header, or a compressed body.
  */
 const COMMON_ERRORS: ErrorCode[] = [
   'INVALID_REQUEST',

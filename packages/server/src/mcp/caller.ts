@@ -9,8 +9,8 @@ export interface McpCaller {
 }
 
 /**
- * Limits a caller to the memories of one user or agent, and to operations that do not concern the whole namespace.
- * Without a memory scope, returns the caller unchanged.
+ * Limits a caller to the memories of a user, an agent or both. Reduces the scope `operate` to `write`, because
+ * `operate` concerns the whole namespace. Without a memory scope, returns the caller unchanged.
  */
 export function scopedCaller({ api, scope }: McpCaller, memoryScope: MemoryScope | undefined): McpCaller {
   if (!memoryScope) return { api, scope };

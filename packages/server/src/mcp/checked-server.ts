@@ -32,8 +32,8 @@ export class CheckedServer extends Server {
 }
 
 /**
- * The used methods of a request schema. The SDK's schema type does not declare these methods, because the type also
- * covers schemas of other libraries.
+ * The methods of a request schema that this file uses. The SDK's schema type does not declare these methods, because
+ * the type also covers schemas of other libraries.
  */
 interface RequestSchema {
   shape: { params: { catch(refuse: (refused: { error: { issues: Issue[] } }) => never): unknown } };

@@ -18,12 +18,12 @@ interface McpPost {
  * Handles one POST of the Streamable HTTP transport. The response to a request message is an event stream. Each POST is
  * independent: there are no sessions.
  *
- * @param request the headers; its body is passed as `body`
+ * @param request the headers; the body is passed as `body`
  * @param body the JSON-RPC messages; `undefined` without a body
  * @param disconnected aborted when the response is complete or the client disconnects
  * @param idleMs idle timeout of the connection, in milliseconds; keep-alive messages prevent a timeout while a tool
  *   runs
- * @param onMessage called with the size in bytes of each response message, which stays in memory until it is read
+ * @param onMessage called with the size in bytes of each sent message, which stays in memory until the client reads it
  */
 export async function handlePost(
   caller: McpCaller,
@@ -58,8 +58,8 @@ class ObservedTransport extends WebStandardStreamableHTTPServerTransport {
 }
 
 /**
- * Removes cancellations from a batch: the stream of a POST ends only after all its requests have responses, so a
- * request that its own batch cancels would leave the stream open.
+ * Removes cancellations from a batch, unless the batch contains only cancellations. The stream of a POST ends only
+ * after all its requests have responses, so a request that its own batch cancels would leave the stream open.
  */
 function withoutCancellations(body: unknown): unknown {
   if (!Array.isArray(body)) return body;

@@ -30,19 +30,21 @@ export const RESOURCE_TEMPLATES: ResourceTemplate[] = [
   },
 ];
 
-/** Maximum number of listed sessions, in total and per page. The limit is low because people choose from the list. */
+/** Maximum number of listed sessions over all pages; low, because people choose from the list. */
 const MAX_SESSIONS = 200;
+/** Maximum number of sessions per page. */
 const PAGE_SIZE = 50;
 
 /**
- * If the sessions do not fit into one response, only sessions with a memory from the last `RECENT_DAYS` days are
- * considered.
+ * If the namespace has more than `LIMITS.pageItems` sessions, only sessions with a memory from the last `RECENT_DAYS`
+ * days are listed.
  */
 const RECENT_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Lists at most 200 sessions as resources, in descending order of their newest memory.
+ * Returns a page of the session list as resources, the session with the newest memory first. All pages together list at
+ * most `MAX_SESSIONS` sessions.
  *
  * @param cursor the `nextCursor` of an earlier response; `undefined` for the first page
  * @throws MemoryError INVALID_REQUEST for an invalid cursor
@@ -71,7 +73,7 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
 /**
  * Reads a resource by its URI: a memory, or a page of a session.
  *
- * @throws MemoryError NOT_FOUND for a URI without a resource
+ * @throws MemoryError NOT_FOUND for a URI without a resource, INVALID_REQUEST for an invalid cursor
  */
 export async function readResource(api: MemoryApi, uri: string): Promise<ReadResourceResult> {
   const target = parseTarget(uri);

@@ -36,11 +36,11 @@ export interface McpOptions {
    */
   onDefect(error: unknown, operation: string): void;
   /**
-   * Acquires a slot for a kind of work, and resolves with the function that releases it. If omitted, concurrency is not
-   * limited.
+   * Acquires a slot for a kind of work, and resolves with the function that releases the slot. If omitted, concurrency
+   * is not limited.
    *
    * @param signal aborted when the client disconnects or cancels the request
-   * @throws MemoryError UNAVAILABLE if too many requests are queued
+   * @throws MemoryError UNAVAILABLE if too many requests are queued, or no slot became free in time
    */
   acquireSlot?(kind: HeavyKind, signal: AbortSignal): Promise<() => void>;
   /** Whether the client receives log records and may choose their level. */
@@ -94,7 +94,7 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
   });
 }
 
-/** Runs work in a slot of its kind, or at once if the work is not heavy. */
+/** Runs work in a slot of its kind, or at once if the work is not heavy or concurrency is not limited. */
 async function withSlot<T>(
   kind: HeavyKind | undefined,
   { signal }: { signal: AbortSignal },

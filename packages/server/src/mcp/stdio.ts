@@ -14,17 +14,18 @@ import {
 import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
-/** Maximum number of pending requests; further requests wait in the pipe. */
+/** Number of pending requests at which reading pauses, so that further requests wait in the pipe. */
 const MAX_PENDING = 256;
 
 /** A client connection on a pair of streams. */
 export interface StdioConnection {
   /** Resolved with the reason when the input ends, the output fails, or a message exceeds the size limit. */
   readonly ended: Promise<'input ended' | 'output broken' | 'message too large'>;
-  /** Resolved when every received request has a response, or the output is closed. */
+  /** Resolved when every received request has a response or was cancelled, or the output is closed. */
   answered(): Promise<void>;
   /**
    * Sends a log record to the client if `level` is at least the level that the client has chosen; by default `warning`.
+   * Sends nothing before the client has initialized.
    */
   log(level: LoggingLevel, logger: string, data: unknown): void;
   close(): Promise<void>;

@@ -6,8 +6,9 @@ export function sessionUri(sessionId: string): string {
   return `session://${encodeURIComponent(sessionId)}`;
 }
 
-/** Templates (RFC 6570) of the resource URIs. `cursor` is the `next_cursor` of the previous page. */
+/** Template (RFC 6570) of the URIs of memories. */
 export const MEMORY_URI_TEMPLATE = 'memory://{id}';
+/** Template (RFC 6570) of the URIs of sessions. `cursor` is the `next_cursor` of the previous page. */
 export const SESSION_URI_TEMPLATE = 'session://{id}{?cursor}';
 
 /** The resource that a URI names. */

@@ -35,12 +35,13 @@ export interface ConnectionCount {
   idle: number;
 }
 
-/** The gauges in the plain text format, in order: before and after the quantiles of query latency. */
+/** The gauges before the quantiles of query latency in the plain text format, in order. */
 export const GAUGES_BEFORE = [
   ['service_working_memory_entries', 'Entries in the working tier.', (stats) => stats.working_count],
   ['service_episodic_memory_entries', 'Entries in the episodic tier.', (stats) => stats.episodic_count],
   ['service_semantic_memory_entries', 'Entries in the semantic tier.', (stats) => stats.semantic_count],
 ] as const satisfies GaugeDefinition<StatsResponse>[];
+/** The gauges after the quantiles of query latency in the plain text format, in order. */
 export const GAUGES_AFTER = [
   [
     'service_consolidation_last_run',

@@ -11,8 +11,8 @@ export function engineSettings(settings: Settings): Pick<Settings, EngineSetting
 }
 
 /**
- * Returns the engine settings without an embedder. Omits the settings of an embedding model, which the engine would
- * refuse.
+ * Returns the engine settings without an embedder. Omits the settings that the engine refuses without an embedding
+ * model.
  */
 export function engineSettingsWithoutModel(settings: Settings): Pick<Settings, EngineSetting> {
   const { embeddingQueryPrefix, embeddingPassagePrefix, embeddingPooling, ...others } = engineSettings(settings);

@@ -14,7 +14,7 @@ const MAX_BYTES = 1024 * 1024;
  * Loads the settings from flags, environment variables and the settings file.
  *
  * @param search whether the settings file in the working directory is read if no flag names a file
- * @throws UsageError for an invalid value, an unreadable file, or an unknown key in the file
+ * @throws UsageError for an invalid value or combination of values, or an unreadable or invalid settings file
  */
 export function loadSettings(flags: Flags, env: Environment, { search = true } = {}): Settings {
   const path = settingsPath(flags, search);

@@ -7,7 +7,7 @@ const CONFIG_OPTION = new Option(
   'Settings file. Default: memoryd.config.json in the working directory, if it exists.',
 );
 
-/** The keys of all settings of the service. */
+/** The keys of all settings except `url`, which only commands use. */
 export const SERVICE_SETTINGS = SETTING_NAMES.map(({ key }) => key).filter((key) => key !== 'url');
 
 /** Returns the command line options of settings, and the option `--config`. */

@@ -22,7 +22,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The values of command line options, by setting key. */
 export type Flags = Readonly<Record<string, unknown>>;
 
-/** The content of a settings file, by setting key. */
+/** A settings file: its path, and its values by setting key. */
 export interface SettingsFile {
   path: string;
   values: Readonly<Record<string, unknown>>;

@@ -364,7 +364,9 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
-/** Returns whether a text is an origin in the form that browsers send; browser extensions have their own schemes. */
+/**
+ * Returns true for `*`, and for an origin in the form that browsers send. Browser extensions have their own schemes.
+ */
 function isOrigin(text: string): boolean {
   if (text.includes('*')) return text === '*';
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;

@@ -3,17 +3,15 @@ import { Socket } from 'node:net';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/**
- * Maximum total bytes of request bodies in progress and of unread responses; each limit is four times the largest
- * possible body or response.
- */
+/** Maximum total bytes of request bodies in progress: four times the largest `maxBatchBodyBytes`. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/** Maximum total bytes of unread responses: four times the largest `maxAnswerBytes`. */
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
 /** Maximum share of one namespace, so that a caller with large or slow requests cannot block other namespaces. */
 const MAX_NAMESPACE_SHARE = 1 / 2;
 
-/** A response of this size fits into the system's socket buffer, so that it never waits for a slow reader. */
+/** Responses up to this size are not counted, because they fit into the system's socket buffer. */
 const SMALL_RESPONSE_BYTES = 64 * 1024;
 
 /** Maximum time for reading a large response: 64 MiB at 220 KiB per second. */
@@ -104,7 +102,7 @@ class ByteBudget {
   }
 }
 
-/** Returns the size of a body by its Content-Length, or the route's limit for a body of unknown length. */
+/** Returns the Content-Length of a request, or the route's body limit if the length is unknown or larger. */
 function getMaxBodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return bodyLimit;
   return Math.min(Number(headers['content-length'] ?? 0), bodyLimit);

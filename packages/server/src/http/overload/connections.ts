@@ -8,7 +8,7 @@ import type { ConnectionCount } from '../../metrics/gauges.ts';
 /** Connections above the limit that are reserved for `ALWAYS_SERVED`. */
 const RESERVED_CONNECTIONS = 64;
 
-/** Minimum interval between log records about closed or refused connections. */
+/** Period for which closed and refused connections are collected into one log record. */
 const REPORT_INTERVAL_MS = 10_000;
 
 /** Routes served on reserved connections and under load: they report the state of the service, and are cheap. */
@@ -139,8 +139,8 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
 }
 
 /**
- * Returns a function that reports excess connections, at most once per interval, with their numbers since the last
- * report.
+ * Returns a function that logs closed and refused connections: the first connection at once, and the numbers of further
+ * connections together after `REPORT_INTERVAL_MS`.
  */
 function createReporter(telemetry: Telemetry, { maxConnections, maxConnectionsPerAddress }: ConnectionLimits) {
   const counts = { closed: 0, refused: 0 };

@@ -8,16 +8,17 @@ interface Limit {
   /** Maximum number of queued requests. */
   maxQueued: number;
   /**
-   * Maximum number of running requests per namespace; unlimited if omitted. Further requests are refused, not queued.
+   * Maximum number of running and queued requests per namespace; unlimited if omitted. Further requests are refused.
    */
   maxPerNamespace?: number;
-  /** Whether the slot is acquired before the body arrives; otherwise after the body has been parsed. */
+  /** Whether the slot is acquired before the body is read; otherwise after the body has been parsed. */
   isBeforeBody: boolean;
 }
 
 /**
- * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. A single thread does
- * the work of each kind, so more concurrency would use more memory without finishing sooner.
+ * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. With a database file, a
+ * single thread or process does the work of each kind, so more concurrency would use more memory without finishing
+ * sooner.
  */
 const HEAVY = {
   /** Bodies of up to 64 MiB, read completely before the slot is acquired: a slow sender must not occupy a slot. */
@@ -26,7 +27,10 @@ const HEAVY = {
   list: { maxRunning: 8, maxQueued: 256, isBeforeBody: true },
   /** Responses that are mostly small. The queue is as long as the default limit of connections. */
   recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: true },
-  /** A separate process creates one copy at a time; the client decides how long reading it takes. */
+  /**
+   * Backups and exports. With a database file, a separate process creates one copy at a time; the client decides how
+   * long reading a copy takes.
+   */
   copy: { maxRunning: 4, maxQueued: 16, maxPerNamespace: 2, isBeforeBody: true },
   /** Each import buffers one line, up to a memory with its whole history; the client decides how long sending takes. */
   import: { maxRunning: 2, maxQueued: 0, maxPerNamespace: 1, isBeforeBody: true },
@@ -44,7 +48,8 @@ declare module 'fastify' {
     /** The queues of running and waiting requests, by kind of work. */
     heavyWork: Readonly<Record<HeavyKind, FairQueue>>;
     /**
-     * Acquires a slot for heavy work that is not a whole HTTP request. Resolves with the function that releases it.
+     * Acquires a slot for heavy work that is not a whole HTTP request, such as a tool call. Resolves with the function
+     * that releases the slot.
      *
      * @param signal aborted when the client disconnects
      */
@@ -60,8 +65,9 @@ const MAX_QUEUE_SHARE = 1 / 3;
 
 /**
  * Queues requests to routes with `config.heavy`. Throws UNAVAILABLE if the queue is full, a request waited too long, or
- * the namespace of the request has reached its limit. A slot is released when the work ends, before the client reads
- * the response. Must be called after the hook that sets the caller.
+ * the namespace of the request has reached its limit. A slot is released when the response is ready, before the client
+ * reads the response; the slot of a download is released at the end of the download. Must be called after the hook that
+ * sets the caller.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const queues = createQueues(slowClientMs * MAX_QUEUE_SHARE);

@@ -10,7 +10,7 @@ interface PendingRequest {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Requests whose headers have arrived and whose responses are not completely sent. */
+    /** Requests whose headers were received and whose responses are not completely sent. */
     pendingRequests: () => PendingRequest[];
   }
 }

@@ -29,7 +29,10 @@ export interface PressureLimits {
   lateLoopMs?: number | undefined;
 }
 
-/** Refuses requests as UNAVAILABLE while the process is overloaded or uses too much memory. */
+/**
+ * Refuses requests as UNAVAILABLE while the process is overloaded or uses too much memory, except requests to
+ * `ALWAYS_SERVED`.
+ */
 export async function refuseUnderPressure(
   app: FastifyInstance,
   { memoryLimitMb, lateLoopMs = DEFAULT_LATE_LOOP_MS }: PressureLimits,

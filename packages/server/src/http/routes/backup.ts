@@ -40,8 +40,8 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(createDisconnectSignal(reply.raw));
     auditRequest(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
-    // The time of the backup is recorded only if the client has read the whole copy. An error is ignored, because the
-    // next backup is recorded anyway.
+    // The time of the backup is recorded only if the whole copy was sent. An error is ignored, because the next backup
+    // is recorded anyway.
     reply.raw.once('finish', () => void engine.recordBackup().catch(() => {}));
     reply.headers({
       ...HEADERS,
@@ -53,7 +53,7 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
   });
 };
 
-/** Returns a file name for a download, with the current time. */
+/** Returns a file name for a download, with the current time in UTC, such as `memoryd-20260131T093000Z.db`. */
 export function createFileName(extension: string): string {
   return `memoryd-${new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '')}.${extension}`;
 }

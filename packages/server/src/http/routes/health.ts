@@ -95,7 +95,7 @@ function getEmbedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'e
   return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + hint }) };
 }
 
-/** Reads the counts; returns `undefined` if the database cannot be read before the timeout. */
+/** Reads the counts. Returns `undefined` if reading fails or exceeds the timeout. */
 async function readStats(api: MemoryApi, telemetry: Telemetry): Promise<StatsResponse | undefined> {
   const finished = new AbortController();
   const timeout = delay(STATS_TIMEOUT_MS, undefined, { signal: finished.signal }).catch(() => undefined);

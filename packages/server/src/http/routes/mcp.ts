@@ -66,7 +66,7 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
 };
 
 /**
- * Returns the caller, limited to the user and agent in the URL of its connection.
+ * Returns the caller, limited to the user and agent that the API key is bound to or the URL names.
  *
  * @throws MemoryError FORBIDDEN if the key is bound to another user or agent, INVALID_REQUEST for `shared` without a
  *   user or agent

@@ -39,5 +39,5 @@ export interface RouteContext {
   >;
 }
 
-/** Registers the routes of one operation. The config of a route names the `access` that the route requires. */
+/** Registers one or more routes. The config of a route names the `access` that the route requires. */
 export type Route = (app: App, context: RouteContext) => void;
