@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Returns whether a program is installed. If not, logs that the tests that need it are skipped.
+ * Returns whether a program is installed. If not, logs that tests are skipped because the program is missing.
  *
  * @throws Error if the program is missing in CI, where no test may be skipped
  */

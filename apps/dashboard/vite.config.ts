@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
 
-/** Writes a Brotli and a gzip file beside each built file. */
+/** Writes a Brotli file and a gzip file next to each built file. */
 const compressed: Plugin = {
   name: 'compressed',
   writeBundle({ dir = '' }, bundle) {
@@ -21,7 +21,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   // A proxy may serve the page under another path.
   base: './',
-  // @tanstack/react-virtual imports React.
+  // Preact replaces React, which @tanstack/react-virtual imports.
   resolve: { alias: { react: 'preact/compat', 'react-dom': 'preact/compat' } },
   plugins: [compressed],
   build: {

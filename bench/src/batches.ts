@@ -1,7 +1,8 @@
 import type { StoreRequest } from '@memoryd/contract';
 
 const MAX_ITEMS = 500;
-// Half of the server's default body limit. The other half is a reserve for JSON syntax and escapes.
+// Half of the server's default body limit. The other half is a reserve for JSON syntax, escapes and multi-byte
+// characters.
 const MAX_CHARS = 512 * 1024;
 
 /** Splits store requests, in order, into batches that fit into one HTTP request. */

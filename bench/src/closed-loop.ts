@@ -1,6 +1,6 @@
 /**
  * Runs `task(0)` to `task(count - 1)` as a closed loop: each of `clients` workers takes the next index when its
- * previous task has finished. The first failure stops all workers and is thrown.
+ * previous task has finished. After the first failure, no further task starts, and the failure is thrown.
  *
  * @param isOver called before each task; the loop ends early if the result is true
  */

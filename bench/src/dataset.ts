@@ -49,8 +49,8 @@ export function createRelevanceLookup(store: Store): (question: Question) => Set
 }
 
 /**
- * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store; its parent folder
- * is the data set.
+ * Reads every store at most three levels below a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a
+ * store; its parent folder is the data set.
  *
  * @param storesPerSet maximum number of stores to read from each data set, in the order of the store names
  * @throws if the folder contains no store or a line is invalid

@@ -5,7 +5,7 @@ export type Random = () => number;
  * Creates a seeded generator: mulberry32, a 32-bit Weyl sequence with a SplitMix finalizer. Suitable for drawing
  * samples and words; not for secrets.
  *
- * @param seeds integers; each combination gives a different sequence
+ * @param seeds integers; the same integers in the same order give the same sequence
  */
 export function createRandom(...seeds: number[]): Random {
   let state = 0;
@@ -18,12 +18,12 @@ export function createRandom(...seeds: number[]): Random {
   };
 }
 
-/** Returns an integer from 0 to `below - 1`. */
+/** Returns a random integer from 0 to `below - 1`. */
 export function drawIndex(random: Random, below: number): number {
   return Math.floor(random() * below);
 }
 
-/** Returns one of the items, with equal probability. */
+/** Returns a random item; all items have the same probability. Throws RangeError if there are no items. */
 export function drawItem<T>(random: Random, items: readonly T[]): T {
   const item = items[drawIndex(random, items.length)];
   if (item === undefined) throw new RangeError('items must not be empty');

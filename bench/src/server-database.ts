@@ -4,12 +4,12 @@ import { join } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: this creates schemas, which the engine does not do
 import { Client } from 'pg';
 
-/** Schemas created by this process, by database URL. */
+/** Names of the schemas to drop at the end of this process, by database URL. */
 const createdSchemas = new Map<string, string[]>();
 
 /**
  * Returns the URL of the PostgreSQL schema that belongs to a folder. The first call creates the schema and writes its
- * URL into the folder. The schema is dropped before the process exits, unless `keepSchemas` is called.
+ * URL into the folder. The schema is dropped on the process's event `beforeExit`, unless `keepSchemas` is called.
  */
 export async function getSchemaUrl(folder: string, databaseUrl: string): Promise<string> {
   const urlFile = join(folder, 'database-url');

@@ -17,7 +17,9 @@ import { WatchProvider } from './watch.tsx';
 
 interface View {
   title: string;
-  /** The view whose navigation link is marked as current: this view, or the list that leads to it. */
+  /**
+   * Name of the view whose navigation link is marked as current: this view, or the list view that links to this view.
+   */
   section: string;
   page: ComponentType<{ params: URLSearchParams }>;
 }

@@ -12,7 +12,7 @@ export function getStored(area: Area, name: string): string | undefined {
   }
 }
 
-/** Stores a value; undefined removes it. Does nothing if the browser blocks storage. */
+/** Stores a value; undefined removes it. Does nothing if the browser blocks storage or the storage is full. */
 export function setStored(area: Area, name: string, value: string | undefined): void {
   try {
     if (value === undefined) globalThis[area].removeItem(name);

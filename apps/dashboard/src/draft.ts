@@ -8,7 +8,6 @@ export interface Draft {
   importance: string;
 }
 
-/** Edits that are not saved yet. */
 export interface UnsavedDraft {
   draft: Draft;
   /** The version of the memory that the edits apply to. */
@@ -31,8 +30,8 @@ export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined
 }
 
 /**
- * Three-way merge: returns the fields that the draft changes from `base`, and the other fields of `theirs`, a newer
- * version of the same memory.
+ * Three-way merge with `theirs`, a version of the memory that is newer than `base`. Returns the draft's value of each
+ * field that the draft changes from `base`, and the value in `theirs` of each other field.
  */
 export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
   const before = toDraft(base);
@@ -48,8 +47,8 @@ export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
 const normalizeLineEnds = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 /**
- * Restores line ends in an edited text. Unchanged lines at the start and end keep the line ends of `before`; changed
- * lines get the first line end in `before`.
+ * Restores the line ends that a textarea has converted to line feeds. Unchanged lines at the start and end of the text
+ * get their line ends in `before`. All other lines get the first line end in `before`.
  */
 function restoreLineEnds(before: string, edited: string): string {
   const oldLines = getLines(before);
@@ -72,8 +71,8 @@ function restoreLineEnds(before: string, edited: string): string {
 const getLines = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
 
 /**
- * Formats tags as one line, separated by commas. A tag that contains a comma or line end, starts with a quote, or has
- * outer spaces is quoted as a JSON string.
+ * Formats tags as one line, separated by commas. A tag that contains a comma or line end, starts with a double quote,
+ * or starts or ends with white space is quoted as a JSON string.
  */
 export function formatTags(tags: readonly string[]): string {
   return tags.map((tag) => (/^"|[,\n\r]|^\s|\s$/.test(tag) ? JSON.stringify(tag) : tag)).join(', ');

@@ -2,7 +2,10 @@ import type { MemoryEvent } from '@memoryd/client';
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { useService } from './service.tsx';
 
-/** Interval at which events are delivered in batches, because a busy service sends hundreds of events per second. */
+/**
+ * Interval at which events are delivered to the page in batches. A busy service sends hundreds of events per second; a
+ * batch renders the page once.
+ */
 const BATCH_INTERVAL_MS = 500;
 
 /** Delay before the event stream is reopened after an error. */
@@ -12,8 +15,8 @@ export type StreamState = 'live' | 'stopped';
 
 /**
  * Subscribes to the service's events while the page is visible and the service is reachable, and delivers them in
- * batches. When the stream resumes, the service sends the missed events. A hidden page closes its stream, because
- * browsers allow six connections per host for all tabs together.
+ * batches. A reopened stream continues after the last delivered event. A hidden page closes its stream, because
+ * browsers allow six HTTP/1.1 connections per host for all tabs together.
  *
  * @param isReachable whether the service responds
  */

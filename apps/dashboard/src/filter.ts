@@ -34,13 +34,21 @@ export function parseConditions(params: URLSearchParams): Condition[] {
     .map(([name, value]) => ({ name, value }));
 }
 
-/** Returns an error message for invalid input, or undefined. */
+/**
+ * Returns an error message if the input for `metadata` is not of the form `key=value`. Returns undefined for empty
+ * input and for other fields.
+ */
 export function getInputError(field: Field['name'], text: string): string | undefined {
   if (field !== 'metadata' || text.trim() === '' || parseCondition(field, text)) return undefined;
   return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
 }
 
-/** Parses the input for a field; undefined if the input is empty or invalid. */
+/**
+ * Parses the input for a field. Returns undefined if the input is empty, or if the input for `metadata` is not of the
+ * form `key=value`.
+ *
+ * @throws RangeError if the input for `since` or `until` is not a date and time
+ */
 export function parseCondition(field: Field['name'], text: string): Condition | undefined {
   const value = text.trim();
   if (value === '') return undefined;

@@ -32,7 +32,6 @@ export function formatLatency(valueMs: number): string {
   return `${valueMs >= 100 ? Math.round(valueMs) : valueMs.toFixed(1)} ms`;
 }
 
-/** Makes the first letter a capital. */
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [

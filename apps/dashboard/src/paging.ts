@@ -11,7 +11,7 @@ interface Page<Item> {
   next: string | undefined;
 }
 
-/** Loads the page at a cursor, or the first page. */
+/** Loads the page at a cursor, or the first page if the cursor is undefined. */
 export type LoadPage<Item> = (memory: Memories, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>;
 
 interface Pages<Item> {
@@ -21,7 +21,10 @@ interface Pages<Item> {
   isLoaded: boolean;
   error: unknown;
   loadMore: () => void;
-  /** Loads the failed page again, or the whole list if all pages are loaded. */
+  /**
+   * Loads the failed page again. If the first page has failed or all pages are loaded, loads the list from the
+   * beginning. Does nothing while a page is loading.
+   */
   retry: () => void;
 }
 

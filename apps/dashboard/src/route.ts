@@ -17,7 +17,7 @@ export function getScope(params: URLSearchParams): MemoryScope | undefined {
   return { ...(userId && { userId }), ...(agentId && { agentId }), ...(shared && { shared }) };
 }
 
-/** Returns the address of a view. Adds the current scope unless `params` names another scope. */
+/** Returns the address of a view. Adds each scope parameter of the current address that `params` does not contain. */
 export function getAddress(view: string, params: Record<string, string> | URLSearchParams = {}): string {
   const query = new URLSearchParams(params);
   const current = getCurrentParams();
@@ -46,8 +46,8 @@ export function getScopeRequest(params: URLSearchParams): ScopeRequest {
 }
 
 /**
- * Returns whether a memory belongs to the user and agent of the scope. A memory that is only shared with the scope is
- * read-only there.
+ * Returns whether a memory belongs to the user and agent of the scope. If the scope has no user or no agent, any user
+ * or agent matches. A memory that is only shared with the scope is read-only there.
  */
 export function isOwn(memory: { user_id?: string; agent_id?: string }, params: URLSearchParams): boolean {
   const { userId = memory.user_id, agentId = memory.agent_id } = getScope(params) ?? {};

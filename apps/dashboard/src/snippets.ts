@@ -3,7 +3,7 @@ import type { RecallRequest, StoreRequest } from '@memoryd/client';
 /** The service that a snippet calls. */
 export interface Target {
   url: string;
-  /** Whether the service needs an API key. Snippets name the variable MEMORYD_API_KEY and never contain the key. */
+  /** Whether snippets send an API key. Snippets name the variable MEMORYD_API_KEY and never contain the key. */
   hasKey: boolean;
 }
 

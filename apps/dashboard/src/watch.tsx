@@ -14,21 +14,26 @@ interface Sample {
   at: number;
   p50Ms: number | null;
   p99Ms: number | null;
-  /** Recalls per second in this namespace since the previous sample. */
+  /**
+   * Recalls per second since the previous sample, of memories in the current scope. Null without a previous sample, or
+   * if that sample is less than 1 s old.
+   */
   recallsPerSecond: number | null;
 }
 
 /** The state of the service since the page was opened. */
 interface Watch {
   stats: StatsResponse | undefined;
-  /** Stats when the page was opened. */
+  /** Stats of the first poll. */
   firstStats: StatsResponse | undefined;
   health: HealthResponse | undefined;
   samples: readonly Sample[];
   /** Newest first. */
   events: readonly MemoryEvent[];
   streamState: StreamState;
-  /** Time of the first failed poll, in ms since 1970; undefined while the service responds. */
+  /**
+   * Time of the first unanswered poll since the last response, in ms since 1970; undefined while the service responds.
+   */
   unreachableSince: number | undefined;
   /** Whether this API key may read latencies. */
   canReadLatency: boolean;
@@ -176,7 +181,7 @@ function withFailure(before: PolledState, error: unknown, at: number): PolledSta
   return { ...before, error, unreachableSince: isUnanswered ? (before.unreachableSince ?? at) : undefined };
 }
 
-/** Returns a quantile of the recall latency in ms; null if there were no recent recalls. */
+/** Returns a quantile of the recall latency in ms; null if the metrics are missing or contain no recent recalls. */
 function parseLatency(metrics: string | undefined, quantile: string): number | null {
   const line = metrics?.split('\n').find((one) => one.startsWith(`service_query_latency_ms{quantile="${quantile}"}`));
   const value = Number(line?.split(' ')[1]);

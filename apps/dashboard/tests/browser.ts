@@ -44,7 +44,7 @@ export interface Stage {
 }
 
 export interface StageOptions extends ProcessOptions {
-  /** The API key of `memory`. */
+  /** The API key that the client `memory` sends. */
   apiKey?: string;
   /** Leaves the store empty. */
   isEmpty?: boolean;

@@ -5,7 +5,7 @@ import type { Dialogue } from './dialogue.ts';
 import { addPrefix, type Figures, percentilesMs, roundFigure } from './figures.ts';
 import { storeTurn } from './store-load.ts';
 
-/** Background load that runs until the signal aborts. */
+/** Background load. Ends when the signal aborts, or earlier if there is nothing left to do. */
 export type Load = (end: AbortSignal) => Promise<Figures>;
 
 /**
@@ -88,7 +88,7 @@ async function pause(durationMs: number, end: AbortSignal): Promise<void> {
 
 const BACKLOG_POLL_MS = 200;
 
-/** Background load that polls the server until no embedding is pending. */
+/** Background load that polls the server until no embedding is pending or the signal aborts. */
 export class EmbeddingBacklog {
   #isDone = false;
 

@@ -20,11 +20,14 @@ interface Comparison {
   now: number;
   /** `now / before`. Lower is better for times, higher for rates. */
   ratio: number;
-  /** The ratio corrected for the machine's speed; undefined for sizes and if a line has no `unit_ms`. */
+  /**
+   * The ratio corrected for the machine's speed; undefined for sizes, and if the step has no `unit_ms` in one of the
+   * lines.
+   */
   ratioInUnits: number | undefined;
 }
 
-/** @throws if a line was not printed by this benchmark */
+/** @throws if a line is not the JSON of a `SizeLine` */
 export function readBaseline(path: string): SizeLine[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.flatMap((text, index) => {

@@ -1,9 +1,12 @@
 import { getPercentile } from '../percentile.ts';
 
-/** Figures of one step by name, with the unit at the end of the name; null if not available on this system. */
+/** Figures of one step by name. The name ends with the unit, if the figure has a unit. Null if not measured. */
 export type Figures = Record<string, number | string | boolean | null>;
 
-/** Returns percentiles as `p50_ms` and so on; null if there are no durations. */
+/**
+ * Returns each percentile of the durations, rounded by `roundFigure`, under a name such as `p50_ms`. Null if there are
+ * no durations.
+ */
 export function percentilesMs(durationsMs: ArrayLike<number>, percents: readonly number[]): Figures {
   return Object.fromEntries(
     percents.map((percent) => [

@@ -10,7 +10,7 @@ import { measureBatches, measureStore, type TurnRange } from './store-load.ts';
 export const FILLING_CLIENTS = 256;
 
 const MAX_PENDING = 5000;
-// Enough memories to keep the embedding queue long until the next step, although embedding continues.
+// Enough memories that the embedding queue is still long while the `queued` turns are stored.
 const MAX_FILLERS = 1024;
 const MAX_QUEUED = 20_000;
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Figures, roundFigure } from './figures.ts';
 
-/** Returns the current and peak resident memory of a process, from `/proc`; null on other systems than Linux. */
+/** Returns the current and peak resident memory of a process in MB, from `/proc`; null on other systems than Linux. */
 export function readProcessMemory(pid: number): Figures {
   const status = process.platform === 'linux' ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
   const megabytes = (field: string): number | null => {

@@ -29,7 +29,10 @@ export interface LatencyPlan {
   count: number;
   /** Number of clients that store concurrently. */
   storeClients: number;
-  /** Number of recalls in each step with a single client. The step with 16 clients makes four times as many recalls. */
+  /**
+   * Number of recalls in each step with a single client; fewer if embedding ends during the step
+   * `recall_beside_embedding`. The step with 16 clients makes four times as many recalls.
+   */
   queries: number;
   /** Background stores per second. */
   writeRate: number;

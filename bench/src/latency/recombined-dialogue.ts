@@ -5,8 +5,8 @@ import { type Dialogue, getSession, MAX_WORDS, MIN_WORDS } from './dialogue.ts';
 const MAX_SENTENCES = 500_000;
 
 /**
- * Creates an endless dialogue from real text: each turn joins random sentences of the data until it is long enough.
- * Words are as frequent as in the data.
+ * Creates an endless dialogue from real text: each turn joins random sentences of the data and has 12 to 40 words.
+ * Words are about as frequent as in the data.
  *
  * @throws if the data contain no text
  */

@@ -13,7 +13,7 @@ export interface Filling {
 }
 
 /**
- * Creates the folder for a filling and returns its path.
+ * Creates the folder `<folder>/<count>` for a database and returns its path.
  *
  * @throws if the folder already exists
  */
@@ -30,9 +30,9 @@ export function markFilled(path: string, filling: Filling): void {
 }
 
 /**
- * Returns the folder of a saved filling.
+ * Returns the folder of a saved database with the contents `filling`.
  *
- * @throws if the folder contains no filled database, or a database with other texts
+ * @throws if the folder contains no filled database, or a database with other contents
  */
 export function getFilledFolder(folder: string, filling: Filling): string {
   const path = join(folder, String(filling.count));

@@ -11,7 +11,10 @@ interface Plan {
 
 const BATCH_SIZE = 500;
 
-/** Index of the first question, far beyond the stored turns, so that no question equals a stored text. */
+/**
+ * Index of the first turn whose text is used as a query. No query equals a stored text, because the index is far beyond
+ * the stored turns.
+ */
 const FIRST_QUESTION = 50_000_000;
 
 interface Step {

@@ -15,7 +15,10 @@ export interface StartResult {
   residentBytes: number;
 }
 
-/** Starts a process with each engine `times` times. The engines take turns in starting first. */
+/**
+ * Starts a process with each engine `times` times; the engines take turns in starting first. Returns the time to the
+ * first result in ms, and the resident memory in MB.
+ */
 export async function measureStarts(
   sides: readonly Side[],
   settings: object,

@@ -24,8 +24,8 @@ export function installPackages(): void {
 }
 
 /**
- * Returns whether the versions in the lock file equal the versions in npm's record of installed packages. The record
- * has the format of a lock file without the root entry.
+ * Returns whether the versions in the lock file equal the versions in npm's record of installed packages, except for
+ * optional packages. The record has the format of a lock file without the root entry.
  */
 function isInstalled(): boolean {
   const notePath = join(folder, 'node_modules/.package-lock.json');
@@ -50,13 +50,11 @@ export function loadPackage<T>(name: string): T {
   return requireFrom(name) as T;
 }
 
-/** Returns the version of an installed package. */
 export function getPackageVersion(name: string): string {
   const { version } = JSON.parse(readFileSync(getPackagePath(name, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
 
-/** Returns the path of a file in an installed package. */
 export function getPackagePath(name: string, file: string): string {
   return join(folder, 'node_modules', name, file);
 }

@@ -2,7 +2,7 @@ import type { SharedEmbedder } from './shared-embedder.ts';
 
 /** One memory to store in a peer. */
 export interface PeerMemory {
-  /** Text in the form `speaker: text`. */
+  /** Text in the form `speaker: text`, or only the text if the speaker is unknown. */
   content: string;
   /** Null if unknown. */
   session: string | null;
@@ -14,7 +14,7 @@ export interface PeerMemory {
 export interface Peer {
   /** Stores memories in order. Resolves when all of them can be recalled. */
   store(memories: readonly PeerMemory[]): Promise<void>;
-  /** Returns the contents of the best `k` memories, best first. Embeds the question if the peer uses vectors. */
+  /** Returns the contents of at most `k` memories, best first. Embeds the question if the peer uses vectors. */
   recall(query: string, k: number): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface PeerKind {
   version: string;
   /** Description of the storage and search methods used, for a fair comparison. */
   use: string;
-  /** Memories per call of `store`. */
+  /** Maximum number of memories per call of `store`. */
   batchSize: number;
   /** Whether the vectors come from the shared embedder. If false, the peer uses no vectors or a model of its own. */
   usesSharedVectors: boolean;

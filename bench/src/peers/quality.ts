@@ -34,7 +34,10 @@ export async function measureQuality(set: Dataset, context: PeersContext): Promi
   return context.kinds.map((kind, index) => qualityLine(set, kind, byKind[index] ?? [], index > 0 ? first : undefined));
 }
 
-/** Returns the scores of the questions that have an answer in the store; null for questions after the time limit. */
+/**
+ * Returns the scores of the questions that have an answer in the store; null for questions that were not asked because
+ * of a time limit.
+ */
 async function askStore(
   label: string,
   store: Store,

@@ -2,7 +2,7 @@
 // because otherwise the benchmark would compare models.
 import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm.js';
 
-/** memoryd's embedding model, for peers that have none of their own. Returns one unit vector per text. */
+/** memoryd's embedding model, for peers without a model of their own. Returns one unit vector per text. */
 export interface SharedEmbedder {
   readonly dimensions: number;
   /** Embeds texts and caches their vectors. */
@@ -17,8 +17,8 @@ export interface SharedEmbedder {
 }
 
 /**
- * Opens the model. A text longer than the model's window gets the vector of its first part, as in most programs, where
- * the tokenizer truncates. A text without known tokens gets a vector that is close to no other.
+ * Opens the model. A text longer than the model's window gets the vector of its first part, as in programs whose
+ * tokenizer truncates. All texts without known tokens get the same constant vector.
  */
 export async function openSharedEmbedder(): Promise<SharedEmbedder> {
   const embedder = await openMiniLm();

@@ -53,7 +53,10 @@ export async function fillPeer(
 }
 
 export interface AskResult {
-  /** Contents of the results, in the order of the questions. Later questions are missing after the time limit. */
+  /**
+   * Contents of the results of each asked question, in order. Shorter than the list of questions if the time limit was
+   * reached.
+   */
   answers: string[][];
   durationsMs: number[];
 }

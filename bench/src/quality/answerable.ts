@@ -69,7 +69,8 @@ export interface SetScores {
 }
 
 /**
- * Figures that show how well scores separate answered from unanswered questions, from 0 to 1, or NaN without questions.
+ * Figures that show how well scores separate answered from unanswered questions. Fractions and areas are from 0 to 1,
+ * or NaN without questions.
  */
 export interface ScoreReport {
   /** For ten equal ranges of the first score: the number of questions and the fraction with a relevant first result. */

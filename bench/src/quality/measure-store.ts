@@ -64,7 +64,10 @@ export function measureStore(store: Store, options: AskOptions, another?: Store)
   });
 }
 
-/** Recalls with `track=false`, so that these recalls do not affect other scores. */
+/**
+ * Recalls for a question, once with each filter and once without a filter. `track=false` prevents these recalls from
+ * affecting later scores.
+ */
 async function askAnswerScores(
   client: HttpClient,
   text: string,

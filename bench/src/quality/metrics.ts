@@ -5,10 +5,10 @@ export const RESULTS = 10;
  * The scores of one answered question, each from 0 to 1.
  *
  * - `r@k`: fraction of the relevant memories that are among the first k results.
- * - `any@5`, `all@5`: 1 when any, or every, relevant memory is among the first 5 results: recall_any@k and
- *   recall_all@k of LongMemEval (Wu et al. 2025, arXiv:2410.10813).
+ * - `any@5`, `all@5`: 1 when any, or every, relevant memory is among the first 5 results: recall_any@k and recall_all@k
+ *   of LongMemEval (Wu et al. 2025, arXiv:2410.10813).
  * - `nDCG@10`: discounted cumulative gain (Järvelin and Kekäläinen 2002) with gain 1 for a relevant memory and the
- *   discount log2(rank + 1) (Burges et al. 2005), over that of the best possible order.
+ *   discount log2(rank + 1) (Burges et al. 2005), divided by the gain of the best possible order.
  * - `MRR`: one over the rank of the first relevant result (Voorhees 1999), 0 when none of the 10 is relevant.
  */
 export const METRICS = ['r@1', 'r@5', 'r@10', 'any@5', 'all@5', 'nDCG@10', 'MRR'] as const;

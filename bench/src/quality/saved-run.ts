@@ -18,7 +18,7 @@ export function saveRun(path: string, questions: readonly QuestionScores[]): voi
   writeFileSync(path, questions.map((question) => `${JSON.stringify(question)}\n`).join(''));
 }
 
-/** @throws if a line was not written by `saveRun` */
+/** @throws if a line is not the JSON of a `QuestionScores` */
 export function readSavedRun(path: string): QuestionScores[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.flatMap((line, index) => (line === '' ? [] : [parseLine(line, `${path}:${index + 1}`)]));

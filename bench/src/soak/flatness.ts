@@ -21,8 +21,9 @@ const MEMORY_BYTES = 2000;
 const VARIATION = 0.08;
 
 /**
- * Judges whether resident memory is flat, after allowing `MEMORY_BYTES` for each additional memory. The first third of
- * the samples is warm-up and is ignored.
+ * Judges whether resident memory is flat. The allowed rise is `VARIATION` of the mean, plus `MEMORY_BYTES` for each
+ * additional memory. The first third of the samples is warm-up and is ignored. With fewer than three other samples, the
+ * figures are NaN and memory is not flat.
  */
 export function judgeFlatness(samples: readonly Sample[]): Flatness {
   const settled = samples.slice(Math.floor(samples.length / 3));

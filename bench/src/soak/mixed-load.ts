@@ -3,7 +3,7 @@ import type { Dialogue } from '../latency/dialogue.ts';
 import { drawIndex, drawItem, type Random } from '../random.ts';
 import type { RecordingClient } from './recording-client.ts';
 
-/** Target number of memories. At this number, as many memories are forgotten as stored. */
+/** Target number of memories. At this number, as many memories are forgotten as stored on average. */
 const TARGET_MEMORIES = 10_000;
 const BATCH_SIZE = 20;
 const FILLING_SIZE = 500;

@@ -17,10 +17,11 @@ export interface SoakRequest {
 
 /** HTTP client that records durations and errors. */
 export class RecordingClient {
-  /** Durations in milliseconds, by minute and verb. */
+  /** Durations of successful requests in milliseconds, by minute since the last reset and by verb. */
   readonly durationsMs: Map<string, number[]>[] = [];
-  /** Number of errors by verb and code, such as `forget NOT_FOUND`. */
+  /** Number of expected errors by verb and code, such as `forget NOT_FOUND`. */
   readonly expectedErrors = new Map<string, number>();
+  /** Number of unexpected errors by verb and code or message, such as `store INTERNAL_ERROR`. */
   readonly unexpectedErrors = new Map<string, number>();
   readonly #pool: Pool;
   #startMs = performance.now();

@@ -35,7 +35,10 @@ const options = new Command('npm run bench:users --')
   .opts<Options>();
 
 const BATCH_SIZE = 500;
-/** Index of the first question, far beyond the stored turns, so that no question equals a stored text. */
+/**
+ * Index of the first turn whose text is used as a query. No query equals a stored text, because the index is far beyond
+ * the stored turns.
+ */
 const FIRST_QUESTION = 50_000_000;
 const RECALLS_PER_ROUND = 100;
 const STORES_PER_ROUND = 40;

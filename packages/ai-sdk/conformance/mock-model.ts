@@ -10,7 +10,7 @@ const usage: GenerateResult['usage'] = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** Creates the result of a model call. */
+/** Creates a model result with a usage of one input token and one output token. */
 export function createResult(
   content: GenerateResult['content'],
   unified: GenerateResult['finishReason']['unified'] = 'stop',
@@ -24,7 +24,10 @@ export function createToolCall(toolName: string, input: object) {
   return { type: 'tool-call', toolCallId: `call of ${toolName}`, toolName, input: JSON.stringify(input) } as const;
 }
 
-/** Creates a model that returns the answers in order, one per call. Streams emit them character by character. */
+/**
+ * Creates a model that returns the answers in order, one per call. Streams emit the text of an answer character by
+ * character.
+ */
 export function createModel(
   { ai, MockLanguageModel }: (typeof SDKS)[number],
   ...answers: GenerateResult[]

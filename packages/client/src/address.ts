@@ -2,7 +2,7 @@ import { createFieldError } from './memory-error.ts';
 
 /**
  * Replaces the parameter of an operation's path with an id. Returns undefined for ids that cannot be encoded in a URL:
- * the empty string, `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4), and strings
+ * the empty string; `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4); and strings
  * with lone surrogates.
  */
 export function toPath(path: string, id: string): string | undefined {
@@ -17,7 +17,7 @@ export function toPath(path: string, id: string): string | undefined {
 
 /**
  * Encodes a request as a query string with a leading question mark. Returns an empty string for an empty request. Lists
- * become repeated parameters, metadata becomes `metadata.<key>`.
+ * become repeated parameters. Each metadata field becomes a parameter `metadata.<key>`. Undefined fields are omitted.
  *
  * @throws MemoryError INVALID_REQUEST for strings with lone surrogates
  */

@@ -79,11 +79,13 @@ type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatu
 };
 
 /**
- * Client of a memory service. Implements `MemoryApi`. Each call also accepts a signal and a timeout in its last
- * argument, and rejects with the `MemoryError` of this package.
+ * Client of a memory service. Implements `MemoryApi`. The last argument of a call can contain a signal and, if the call
+ * returns a promise, a timeout. Calls reject with the `MemoryError` of this package.
  *
- * Calls are retried after 429, and after 503 with `Retry-After`. Reads, stores and unconditional writes are also
- * retried if no response arrives. Other writes then reject with UNAVAILABLE, although they may have been executed.
+ * All calls except `importMemories` are retried after 429, and after 503 with `Retry-After`. Reads, stores, dry runs of
+ * `consolidate`, and `update` and `forget` without `ifVersions` are also retried if no response arrives, and after any
+ * 502, 503 or 504. If no response to another call arrives, the call rejects with UNAVAILABLE, although the service may
+ * have executed the call.
  *
  * Ids that cannot be encoded in a URL (`.` and `..`) reject with NOT_FOUND, or with INVALID_REQUEST for session ids.
  *
@@ -173,8 +175,8 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Forgets a memory. NOT_FOUND also if the first attempt has forgotten the memory and the response was lost. A call
-   * with a condition is not retried if no response arrives.
+   * Forgets a memory. Also rejects with NOT_FOUND if the first attempt has forgotten the memory and the response was
+   * lost. A call with a condition is not retried if no response arrives.
    */
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
@@ -231,7 +233,8 @@ export class MemoryClient implements MemoryApi {
   /**
    * Streams events as described in `MemoryApi`, starting with the first iteration. If the stream breaks or ends,
    * reconnects and continues after the last received event. A `gap` event means that events may be missing. Ends when
-   * the signal is aborted. Throws if the service rejects the stream, or cannot be reached for `reconnectTimeoutMs`.
+   * the signal is aborted. Throws if the service rejects the stream, if the first connection fails, or if reconnecting
+   * fails for `reconnectTimeoutMs`.
    */
   events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
     const { last_event_id: lastEventId, ...query } = request;
@@ -251,7 +254,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   /**
-   * Imports memories. Never retried. The lines are streamed, except in browsers, which collect all lines before
+   * Imports memories. Never retried. The lines are streamed. In a browser, the client collects all lines before
    * sending. No line is read after the call has ended. Errors from reading `lines` are rethrown.
    */
   async importMemories(
@@ -383,8 +386,8 @@ async function readJson<T extends object>(response: Response): Promise<T> {
 }
 
 /**
- * Reads a health response with status 200 or 503. Throws for any other body with status 503, such as the page of a
- * proxy or the error of a service that rejects the request.
+ * Reads a health response with status 200 or 503. Throws if the status is 503 and the body does not report `unhealthy`,
+ * such as the page of a proxy or the error of a service that rejects the request.
  */
 async function readHealth(response: Response): Promise<HealthResponse> {
   if (response.ok) return readJson(response);

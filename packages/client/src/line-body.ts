@@ -1,4 +1,4 @@
-/** A request body that can be sent only once. */
+/** A request body that consists of lines. A stream can be sent only once. */
 export interface LineBody {
   body: ReadableStream<Uint8Array> | Blob;
   /** Returns the error from reading the lines, or undefined. `fetch` reports only that the body failed. */

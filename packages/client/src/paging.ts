@@ -35,7 +35,7 @@ export function eachMemory(memory: MemoryApi, request: MemoriesRequest = {}): It
   );
 }
 
-/** Iterates over the sessions with memories that match the filter, ordered by id. */
+/** Iterates over the sessions with memories that match the filter, ordered by session id and user. */
 export function eachSession(memory: MemoryApi, request: SessionsRequest = {}): Items<SessionSummary> {
   return each(
     request,
@@ -80,7 +80,7 @@ export function eachConsolidation(memory: MemoryApi, request: ConsolidationsRequ
   );
 }
 
-/** Iterates over the changes of a consolidation run, in order. */
+/** Iterates over the changes of a consolidation run, in the order in which the run made the changes. */
 export function eachChange(memory: MemoryApi, request: ConsolidationRequest): Items<ConsolidationChange> {
   return each(
     request,

@@ -21,7 +21,6 @@ export interface PromptRecallOptions {
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
 
-/** Options of `recallForPrompt`. */
 export interface RecallForPromptOptions extends PromptRecallOptions, UserScope {
   /** Maximum tokens of all results together. Unlimited if absent. */
   tokens?: number;

@@ -31,10 +31,10 @@ export interface Selection<Turn, Recalled> {
 }
 
 /**
- * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns.
- * Turns are added from the newest to the oldest, up to the first turn that exceeds the budget, so that the conversation
- * has no gaps. A recalled memory is skipped if it exceeds the budget, if its text is already present (equal after
- * Unicode NFC and trimming), or if it was distilled and every line of it is quoted from selected texts.
+ * Selects the items of a context: first the newest turns, then recalled memories, best first, then earlier turns. Turns
+ * are added from the newest to the oldest, up to the first turn that exceeds the budget, so that the conversation has
+ * no gaps. A recalled memory is skipped if it exceeds the budget, if its text is already present (equal after Unicode
+ * NFC and trimming), or if it is a distilled memory and every line is part of a selected or known text.
  *
  * @param turns oldest first
  * @param recalled best first

@@ -18,11 +18,12 @@ export { scopeToUser, type UserScope } from './user-scope.ts';
 /** Prefix of the tag that contains the role of a message. */
 const ROLE_TAG = 'role:';
 
-/** Page size in turns: for the first read of the transcript, and for later reads. */
+/** Page size of the first read of the transcript. */
 const FIRST_PAGE_TURNS = 1000;
+/** Page size of later reads. */
 const PAGE_TURNS = 200;
 
-/** A message of a conversation. Accepts all other fields of a store request. */
+/** A message of a conversation. Accepts all fields of a store request except `session_id`. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
   /**
    * The speaker, such as `user` or `assistant`; at most 123 characters. Stored as the first tag, such as `role:user`.
@@ -135,7 +136,7 @@ async function add(
 class Transcript {
   readonly #memory: MemoryApi;
   readonly #id: string;
-  /** Cursor of the second to last page. Undefined before the first read. */
+  /** Cursor of the second to last page. Undefined before the first read, and if that page is the first page. */
   #cursor: string | undefined;
   #limit = FIRST_PAGE_TURNS;
 

@@ -18,7 +18,10 @@ export interface TransportOptions {
   timeoutMs?: number;
   /** Maximum number of retries of a call. Defaults to 5. */
   retries?: number;
-  /** Upper bound of the random delay before the first retry, in ms; doubles with every retry. Defaults to 250. */
+  /**
+   * Upper bound of the random delay before the first retry, in ms. Doubles with every retry, up to 5,000. Defaults to
+   * 250.
+   */
   retryDelayMs?: number;
   /** The `fetch` to use. Defaults to the global `fetch`. */
   fetch?: typeof fetch;
@@ -40,10 +43,10 @@ export interface TransportRequest {
   headers?: Record<string, string>;
   /** Only a string body can be sent again. */
   body?: string | ReadableStream<Uint8Array> | Blob;
-  /** True if sending the request again has no additional effect and returns the same response. */
+  /** True if sending the request again has no additional effect. */
   repeatable: boolean;
   slow?: boolean | undefined;
-  /** Required media type of the response. If undefined, the media type is not checked. */
+  /** Media type that a response with the header `Content-Type` must have. If undefined, the header is not checked. */
   mediaType?: string | undefined;
   /** Status outside the range 200 to 299 with which the call still succeeds. */
   acceptedStatus?: number;
@@ -54,7 +57,7 @@ export interface OpenResponse {
   response: Response;
   /** Removes the timeout of the attempt, to read the body later. The caller must then call `end`. */
   clearTimeout(): void;
-  /** Aborts the attempt, or releases it after the body was read. */
+  /** Ends the attempt: removes the timeout, and aborts the response if the body was not read to the end. */
   end(): void;
   /** Converts an error from reading the body to the error that the call rejects with. */
   toRejection(error: unknown): unknown;
@@ -77,7 +80,7 @@ function parseHttpUrl(url: string): URL | undefined {
   }
 }
 
-/** Returns the base URL to which paths are appended. */
+/** Returns the base URL without trailing slashes. Throws a TypeError for an invalid URL; see `TransportOptions`. */
 function toBaseUrl(url: string): string {
   const resolved = parseHttpUrl(url);
   // The messages do not contain the URL, which may include a password.
@@ -104,7 +107,8 @@ export class Transport {
 
   /**
    * Sends a request, and reads its response with `read`. Retries overload responses (429, or 503 with `Retry-After`)
-   * after the time in `Retry-After`. Retries a request that may have been executed only if it is repeatable.
+   * after the time in `Retry-After`. Retries a request that may have been executed only if the request is repeatable.
+   * Never retries a request whose body is not a string.
    */
   async send<T>(
     request: TransportRequest,

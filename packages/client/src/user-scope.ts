@@ -10,7 +10,8 @@ export interface UserScope {
 }
 
 /**
- * Returns an API that is limited to the memories of one user.
+ * Returns an API that is limited to the memories of one user. With `userId: null` and no agent, returns `memory`
+ * unchanged.
  *
  * @throws TypeError if `userId` is missing, because the API would otherwise access the memories of all users
  */

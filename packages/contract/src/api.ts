@@ -27,7 +27,10 @@ export interface StoreOptions {
   idempotencyKey?: string;
 }
 
-/** Scope and version conditions of a write. NOT_FOUND if the memory belongs to another user or agent. */
+/**
+ * Scope and version conditions of a write. The write rejects with NOT_FOUND if the memory belongs to another user or
+ * agent.
+ */
 export interface WriteCondition extends OwnScopeRequest {
   /**
    * Accepted versions of the memory. The write fails if the current version is not in the list. Absent: any version.
@@ -51,7 +54,7 @@ export interface MemoryApi {
   /**
    * Stores many memories independently of each other. Memories that are reported as stored are on disk. An idempotency
    * key applies to each memory together with its index in the batch. INVALID_REQUEST if `requests` is not an array or
-   * is too long; all other errors are in the results.
+   * is too long, or if the idempotency key is invalid. The results contain the errors of individual memories.
    */
   storeBatch(requests: StoreBatchRequest, options?: StoreOptions): Promise<StoreBatchResponse>;
   /** Returns the memories that answer a query best, best first. */
@@ -62,7 +65,9 @@ export interface MemoryApi {
   sessions(request: SessionsRequest): Promise<SessionsResponse>;
   /** Lists the users that have stored data, ordered by id. */
   users(request?: UsersRequest): Promise<UsersResponse>;
-  /** Returns one memory. NOT_FOUND if it does not exist, was forgotten, has expired, or is outside the scope. */
+  /**
+   * Returns one memory. NOT_FOUND if it does not exist, was forgotten or evicted, has expired, or is outside the scope.
+   */
   memory(memoryId: string, scope?: ScopeRequest): Promise<Memory>;
   /**
    * Returns the text history of a memory, oldest first, or its text at one time. NOT_FOUND as for `memory`, and for a
@@ -135,12 +140,12 @@ export interface MemoryScope {
 export type Scopable<Api extends MemoryApi> = Pick<Api, keyof MemoryApi> & {
   /**
    * Returns the same methods, limited to the memories of one user, one agent, or one agent of one user. Stored memories
-   * belong to the scope, and calls never return, count or change any other memory. With `shared: true`, reads include
-   * memories without a user or agent. In nested scopes, `shared` of the inner scope wins.
+   * belong to the scope, and calls return, count and change only memories of the scope. With `shared: true`, reads also
+   * include memories without a user or agent. In nested scopes, `shared` of the inner scope wins.
    *
-   * FORBIDDEN for a request (or batch) that names another user or agent, and for operations on the whole namespace:
-   * consolidation and the list of users. INVALID_REQUEST for a scope without user and agent, and for a request that is
-   * not an object.
+   * FORBIDDEN for a request (or batch) that names another user or agent, for a write with `shared: true`, and for
+   * operations on the whole namespace: consolidation and the list of users. INVALID_REQUEST for a scope without user
+   * and agent, and for a request that is not an object.
    */
   scope(scope: MemoryScope): Scopable<Api>;
 };

@@ -8,7 +8,10 @@ interface MemoryErrorOptions {
   isDatabaseDown?: boolean;
 }
 
-/** The only error class that `MemoryApi` throws. Any other error is a bug and becomes INTERNAL_ERROR. */
+/**
+ * The only error class that the engine's `MemoryApi` throws on purpose. Any other error is a bug, which the server
+ * reports as INTERNAL_ERROR.
+ */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';
   readonly code: ErrorCode;

@@ -71,12 +71,12 @@ export const MemoryId = Type.String({
   'x-must': 'be the id of a memory',
 });
 
-/** Pattern of the first or last characters of a memory's id. */
+/** Pattern of a `MemoryIdPart`: 4 to 36 letters, digits and hyphens. */
 export const MEMORY_ID_PART = '^[0-9A-Za-z-]{4,36}$';
 
 /**
- * The first or last characters of a memory's id, as a person types them. Ids created at about the same time have equal
- * first characters and different last characters.
+ * The whole id of a memory, or its first or last characters, at least 4, as a person types them. Ids created at about
+ * the same time have equal first characters and different last characters.
  */
 export const MemoryIdPart = Type.String({
   pattern: MEMORY_ID_PART,

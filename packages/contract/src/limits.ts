@@ -1,5 +1,6 @@
 /**
- * Maximum sizes of requests and responses. Each name ends with the unit, or with the kind of items that are counted.
+ * Maximum sizes of requests, responses and stored data. Most names end with the unit or with the kind of items that are
+ * counted.
  */
 export const LIMITS = {
   queryChars: 8192,

@@ -6,7 +6,10 @@ import type { StoreBatchRequest } from './store-batch.ts';
 /** Creates the error that a call is rejected with. */
 type ToError = (code: 'INVALID_REQUEST' | 'FORBIDDEN', message: string) => Error;
 
-/** Returns the API with the method `scope` added. Calls outside a scope reject with an error created by `toError`. */
+/**
+ * Returns the API with the method `scope` added. Calls that a scope does not permit fail with an error created by
+ * `toError`.
+ */
 export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): Scopable<Api> {
   return {
     ...pickMethods(api),
@@ -81,7 +84,10 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
   };
 }
 
-/** Validates a scope. An empty scope is rejected: a user id that is omitted by mistake must not select all users. */
+/**
+ * Validates a scope and returns its fields for a request. An empty scope is rejected: a user id that is omitted by
+ * mistake must not select all users.
+ */
 function toOwnScope(scope: MemoryScope, toError: ToError): OwnScopeRequest {
   const { shared = false, ...ids }: MemoryScope = isObject(scope) ? scope : {};
   if (typeof shared !== 'boolean') throw toError('INVALID_REQUEST', 'shared must be true or false');

@@ -12,8 +12,9 @@ export const TIME_MUST =
 const FORM = new RegExp(TIME_PATTERN, 'u');
 const PARTS = /^(\d{4}-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(Z|[+-]\d\d(?::?\d\d)?))?$/i;
 
-/** Range of instants whose UTC year has four digits. */
+/** First instant whose UTC year has four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+/** Last instant whose UTC year has four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const DAY_MS = 86_400_000;

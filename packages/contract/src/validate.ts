@@ -38,10 +38,11 @@ export function createCheck(schema: TSchema, subject: string, idFields: readonly
   };
 }
 
-/**
- * Maximum unknown fields of an object, and maximum items of an array without `maxItems`, that error details include.
- */
+/** Maximum number of unknown fields of an object that error details include. */
 const MAX_UNKNOWN_FIELDS = 10;
+/**
+ * Assumed `maxItems` of an array whose schema has no `maxItems`, to truncate the array before its errors are collected.
+ */
 const MAX_ITEMS = 1000;
 
 /**

@@ -59,12 +59,12 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toStoredMessage));
   }
 
-  /** Forgets all memories of the session for good. */
+  /** Forgets all memories of the user in the session for good. */
   override async clear(): Promise<void> {
     await this.#memory.forgetMany({ session_id: this.#sessionId });
   }
 
-  /** Returns undefined if the memory was forgotten or has expired since the transcript was read. */
+  /** Returns the metadata of a memory; undefined if the memory was forgotten or evicted, or has expired. */
   async #getMetadata(id: string): Promise<Metadata | undefined> {
     try {
       return (await this.#memory.memory(id)).metadata;

@@ -5,7 +5,8 @@ type StoredPart = { type: string; text?: unknown };
 
 /**
  * Returns the message content to store in metadata, without texts that the memory already contains: undefined if the
- * content is only the text; for a list of parts, the parts with the lengths of their texts.
+ * content is equal to `text`; for a list of parts whose joined texts are equal to `text`, the parts with the lengths of
+ * their texts. Any other content is returned unchanged.
  *
  * @param text content of the memory
  */

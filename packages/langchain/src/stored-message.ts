@@ -12,7 +12,10 @@ import { getRole, type Message } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
 import { removeTexts, restoreTexts } from './stored-content.ts';
 
-/** Role tags by LangChain message type. For other types, the role is the type. */
+/**
+ * Roles by LangChain message type. A message of the type `generic` has its own role. For other types, the role is the
+ * type.
+ */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
 
 /** Message types that LangChain can restore. Other types are instructions to a graph and have no content. */

@@ -13,7 +13,7 @@ import { useWatch } from '../watch.tsx';
 const PAGE_RUNS = 50;
 const RUN_PX = 84;
 
-/** Lists the consolidation runs and previews the next one. */
+/** Lists the consolidation runs. Previews and starts a new run. */
 export function ConsolidationPage() {
   const { scopeKey } = useService();
   const { stats } = useWatch();

@@ -21,7 +21,10 @@ import { getAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
-/** Shows the state and the activity of the service. If there are no memories, shows how to store a first one. */
+/**
+ * Shows the state and the activity of the service. If the namespace has no memories and no user or agent is selected,
+ * shows how to store the first memory.
+ */
 export function OverviewPage() {
   const { scopeKey } = useService();
   const { stats, health, error, unreachableSince, reload } = useWatch();

@@ -55,7 +55,10 @@ export function RunPage({ params }: { params: URLSearchParams }) {
 
 type Kind = ConsolidationChange['kind'];
 
-/** Changes per page. Pages have the maximum size, because a change contains only ids and no texts. */
+/**
+ * Changes per page: the maximum that the service allows. The pages stay small, because a change does not contain the
+ * text of the memory.
+ */
 const PAGE_CHANGES = 10_000;
 
 function Changes({ runId }: { runId: string }) {

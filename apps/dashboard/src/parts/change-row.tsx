@@ -35,7 +35,7 @@ export function ChangeRow({ change }: { change: ConsolidationChange }) {
 interface ChangeLineProps {
   sign: Sign;
   label: string;
-  /** The changed memory; undefined for a memory that does not exist yet. */
+  /** Id of the changed memory; undefined for a memory that does not exist yet. */
   id?: string;
   /** The text of a memory that does not exist yet. */
   text?: string;

@@ -6,7 +6,7 @@ import { CodeSample } from './code-sample.tsx';
 const EXAMPLE = { content: 'Ada is allergic to peanuts', session_id: 'kitchen' };
 const EXAMPLE_QUERY = 'what should Ada not eat';
 
-/** The ways to store a first memory, with the address of this service. */
+/** Shows two ways to store the first memory: a form, and code samples with the address of this service. */
 export function GettingStarted({ onStored }: { onStored: (id: string) => void }) {
   const { hasKey } = useService();
   const target = { url: SERVICE_URL, hasKey };

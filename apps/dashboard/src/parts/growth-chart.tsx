@@ -1,7 +1,7 @@
 import { TIERS } from '../filter.ts';
 import { capitalize, formatDateTime, formatNumber } from '../format.ts';
 
-/** Number of memories per tier at one moment, in the order of `TIERS`. */
+/** Number of memories per tier, in the order of `TIERS`, at the time `at` in ms since 1970. */
 export interface GrowthStep {
   at: number;
   counts: readonly number[];

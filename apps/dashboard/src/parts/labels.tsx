@@ -39,7 +39,7 @@ export function Tags({ tags }: { tags: readonly string[] }) {
   );
 }
 
-/** A user and an agent that link to their memories. */
+/** Links to the memories of a user and to the memories of an agent. An absent id has no link. */
 export function OwnerLinks({ owner: { user_id, agent_id } }: { owner: { user_id?: string; agent_id?: string } }) {
   return (
     <>
@@ -73,7 +73,7 @@ export function MemoryText({ id, isClamped = false, children }: MemoryTextProps)
   );
 }
 
-/** A row with the time, session, owner, tags and id of a memory. */
+/** A row with the time, session, owner, source, tags and id of a memory, and the memory that supersedes it. */
 export function MemoryMeta({ memory, children }: { memory: Memory | RecallResult; children?: ReactNode }) {
   const { id, created_at: at, session_id: session, user_id, tags, superseded_by: newer } = memory;
   return (

@@ -1,4 +1,4 @@
-/** A text with some of its words marked. */
+/** A text in which the occurrences of `words` are marked. */
 export function MarkedText({ text, words }: { text: string; words: readonly string[] }) {
   return (
     <>{getPieces(text, words).map(({ piece, isMarked, at }) => (isMarked ? <mark key={at}>{piece}</mark> : piece))}</>
@@ -12,10 +12,13 @@ interface Piece {
   at: number;
 }
 
-/** Scripts without spaces between words. */
+/** Matches a word whose first character is in a script without spaces between words. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
-/** Splits a text at the exact occurrences of words; the joined pieces are equal to the text. */
+/**
+ * Splits a text at the occurrences of `words`, which are case-sensitive. In scripts with spaces, part of a longer word
+ * is not an occurrence. The joined pieces are equal to the text.
+ */
 export function getPieces(text: string, words: readonly string[]): Piece[] {
   if (words.length === 0) return [{ piece: text, isMarked: false, at: 0 }];
   // Longer words first, because a word may be the beginning of another word.

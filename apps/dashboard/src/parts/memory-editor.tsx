@@ -12,7 +12,10 @@ interface MemoryEditorProps {
   onCancel: () => void;
 }
 
-/** A form that edits a memory. If someone else changed the memory meanwhile, the user chooses between both versions. */
+/**
+ * A form that edits a memory. If someone else has changed the memory meanwhile, the user can apply the edits to the new
+ * version or discard the edits.
+ */
 export function MemoryEditor({ memory: original, onDone, onCancel }: MemoryEditorProps) {
   const { memory, handleAuthError, unsaved } = useService();
   const [{ draft, base }, setState] = useState(

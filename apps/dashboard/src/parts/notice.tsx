@@ -10,7 +10,7 @@ export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' 
   );
 }
 
-/** An error message of the service with an optional retry button. */
+/** An error message with an optional retry button. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const known = error instanceof MemoryError ? error : undefined;
   // Omits details that repeat the message.

@@ -13,7 +13,7 @@ interface PlanPanelProps {
   onCancel: () => void;
 }
 
-/** Previews a consolidation run and starts it. */
+/** Previews and starts a consolidation run. */
 export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
   const { memory, handleAuthError } = useService();
   const load = useCallback(

@@ -3,7 +3,7 @@ import { SERVICE_URL, useService } from '../service.tsx';
 import { getRecallCode, getRecallCurl } from '../snippets.ts';
 import { CodeSample } from './code-sample.tsx';
 
-/** The current request as code. */
+/** The current recall request as code samples. */
 export function RecallCode({ request }: { request: RecallRequest }) {
   const { hasKey } = useService();
   const target = { url: SERVICE_URL, hasKey };

@@ -2,8 +2,8 @@ import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'preact/compat';
 
 /**
- * Maximum total characters of two texts for a word diff, whose time grows quadratically. Longer texts are shown in
- * full.
+ * Maximum total characters of two texts for a word diff, whose time grows quadratically. Longer texts are shown as one
+ * removed and one added text.
  */
 const MAX_COMPARED_CHARS = 20_000;
 

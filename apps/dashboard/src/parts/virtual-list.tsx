@@ -5,12 +5,12 @@ import { getHistoryEntryId, loadScrollPosition, type ScrollPosition, saveScrollP
 interface VirtualListProps<Item> {
   label: string;
   items: readonly Item[];
-  /** Number of items, including those that are not loaded. */
+  /** Number of all items, loaded or not. */
   total: number;
   getKey: (item: Item) => string;
   /** Height of an item in pixels until it is measured. */
   estimatePx: number;
-  /** Called when the visible items are near the end of the loaded items. */
+  /** Loads more items. Called near the end of the loaded items, and to restore a scroll position. */
   onNearEnd?: () => void;
   children: (item: Item, index: number) => ReactNode;
 }
@@ -19,8 +19,8 @@ interface VirtualListProps<Item> {
 const NEAR_END_ITEMS = 20;
 
 /**
- * A list of any length that renders only visible items and scrolls with the page. Back, Forward and a reload restore the
- * scroll position.
+ * A list of any length that scrolls with the page and renders only the items in and near the window. Back, Forward and
+ * a reload restore the scroll position.
  */
 export function VirtualList<Item>({
   label,
@@ -96,7 +96,8 @@ export function VirtualList<Item>({
 function getPosition(list: Virtualizer<Window, Element>): ScrollPosition | undefined {
   const offset = list.scrollOffset ?? 0;
   const shown = list.getVirtualItems();
-  // Uses the first item that starts below the top of the window, because measuring an item above it moves the list.
+  // Uses the first item that starts at or below the top of the window. An item above the window may still be measured,
+  // and its new height moves all items below.
   const item = shown.find(({ start }) => start >= offset) ?? shown.at(-1);
   if (!item) return undefined;
   return { key: String(item.key), index: item.index, top: item.start - offset, loaded: list.options.count };

@@ -68,7 +68,10 @@ function limitPlan({ promote, merge, distil, evict }: ConsolidationPlan): Consol
   return { promote: limitPart(promote), merge: limitPart(merge), distil: limitPart(distil), evict: limitPart(evict) };
 }
 
-/** Shortens the list of one part of a plan to the memories that fit. `total` still counts all memories. */
+/**
+ * Shortens the list of one part of a plan to the memories that fit into a tool result. `total` still counts all
+ * memories.
+ */
 function limitPart<Item>({ total, memories }: { total: number; memories: Item[] }): {
   total: number;
   memories: Item[];

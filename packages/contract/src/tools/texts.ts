@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../limits.ts';
 import type { RecallResult } from '../recall.ts';
 
-/** Maximum length of one memory's text if the full text can be read elsewhere. */
+/** Maximum length of one memory's text, in UTF-16 code units, if the full text can be read elsewhere. */
 const MAX_SHOWN_CHARS = 4000;
 
 /** Returns where the full text of a memory can be read, such as a resource URI. */

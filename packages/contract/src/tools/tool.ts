@@ -45,11 +45,11 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   hints: ToolHints;
   input: ObjectSchema;
   output: ObjectSchema;
-  /** Throws INVALID_REQUEST with one detail per invalid argument. */
+  /** Throws INVALID_REQUEST if an argument is invalid, with one detail per invalid argument. */
   check(args: unknown): void;
   /**
-   * Calls the method with arguments that `check` has accepted. Each list in the result is at most 128 KiB as JSON.
-   * Throws the errors of the method.
+   * Calls the method with arguments that `check` has accepted. A list in the result is at most 128 KiB as JSON, or has
+   * a single item. Throws the errors of the method.
    */
   call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
   /**
