@@ -34,7 +34,12 @@ const storeBatch: Step['call'] = async (memory, dialogue, index) => {
   const { results } = await memory.storeBatch(
     Array.from({ length: BATCH_SIZE }, (_, i) => storeRequest(dialogue, index + i)),
   );
-  if (results.some((result) => 'error' in result)) throw new Error('the engine rejected a memory of a batch');
+  const errors = results.flatMap((result) => ('error' in result ? [result.error.message] : []));
+  if (errors.length > 0) {
+    throw new Error(
+      `the engine rejected ${errors.length} of ${BATCH_SIZE} memories of a batch; the first error is: ${errors[0]}`,
+    );
+  }
 };
 
 /** Steps of one round, by name. */

@@ -104,8 +104,13 @@ async function fill({ memory, getUser }: Side, dialogue: Dialogue, count: number
     signal.throwIfAborted();
     const size = Math.min(BATCH_SIZE, count - stored);
     const requests = Array.from({ length: size }, (_, i) => toRequest(dialogue, getUser, stored + i));
-    const { failed_count } = await memory.storeBatch(requests);
-    if (failed_count > 0) throw new Error('the engine rejected a memory of a batch');
+    const { results } = await memory.storeBatch(requests);
+    const errors = results.flatMap((result) => ('error' in result ? [result.error.message] : []));
+    if (errors.length > 0) {
+      throw new Error(
+        `the engine rejected ${errors.length} of ${size} memories of a batch; the first error is: ${errors[0]}`,
+      );
+    }
     if (stored % 50_000 === 0) process.stderr.write(`\r${stored} of ${count} stored `);
   }
   for (let left = 1; left > 0; left = (await memory.stats()).pending_embeddings) {

@@ -674,7 +674,7 @@ export function memoryApiContract(
       expect(await recallIds({ query: 'water vole' })).toContain(id);
     });
 
-    it('applies a change of a memory with hidden duplicates to the duplicates too', async () => {
+    it('keeps duplicates hidden after the visible memory gets a new text, and expires them together with the visible memory', async () => {
       const codes = Array.from({ length: 5 }, () => 'the shed code is 7788');
       const [visible = '', ...hidden] = await storeAll('alarm', codes);
       await memory.consolidate();

@@ -79,7 +79,7 @@ it('a call is rejected with UNAVAILABLE if the server terminates connections whi
 });
 
 describe.each([2, 4])('with %i connections', (connections) => {
-  it('a recall gets a connection even if more writes than there are connections wait for a namespace', async () => {
+  it('a search gets a connection even if more writes than there are connections wait for the lock of a namespace', async () => {
     const { storage, connection } = await openWith(connections);
     await storage.store(newMemory({ id: 'memory', content: 'red fox' }));
     const release = await lockNamespace(connection);

@@ -355,7 +355,7 @@ describe('processes that share a database', () => {
       for (const { storage } of stores) await storage.close();
     }));
 
-  it('share the embedding queue, and each process embeds its own memories first', () =>
+  it('claim their own memories for embedding, and take over the pending memories of a process that closes', () =>
     withTwoProcesses(async ([one, other]) => {
       await one.useModel('model');
       await one.store(memory('a'));

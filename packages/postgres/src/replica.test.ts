@@ -95,7 +95,7 @@ describe('a replica for recall', () => {
       .toBe(false);
   }
 
-  it('is not used for namespaces that this process has recently written, but for those that other processes have written', async () => {
+  it('is not used for namespaces that this process has recently written, but for namespaces that only other processes have written', async () => {
     const at = await createDatabase();
     const [writer, reader] = [await open(at), await open(at)];
     const first = await store(writer, 'first');

@@ -77,7 +77,7 @@ describe('rows that were deleted before a failure', () => {
   it.each([
     ['of a selection', (of: Pick<Storage, 'forgetMany'>) => of.forgetMany('default', { tag: 'tag' })],
     ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
-  ])('are vacuumed after a failed deletion %s', async (_, forget) => {
+  ])('cause a request to vacuum after a failed deletion %s', async (_, forget) => {
     const connection = await openFailing();
     const vacuum = createVacuumTask(connection);
     const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);

@@ -98,7 +98,7 @@ describe('memoryd with API keys', () => {
     [['namespaces', 'quota', 'a', '--memories', '-1'], /whole number/],
     [['namespaces', 'quota', 'a', '--bytes', '1.5'], /whole number/],
   ];
-  it('rejects invalid arguments of memoryd keys with a one-line error', async () => {
+  it('rejects invalid arguments of memoryd keys and memoryd namespaces with a one-line error', async () => {
     for (const [args, message] of refused) {
       const { code, stdout, stderr } = await runInProcess([...args, '--db-path', dbPath]);
       expect(code, args.join(' ')).toBeGreaterThan(0);

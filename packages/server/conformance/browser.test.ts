@@ -59,7 +59,7 @@ describe('a request from another origin', () => {
     }
   });
 
-  it('can read the headers of successful and error responses if its origin is allowed', async () => {
+  it('gets Access-Control-Expose-Headers in successful and error responses if its origin is allowed', async () => {
     const exposed = [
       'etag',
       'x-request-id',

@@ -525,12 +525,15 @@ describe('an unknown name', () => {
     [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a name of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
-  it.each(refused)('in %j is rejected with a one-line error and a suggestion', async (args, variables, says) => {
-    const { code, stdout, stderr } = await runInProcess(args, { env: variables });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(says);
-    expect(stderr.trim()).not.toContain('\n');
-  });
+  it.each(refused)(
+    'or an invalid value in %j is rejected with a one-line error that names the fix',
+    async (args, variables, says) => {
+      const { code, stdout, stderr } = await runInProcess(args, { env: variables });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(says);
+      expect(stderr.trim()).not.toContain('\n');
+    },
+  );
 
   const destructive = ['forget', 'restore', 'migrate', 'keys revoke', 'keys open', 'namespaces delete'];
   it.each(destructive)('similar to the destructive command %s gets no suggestion', async (path) => {

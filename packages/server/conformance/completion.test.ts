@@ -85,7 +85,7 @@ describe('shell completion', { timeout: TIMEOUT_MS }, () => {
     execFileSync('zsh', ['-fn', 'completion.zsh'], { cwd: folder });
   });
 
-  it('offers every command in every shell', () => {
+  it('contains the commands recall, consolidate, doctor and quota for every shell', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = readFileSync(join(folder, `completion.${shell}`), 'utf8');
       for (const name of ['recall', 'consolidate', 'doctor', 'quota']) expect(script, shell).toContain(name);

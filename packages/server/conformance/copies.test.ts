@@ -150,7 +150,7 @@ describe('GET /backup', () => {
   });
 });
 
-describe('GET /export and POST /import', () => {
+describe('exports and imports', () => {
   it('copy all data except consolidation runs to another server, which then exports identical lines', async () => {
     await fill(memoryd);
     const answer = await download(memoryd.server.port, '/export');
@@ -181,7 +181,7 @@ describe('GET /export and POST /import', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('release the resources of an export if the client disconnects after the first line', async () => {
+  it('release the resources of an export if the caller stops reading after the first line', async () => {
     const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
     // More exports than may run concurrently.
     for (let left = 0; left < 6; left++) {

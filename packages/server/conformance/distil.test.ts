@@ -229,7 +229,7 @@ describe('a group of sources', () => {
   });
 });
 
-describe('a semantic memory whose sources are forgotten', () => {
+describe('a semantic memory that is affected by a forget', () => {
   it('loses the words of a forgotten source, also in the bytes of the database', async () => {
     const word = uniqueWord();
     const texts = [...GREENHOUSE.slice(1), `Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`];

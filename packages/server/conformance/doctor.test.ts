@@ -101,7 +101,7 @@ describe('memoryd doctor', () => {
     });
   });
 
-  it('reports invalid settings and invalidUsage environment variables', async () => {
+  it('reports invalid settings and unknown environment variables', async () => {
     const { ok, findings } = await examine(['--log-level', 'loud'], { SERVICE_PROT: '1' });
     expect(ok).toBe(false);
     expect(findings).toMatchObject([
@@ -111,7 +111,7 @@ describe('memoryd doctor', () => {
     ]);
   });
 
-  it('warns about a settings file with an API key that other users may read', () => {
+  it('warns about a settings file that contains an API key and that other users may read', () => {
     const config = join(createTemporaryFolder(), 'settings.json');
     writeFileSync(config, JSON.stringify({ apiKey: 'k'.repeat(40) }), { mode: 0o644 });
     const { findings } = checkSettings({ config }, {});

@@ -68,7 +68,7 @@ describe('GET /memories/{id}/history', () => {
     expect([...first.texts, ...second.texts]).toEqual((await getHistory(id)).texts);
   });
 
-  it('returns the texts of a merged duplicate itself', async () => {
+  it('returns the texts of a merged duplicate separately from the texts of its visible memory', async () => {
     const session_id = 'duplicates';
     const survivor = await memoryd.store({ content: 'same', session_id });
     const duplicate = await memoryd.store({ content: 'other', session_id });

@@ -24,7 +24,7 @@ describe('recall by terms and embeddings in a namespace with many languages', ()
     await memoryd.embedded();
   });
 
-  it.each(languages)('finds at least 70% of the answers in $language', async ({ questions }) => {
+  it.each(languages)('finds the answers to at least 70% of the questions in $language', async ({ questions }) => {
     let found = 0;
     for (const { query, relevant } of questions) {
       const first = await memoryd.recalled(query, 'top_k=3');
@@ -34,7 +34,7 @@ describe('recall by terms and embeddings in a namespace with many languages', ()
     expect(found / questions.length).toBeGreaterThanOrEqual(0.7);
   });
 
-  it('finds at least 90% of the answers over all languages', () => {
+  it('finds the answers to at least 90% of the questions over all languages', () => {
     const asked = languages.flatMap((set) => set.questions).length;
     expect(totalFound / asked).toBeGreaterThanOrEqual(0.9);
   });

@@ -214,7 +214,7 @@ describe('GET /, GET /stats and GET /health', () => {
     for (const path of ['/', '/stats', '/health']) expect(await memoryd.get(path), path).toMatchObject(counts);
   });
 
-  it.runIf(ON_FILE)('the size grows with stored text', async () => {
+  it.runIf(ON_FILE)('GET /stats returns a larger size after a long text was stored', async () => {
     const before = (await memoryd.stats()).db_size_mb;
     await memoryd.store({ content: `ballast${' '.repeat(800_000)}.` });
     expect((await memoryd.stats()).db_size_mb).toBeGreaterThan(before + 0.5);

@@ -156,7 +156,7 @@ describe('/mcp', () => {
   });
 });
 
-describe('POST /mcp with an Origin header', () => {
+describe('/mcp with an Origin header', () => {
   const modes: { mode: string; env: Record<string, string> }[] = [
     { mode: 'in development', env: {} },
     { mode: 'in production', env: { NODE_ENV: 'production' } },

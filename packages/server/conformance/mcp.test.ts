@@ -237,7 +237,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     });
   });
 
-  it('receives long memories truncated, and can read the rest page by page', async () => {
+  it('receives from recall only the long memories that fit, and can read their whole session page by page', async () => {
     const texts = Array.from({ length: 5 }, (_, i) => `lorem ${i} ${'x'.repeat(50_000)}`);
     for (const content of texts) await agent.store({ content, session_id: 'long' });
     const recalled = await agent.result('recall', { query: 'lorem', session_id: 'long' });

@@ -501,10 +501,10 @@ describe('a superseded memory', () => {
   });
 });
 
-describe('a recall response larger than SERVICE_MAX_ANSWER_BYTES', () => {
+describe('a recall response limited by SERVICE_MAX_ANSWER_BYTES', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it('is limited to the best results, has truncated: true, and counts the returned results in total', async () => {
+  it('contains only the best results, truncated: true, and the number of returned results as total', async () => {
     await memoryd.storeAll(Array.from({ length: 10 }, (_, n) => ({ content: `monsoon ${n} `.repeat(400) })));
     const answer = await memoryd.recall('monsoon', 'top_k=10');
     expect(answer.truncated).toBe(true);

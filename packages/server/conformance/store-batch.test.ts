@@ -302,7 +302,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
 });
 
 describe('a batch whose writes to the database fail', () => {
-  it.runIf(ON_FILE)('returns UNAVAILABLE for each memory, and logs one error per chunk', async () => {
+  it.runIf(ON_FILE)('returns UNAVAILABLE for each valid memory, and logs one warning per chunk', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     expect((await storeBatch(client, createMemories(2))).stored_count).toBe(2);

@@ -313,7 +313,7 @@ describe('a memory is recalled right after it is stored, by', () => {
     expect(await memoryd.recalled(query)).toContain(id);
   });
 
-  it('a number, for each of 40 memories stored in a row', async () => {
+  it('a word with a number, for each of 40 memories stored in a row', async () => {
     for (let n = 0; n < 40; n += 1) {
       const id = await memoryd.store({ content: `parcel number pq${n}zz has arrived` });
       expect((await memoryd.recalled(`pq${n}zz`))[0]).toBe(id);

@@ -26,7 +26,7 @@ async function startWithUnreachable(database: string): Promise<{ port: number; s
   return { port, server };
 }
 
-it('memoryd is alive but unhealthy while its database is unreachable, and then serves requests', async () => {
+it('memoryd is alive but unhealthy while its database is unreachable, and serves requests once the database is reachable', async () => {
   const postgres = await usePostgres();
   onTestFinished(() => postgres.close());
   const url = await postgres.create();

@@ -133,7 +133,7 @@ describe('requests with user_id or agent_id', () => {
 });
 
 describe('an export of one user', () => {
-  it('can be imported as the same user but not as another', async () => {
+  it('can be imported as the same user, and as another user without the memories of the exported user', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
     await memoryd.store({ content: 'the smew dives', user_id: 'ada' });
     await memoryd.store({ content: 'the goosander dives' });

@@ -145,7 +145,7 @@ describe('bundled MiniLM', () => {
     expect(resolved).toEqual(['query', 'memory']);
   });
 
-  it('rejects queries with UNAVAILABLE when too many wait', async () => {
+  it('rejects queries with UNAVAILABLE if too many queries are waiting', async () => {
     const calls = Array.from({ length: CALL_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
     const outcomes = await Promise.allSettled(calls);
     const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

@@ -59,7 +59,7 @@ describe('OpenAI-compatible embedder', () => {
   });
 });
 
-describe('OpenAI-compatible model id', () => {
+describe('the model id of an OpenAI-compatible embedder', () => {
   it('does not depend on the port, the scheme or a trailing slash of the URL', async () => {
     const { modelId } = await open();
     expect(modelId).toBe('openai:hashed-words@127.0.0.1/v1:256');
@@ -92,7 +92,7 @@ describe('OpenAI-compatible model id', () => {
   });
 });
 
-describe('OpenAI-compatible request', () => {
+describe('a request of an OpenAI-compatible embedder', () => {
   it('contains the model, the texts and the API key', async () => {
     server.apiKey = KEY;
     const embedder = await open({ apiKey: KEY });
@@ -162,7 +162,7 @@ describe('OpenAI-compatible request', () => {
   });
 });
 
-describe('OpenAI-compatible long text', () => {
+describe('a long text for an OpenAI-compatible embedder', () => {
   /** Inputs of successful requests. */
   let accepted: string[];
   beforeEach(() => {
@@ -206,7 +206,7 @@ describe('OpenAI-compatible long text', () => {
     expect(accepted.join('')).toBe(text);
   });
 
-  it('is rejected without affecting other texts if even its shortest parts are too long', async () => {
+  it('is rejected if even its shortest parts are too long, and later texts are embedded', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
     const error = await getFailure(embedder.embed(['poison'], 'memory'));
@@ -216,7 +216,7 @@ describe('OpenAI-compatible long text', () => {
   });
 });
 
-describe('OpenAI-compatible embedder reports the cause and the option for', () => {
+describe('an OpenAI-compatible embedder reports the cause and the option for', () => {
   const faults: { row: string; fault?: Fault; model?: Partial<EmbeddingModel>; says: string; option?: string }[] = [
     { row: 'a wrong key', model: { apiKey: KEY }, says: 'rejects the API key (401)', option: 'embeddingApiKey' },
     { row: 'a missing key', model: {}, says: 'requires an API key (401)', option: 'embeddingApiKey' },
@@ -315,7 +315,7 @@ describe('OpenAI-compatible embedder reports the cause and the option for', () =
   });
 });
 
-describe('OpenAI-compatible transient failure', () => {
+describe('a transient failure of an OpenAI-compatible server', () => {
   it.each<[string, Fault]>([
     ['a rate limit', { status: 429, headers: { 'retry-after': '1' } }],
     ['a server error', { status: 500 }],
@@ -337,7 +337,7 @@ describe('OpenAI-compatible transient failure', () => {
   });
 });
 
-describe('OpenAI-compatible vectors', () => {
+describe('the vectors of an OpenAI-compatible server', () => {
   it('are assigned to their texts by index', async () => {
     const embedder = await open();
     const [one, two] = await embedVectors(embedder, ['cats and dogs', 'bread and butter'], 'memory');

@@ -177,8 +177,8 @@ describe('transformers model with prefixes and pooling', () => {
   });
 });
 
-describe('opening a transformers model that cannot be loaded', () => {
-  it('reports the file with an unsupported pooling', async () => {
+describe('opening a transformers model', () => {
+  it('rejects an unsupported pooling with an error that names the file', async () => {
     const path = join(folder, 'other pooling');
     await writeTinyModel(path);
     await writeModelConfig(path, { '1_Pooling/config.json': { pooling_mode_max_tokens: true } });
@@ -206,7 +206,7 @@ describe('opening a transformers model that cannot be loaded', () => {
     });
   });
 
-  it('reports missing or corrupted files', async () => {
+  it('rejects a model with missing or corrupted files', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
     const corrupt = join(folder, 'corrupt');
@@ -229,7 +229,7 @@ describe('opening a transformers model that cannot be loaded', () => {
     expect(process.listenerCount('exit')).toBe(before);
   });
 
-  it('rejects immediately if the signal is aborted', async () => {
+  it('rejects if the signal is aborted', async () => {
     const abort = new AbortController();
     const opening = openTransformers(model, abort.signal);
     abort.abort();

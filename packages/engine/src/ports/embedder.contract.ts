@@ -102,7 +102,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(cosine(ofQuery?.[0], ofQuery?.[0])).toBeCloseTo(1, 4);
   });
 
-  it('embeds a query before memories that are already queued', async () => {
+  it('embeds a query before the last of the memories that are already queued', async () => {
     const completed: string[] = [];
     // The maximum number of waiting calls, and more than any adapter embeds at once: in order of arrival, the query
     // would come last.

@@ -31,7 +31,7 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('keeps its fencing token when it is renewed, and has a higher fencing token for a new holder', async () => {
+    it('keeps its fencing token when it is renewed, and gets a higher token when it is acquired after expiry or release', async () => {
       const { lease } = tested;
       const first = (await lease.acquire('job', 'a', NOW, 1000)) as number;
       expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(first);

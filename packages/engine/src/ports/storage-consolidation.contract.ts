@@ -8,7 +8,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
   const { storeMemory, findOrdinals, countTiers, beginRun, promote, mergeDuplicates, evictExpired } = tested;
 
   describe('consolidation', () => {
-    it('promotes memories that were stored before a given time, in batches', async () => {
+    it('promotes the memories that were stored up to a given time, in batches', async () => {
       const stored = [await storeMemory(), await storeMemory(), await storeMemory()];
       const until = (stored[1] as NewMemory).storedAt;
       expect(await promote(until, 1)).toEqual({ count: 1, more: true });
@@ -73,7 +73,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('merges a large group over several steps', async () => {
+    it('merges a large group of duplicates over several steps', async () => {
       for (let i = 0; i < 150; i++) await storeMemory({ content: 'again' });
       let merged = 0;
       for (let more = true; more; ) {
@@ -112,7 +112,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
-    it('forgets the hidden duplicates together with the visible memory, and returns their ids', async () => {
+    it('forgets a visible memory together with its hidden duplicates, and returns the ids of the duplicates', async () => {
       const [visible = '', ...hidden] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', visible);
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });

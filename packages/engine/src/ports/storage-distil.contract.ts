@@ -107,9 +107,9 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
 
     it.each([
-      ['is not a shared word if it begins a turn of a session', 's', 0],
-      ['is a shared word if it begins a title', DEFAULTS.sessionId, 1],
-    ])('a name before a colon %s', async (_, sessionId, shared) => {
+      ['do not count the name before a colon as a shared rare word in a session', 's', 0],
+      ['count the name before a colon as a shared rare word outside of a session', DEFAULTS.sessionId, 1],
+    ])('%s', async (_, sessionId, shared) => {
       for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await storeMemory(said, 1, { sessionId });
       const [first] = (await candidates()).candidates;
       expect(first?.neighbours.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
@@ -125,7 +125,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(second.next).toBeUndefined();
     });
 
-    it('are only returned after they are promoted and have vectors', async () => {
+    it('are only memories that are old enough to be promoted and have vectors', async () => {
       const [old, young] = [await storeMemory('old', 1), await storeMemory('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
@@ -300,7 +300,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 
-    it('keeps its sources if one source is merged into an older duplicate', async () => {
+    it('has the older duplicate as its source after a source is merged into that duplicate', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       const older = await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW - 5 });

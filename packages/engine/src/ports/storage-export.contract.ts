@@ -151,7 +151,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(memories[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
     });
 
-    it('contains a semantic memory after the first of its sources, whenever they were created', async () => {
+    it('contains a semantic memory after its first source, even if that source was stored after the semantic memory', async () => {
       await storeSome();
       const { storage } = database;
       await storage.store(life.newMemory('late', 'Mimi purrs.'));
@@ -219,7 +219,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('does not overwrite the results of consolidation or the access counts of existing memories', async () => {
+    it('does not overwrite the access count of an existing memory', async () => {
       await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
@@ -387,7 +387,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(response.refused.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4));
     });
 
-    it('stores memories with inconsistent links, but neither hides them nor stores partial links', async () => {
+    it('drops inconsistent links of memories, and refuses semantic memories with inconsistent sources', async () => {
       const episode = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
       const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
       const response = await imported(other, [
@@ -434,7 +434,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(pendingEmbeddings).toBe((await life.seen(other)).length);
     });
 
-    it('stores links to duplicates and sources, so that forgetting a memory removes its words from all of them', async () => {
+    it('stores links to duplicates and sources, so that forgetting a memory also forgets its duplicate and removes its words from the semantic memory', async () => {
       await storeSome();
       await imported(other, await exported(database));
       const forgotten = await other.storage.forget(namespace, 'duplicate');

@@ -54,7 +54,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('keeps the order of arrival of many concurrent memories', async () => {
+    it('keeps the order of arrival of many concurrently stored memories', async () => {
       const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
       await Promise.all(memories.map((memory) => tested.storage.store(memory)));
       const { items } = await tested.storage.session('default', 'crowd', ALL, NOW);
@@ -198,7 +198,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBeNull();
     });
 
-    it('changes nothing if another client has changed the memory first', async () => {
+    it('changes nothing if another client has changed the memory first, and a forget with the outdated version deletes nothing', async () => {
       const stored = await storeMemory({ content: 'mine' });
       const change = { namespace: 'default', id: stored.id, at: NOW, ifVersions: [1] };
       expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });

@@ -88,7 +88,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 18 });
     });
 
-    it('includes semantic memories only for texts that clients wrote', async () => {
+    it('excludes semantic memories, but includes the bytes of texts that clients wrote to them', async () => {
       const sources = [await storeMemory({ content: 'one' }), await storeMemory({ content: 'two' })];
       const run = await tested.beginRun({ namespace: 'a' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
@@ -156,7 +156,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await storeMemory({ namespace: 'b' });
     });
 
-    it('stores those memories of a batch that fit, in order', async () => {
+    it('lets a batch store the memories that fit, in order', async () => {
       await tested.storage.setQuota('a', { memories: 2, bytes: 10 });
       const outcomes = await tested.storage.storeMany([
         nextMemory({ content: 'four' }),
@@ -235,8 +235,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     }
   });
 
-  describe('the usage list of all namespaces', () => {
-    it('contains each namespace by name with its usage, quota and number of keys', async () => {
+  describe('the usage of all namespaces', () => {
+    it('is listed by name, with the quota and the number of unrevoked keys of each namespace', async () => {
       await storeMemory({ namespace: 'b', content: 'text' });
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = {
@@ -263,7 +263,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('has totals over all namespaces', async () => {
+    it('has totals of memories and bytes, and the time of the last consolidation', async () => {
       await storeMemory({ content: 'abc' });
       await storeMemory({ namespace: 'b', content: 'de' });
       await storeMemory({ namespace: 'b', content: 'gone', expiresAt: NOW });

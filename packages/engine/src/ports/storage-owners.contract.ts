@@ -242,7 +242,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.userQuotas('default')).toEqual([{ userId: 'b', memories: 7, bytes: null }]);
     });
 
-    it('have separate quotas, which do not depend on what other users store', async () => {
+    it('have separate quotas, in addition to the quota of the namespace', async () => {
       await tested.storage.setUserQuota('default', 'ann', { memories: 1, bytes: 10 });
       await tested.storage.setQuota('default', { memories: 3, bytes: null });
       const { id } = await storeMemory({ ...ANN, content: 'six ch' });

@@ -433,7 +433,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
     });
 
-    it('is scheduled for a namespace as long as the archive of the namespace contains memories', async () => {
+    it('removes its namespace from the list of namespaces when it deletes the last archived memory', async () => {
       await storeMemory({ expiresAt: NOW });
       await evictExpired(NOW, 10);
       expect(await countTiers()).toEqual([0, 0, 0]);

@@ -50,7 +50,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       '😀',
       '数',
       'C++',
-    ])('treats %j as text, not as query syntax', async (text) => {
+    ])('accepts %j as a query', async (text) => {
       await storeMemory({ content: `before ${text} after` });
       await expect(search(text)).resolves.toBeDefined();
     });
@@ -134,7 +134,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('returns only live memories', async () => {
+    it('reads only memories that are neither expired nor hidden duplicates', async () => {
       const expired = await storeMemory({ expiresAt: NOW });
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
@@ -406,8 +406,10 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect([linked(2, next), linked(3, previous)]).toEqual([stored[3], stored[2]]);
       expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
     });
+  });
 
-    it('records accesses of memories', async () => {
+  describe('recordAccess', () => {
+    it('adds to the access count of a memory, and sets the time of its last access', async () => {
       const stored = await storeMemory();
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: stored.ordinal, count: 2, at: NOW }]);
       await tested.storage.recordAccess([
@@ -421,7 +423,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('records accesses in thousands of namespaces at once', async () => {
+    it('records accesses in thousands of namespaces in one call', async () => {
       const stored = await storeMemory();
       const elsewhere = Array.from({ length: 4000 }, (_, i) => ({
         namespace: `namespace-${i}`,

@@ -177,7 +177,11 @@ describe('settings', () => {
       'SERVICE_EMBEDDING_PASSAGE_PREFIX must be a text of at most 256 characters',
     ],
     [[], { SERVICE_LLM_URL: 'localhost:11434' }, 'SERVICE_LLM_URL must be an http or https address'],
-    [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
+    [
+      ['--llm-model', ' '],
+      {},
+      '--llm-model must be the name of a model, of at most 256 characters, without spaces at either end',
+    ],
     [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be ASCII letters, digits and punctuation'],
     [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL also needs SERVICE_LLM_MODEL'],
     [['--llm-model', 'qwen3'], {}, '--llm-model also needs --llm-url'],

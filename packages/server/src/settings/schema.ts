@@ -231,7 +231,7 @@ export const SettingsSchema = Type.Object(
       default: '',
       'x-default-text': 'none',
       description: 'Name of the language model; requires `--llm-url`.',
-      'x-must': 'be the name of a model, of at most 256 characters',
+      'x-must': 'be the name of a model, of at most 256 characters, without spaces at either end',
     }),
     llmApiKey: Type.Optional(
       Type.String({

@@ -272,7 +272,7 @@ describe('consolidation', () => {
     expect(runs()).toBe(2);
   });
 
-  it('uses the smallest age of all calls that share a run', async () => {
+  it('uses the smallest minimum age of all calls that share a run', async () => {
     await store('young');
     const one = consolidator();
     const running = one.consolidate('default', HOUR_MS);
@@ -496,7 +496,7 @@ describe('the consolidation schedule', () => {
     });
   }
 
-  it('consolidates each namespace once per interval, even an empty namespace', async () => {
+  it('consolidates a namespace once per interval', async () => {
     await store('old', { storedAt: now - HOUR_MS });
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
@@ -520,7 +520,7 @@ describe('the consolidation schedule', () => {
     everyHalfSecond.stop();
   });
 
-  it('consolidates although the last run is in the future', async () => {
+  it('consolidates even if the recorded time of the last run is in the future', async () => {
     now += HOUR_MS;
     await consolidator().consolidate('default', 0);
     now -= HOUR_MS;

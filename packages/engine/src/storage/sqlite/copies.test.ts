@@ -117,7 +117,7 @@ describe('Storage.backup', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('creates a copy that only the owner can read and that is unlinked while it is being read', async () => {
+  it('creates a copy that only the owner can read, and unlinks the copy before it is read', async () => {
     const storage = await open();
     await storage.storeMany(many(500));
     const seen = new Map<string, number>();
@@ -151,56 +151,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('starts no copy process if the signal is aborted before the start', async () => {
-    await prepare();
-    const begun: unknown[] = [];
-    const note = (message: unknown) => begun.push(message);
-    subscribe('child_process', note);
-    onTestFinished(() => {
-      unsubscribe('child_process', note);
-    });
-    const stop = new AbortController();
-    const making = copyTo({ from: path, to: join(folder, 'copy.db') }, { signal: stop.signal });
-    stop.abort();
-    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/aborted/) });
-    expect(begun).toHaveLength(0);
-    await copyTo({ from: path, to: join(folder, 'copy.db') });
-    expect(begun).toHaveLength(1);
-  });
-
-  it('rejects if the copy process cannot be started, and this process continues', async () => {
-    await prepare();
-    const { execPath } = process;
-    onTestFinished(() => {
-      process.execPath = execPath;
-    });
-    process.execPath = join(folder, 'nothing');
-    await expect(copyTo({ from: path, to: join(folder, 'copy.db') })).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
-      message: expect.stringMatching(/could not be started/),
-      cause: { code: 'ENOENT' },
-    });
-    expect(await readdir(folder)).toEqual(['memory.db']);
-  });
-
-  it('rejects if too many files are open, and this process continues', async () => {
-    await prepare();
-    const script = `
-      import { closeSync, openSync } from 'node:fs';
-      import { copyTo } from ${JSON.stringify(COPIES.href)};
-      const open = [];
-      try { for (;;) open.push(openSync('/dev/null')); } catch {}
-      // The file of the copy, and one more: too few for a process.
-      for (const file of open.slice(-2)) closeSync(file);
-      const failure = await copyTo({ from: process.argv[1], to: process.argv[2] }).catch((error) => error);
-      setTimeout(() => process.stdout.write([failure.code, failure.cause?.code].join(' ')), 100);`;
-    const limited = ['ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', script, path];
-    const { stdout } = await promisify(execFile)('sh', ['-c', ...limited, join(folder, 'copy.db')]);
-    expect(stdout).toBe('UNAVAILABLE EMFILE');
-    expect(await readdir(folder)).toEqual(['memory.db']);
-  });
-
-  it('does not delay Storage.close', async () => {
+  it('is aborted by Storage.close, and leaves no files', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const making = expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -252,6 +203,57 @@ describe('Storage.backup', () => {
     const storage = await open();
     expect((await readdir(folder)).filter((name) => name.includes('copy')).sort()).toEqual(others.sort());
     await storage.close();
+  });
+});
+
+describe('copyTo', () => {
+  it('starts no process if the signal is aborted before the start', async () => {
+    await prepare();
+    const begun: unknown[] = [];
+    const note = (message: unknown) => begun.push(message);
+    subscribe('child_process', note);
+    onTestFinished(() => {
+      unsubscribe('child_process', note);
+    });
+    const stop = new AbortController();
+    const making = copyTo({ from: path, to: join(folder, 'copy.db') }, { signal: stop.signal });
+    stop.abort();
+    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/aborted/) });
+    expect(begun).toHaveLength(0);
+    await copyTo({ from: path, to: join(folder, 'copy.db') });
+    expect(begun).toHaveLength(1);
+  });
+
+  it('rejects if its process cannot be started, and the calling process continues', async () => {
+    await prepare();
+    const { execPath } = process;
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    process.execPath = join(folder, 'nothing');
+    await expect(copyTo({ from: path, to: join(folder, 'copy.db') })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/could not be started/),
+      cause: { code: 'ENOENT' },
+    });
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('rejects if too many files are open, and the calling process continues', async () => {
+    await prepare();
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { copyTo } from ${JSON.stringify(COPIES.href)};
+      const open = [];
+      try { for (;;) open.push(openSync('/dev/null')); } catch {}
+      // The file of the copy, and one more: too few for a process.
+      for (const file of open.slice(-2)) closeSync(file);
+      const failure = await copyTo({ from: process.argv[1], to: process.argv[2] }).catch((error) => error);
+      setTimeout(() => process.stdout.write([failure.code, failure.cause?.code].join(' ')), 100);`;
+    const limited = ['ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', script, path];
+    const { stdout } = await promisify(execFile)('sh', ['-c', ...limited, join(folder, 'copy.db')]);
+    expect(stdout).toBe('UNAVAILABLE EMFILE');
+    expect(await readdir(folder)).toEqual(['memory.db']);
   });
 });
 
@@ -309,7 +311,7 @@ describe('restoreFile', () => {
     } else await writeFile(copyPath(), backup, { mode: 0o600 });
   }
 
-  it('restores a backup with owner-only permissions', async () => {
+  it('restores a backup to a file with owner-only permissions', async () => {
     await prepareBackup();
     await chmod(copyPath(), 0o644);
     const progress: [number, number][] = [];

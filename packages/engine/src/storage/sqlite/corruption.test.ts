@@ -206,8 +206,8 @@ describe('an integrity check finds', () => {
   });
 });
 
-describe('a corrupted file', () => {
-  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves all other reads', async () => {
+describe('a corrupted or incompatible file', () => {
+  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves reads of other pages', async () => {
     const bytes = await readFile(path);
     const place = bytes.indexOf('Text 77 of');
     const page = Math.floor(place / 8192);
@@ -251,7 +251,7 @@ describe('a corrupted file', () => {
     expect([await isUnchanged(path, rest), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('is rejected if only its write-ahead log exists, and the log is not changed', async () => {
+  it('is rejected if it is empty or missing but has a write-ahead log, and the log is not changed', async () => {
     const { log } = await leaveLog();
     await writeFile(path, '');
     const refused = { code: 'UNAVAILABLE', message: expect.stringMatching(/missing or empty.*-wal/) };
@@ -272,7 +272,7 @@ describe('a corrupted file', () => {
     }
   });
 
-  it('is rejected and not changed, like its write-ahead log, if a newer memoryd process was killed', async () => {
+  it('is rejected and not changed, like its write-ahead log, if the log of a killed newer memoryd contains a newer schema version', async () => {
     const connection = new Sqlite(path);
     connection.pragma('journal_mode = WAL');
     connection.pragma(`user_version = ${MIGRATIONS.length + 1}`);

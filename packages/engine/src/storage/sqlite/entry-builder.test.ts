@@ -51,7 +51,7 @@ describe('EntryBuilder', () => {
     expect(Buffer.compare(take(), getEntries(MEMORIES))).toBe(0);
   });
 
-  it('returns no entries if they are requested immediately, and does not build them later', async () => {
+  it('returns no index entries if they are requested immediately, and does not build them later', async () => {
     const { thread, calls } = createCountingThread();
     const builder = new EntryBuilder(thread, 0);
     expect(builder.begin(MEMORIES)()).toHaveLength(0);
@@ -61,14 +61,14 @@ describe('EntryBuilder', () => {
     expect(calls.started).toBe(1);
   });
 
-  it('returns only the entries before the first failed slice', async () => {
+  it('returns only the index entries before the first failed slice', async () => {
     const { thread, calls } = createCountingThread(2);
     const take = new EntryBuilder(thread, 0).begin(MEMORIES);
     await expect.poll(() => calls.ended).toBe(4);
     expect(Buffer.compare(take(), getEntries(MEMORIES.slice(0, 32)))).toBe(0);
   });
 
-  it('builds no entries until the queue reaches the start threshold', async () => {
+  it('builds no index entries for memories queued before the start threshold is reached', async () => {
     const { thread, calls } = createCountingThread();
     const builder = new EntryBuilder(thread, 100);
     const before = builder.begin(MEMORIES);

@@ -255,7 +255,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is searched including the writes of other processes', async () => {
+  it('is searched including the writes of other connections', async () => {
     const [one, other] = [await open(), await open()];
     await one.useModel('model');
     const stored = await one.store(memory('shared', 'seen by both'));
@@ -376,7 +376,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('is not purged if another file has replaced it', async () => {
+  it('is not changed by a pending purge if it has been replaced by a file of another program', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader();
@@ -397,7 +397,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('has 1/64 of the working maximum promoted in advance, so that not every store to a full tier promotes', async () => {
+  it('has about 1/64 of the working maximum promoted at once when the working tier exceeds three quarters of that maximum', async () => {
     const storage = await open();
     const working = async () => (await storage.stats('default', 0)).working_count;
     await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));

@@ -50,7 +50,7 @@ function read(): Buffer[] {
 }
 
 describe('readEntries', () => {
-  it('yields all entries in order', () => {
+  it('yields all index entries in order', () => {
     expect(read()).toEqual(ORDINALS.map(getEntry));
   });
 
@@ -62,7 +62,7 @@ describe('readEntries', () => {
   it.each([
     ['some', [4, 256, 258, 600]],
     ['all', ORDINALS],
-  ])('yields long entries (%s of them)', (_name, long) => {
+  ])('yields all index entries if %s of them are long', (_name, long) => {
     for (const ordinal of long) writeRow(ordinal, makeLongEntry(ordinal));
     const expected = ORDINALS.map((ordinal) => (long.includes(ordinal) ? makeLongEntry(ordinal) : getEntry(ordinal)));
     expect(Buffer.concat(read()).equals(Buffer.concat(expected))).toBe(true);
@@ -87,7 +87,7 @@ describe('readEntries', () => {
     }
   });
 
-  it('throws if the last entry is null', () => {
+  it('throws if the last index entry is null', () => {
     connection.exec('DELETE FROM recall_entry WHERE ordinal > 256');
     writeRow(257, null);
     expect(read).toThrow(CorruptDatabaseError);

@@ -100,7 +100,7 @@ describe('the disk space of forgotten memories', () => {
     120_000,
   );
 
-  it('is reserved for later memories if only few memories were forgotten', async () => {
+  it('is reserved for later memories if only a few memories were forgotten', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(i, 'kept')));
     await storage.storeMany(Array.from({ length: 200 }, (_, i) => memory(i, 'gone')));

@@ -44,7 +44,7 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
   return { storage, threads };
 }
 
-describe('Storage.close', () => {
+describe('closing the storage or one of its threads', () => {
   it('succeeds even if the queue of a thread is full', async () => {
     const { storage } = await open({ reader: start('read-thread', 0) });
     await storage.store(newMemory({ id: 'one' }));
@@ -53,7 +53,7 @@ describe('Storage.close', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('waits for earlier calls, and rejects later calls', async () => {
+  it('waits for the earlier calls of the thread, and rejects later calls', async () => {
     const { storage, threads } = await open({});
     const earlier = Array.from({ length: MAX_QUEUE }, () => storage.stats('default', 2));
     const closing = threads.reader.close();
@@ -83,7 +83,7 @@ describe('Storage.close', () => {
 });
 
 describe('many queued stores', () => {
-  it('have index entries from either thread, even if some memories are rejected', async () => {
+  it('build index entries in the read thread and the write thread, and keep the index consistent if some memories are rejected', async () => {
     const built: unknown[] = [];
     const reader = start('read-thread');
     const watched: Thread = {
