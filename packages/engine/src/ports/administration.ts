@@ -20,23 +20,25 @@ export interface KeyHolder {
 
 /**
  * Manages the API keys of a database. Changes by another process are visible within a second; a key created by another
- * process is accepted at once. Every method rejects with UNAVAILABLE if the database cannot be used.
+ * process is accepted at once. A method rejects with UNAVAILABLE if it needs the database and the database cannot be
+ * used.
  */
 export interface Keys {
   /**
    * Creates a key. The result's `key` is the text of the key, which cannot be retrieved later. Rejects with
-   * INVALID_REQUEST for an invalid name of a namespace, and with CONFLICT if there are `LIMITS.keys` keys.
+   * INVALID_REQUEST for an invalid field, such as the name of the namespace, and with CONFLICT if there are
+   * `LIMITS.keys` keys.
    */
   add(key: NewKey): Promise<ApiKeyWithSecret>;
   /** Returns all keys, including revoked ones, in order of creation. */
   list(): Promise<ApiKey[]>;
   /** Revokes a key. Rejects with NOT_FOUND for an unknown id. */
   revoke(id: string): Promise<void>;
-  /** Returns the holder of a key; undefined if the text is not a key, or the key is revoked or expired. */
+  /** Returns the holder of a key; undefined if the key is malformed, unknown, revoked or expired. */
   check(text: string): Promise<KeyHolder | undefined>;
   /**
    * Returns true if callers on the same machine need a key: from the first key on, unless `openLoopback` was called
-   * after the last key was created. Revoking or deleting the last key does not change this.
+   * after the newest key was created. Revoking or deleting all keys does not change the result.
    */
   areRequired(): Promise<boolean>;
   /** Allows callers on the same machine to work without a key until another key is created. */
@@ -45,19 +47,20 @@ export interface Keys {
 
 /** Manages the namespaces of a database, for operators. */
 export interface Namespaces {
-  /** Returns all namespaces with any data, ordered by name. */
+  /** Returns the namespaces that have memories, consolidation runs, quotas or API keys, ordered by name. */
   list(): Promise<NamespaceSummary[]>;
   /**
-   * Deletes all data of a namespace for good: memories, history, consolidation runs, quota and API keys. Rejects with
-   * NOT_FOUND if the namespace has no data.
+   * Deletes all data of a namespace for good: memories, history, consolidation runs, quotas and API keys. `purge` is
+   * set while bytes of deleted texts may remain in the database. Rejects with NOT_FOUND if `list` does not return the
+   * namespace.
    */
   delete(name: string): Promise<{ deleted_count: number; purge?: 'pending' }>;
   /**
    * Sets the quota of a namespace. Memories that already exceed the quota stay. Rejects with INVALID_REQUEST for an
-   * invalid quota or name.
+   * invalid quota, and for an invalid name unless the namespace exists.
    */
   setQuota(name: string, quota: NamespaceQuota): Promise<void>;
-  /** Returns the quota that was set for one user of a namespace. */
+  /** Returns the quota that was set for one user of a namespace. A limit that was not set is null. */
   userQuota(name: string, userId: string): Promise<NamespaceQuota>;
   /** Sets the quota of one user of a namespace. Memories that already exceed the quota stay. */
   setUserQuota(name: string, userId: string, quota: NamespaceQuota): Promise<void>;
@@ -94,12 +97,12 @@ export interface StoredKey {
   revokedAt: number | null;
 }
 
-/** All keys as of one moment, in order of creation. */
+/** All keys, in order of creation, and whether callers need a key. */
 export interface KeySnapshot {
   keys: StoredKey[];
   /**
-   * Number of changes before the snapshot: keys created, revoked or deleted, and calls of `openLoopback`. 0 if no key
-   * was ever created.
+   * Version of the keys: increases when keys are created, imported, revoked or deleted, and with each call of
+   * `openLoopback`. 0 before the first change.
    */
   changes: number;
   /** True if callers on the same machine need no key. */

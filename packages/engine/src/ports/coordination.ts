@@ -10,7 +10,7 @@ export const CONSOLIDATION_LEASE = 'consolidation';
 export interface Lease {
   /**
    * Acquires or renews the lease for `holder` until `now + ttlMs`. Returns the fencing token, an integer that increases
-   * whenever another holder acquires the lease. Returns null if another holder has the lease.
+   * whenever another holder acquires the lease. Returns null while another holder has the lease.
    */
   acquire(name: string, holder: string, now: number, ttlMs: number): Promise<number | null>;
   /** Releases the lease if `holder` has it. */
@@ -32,7 +32,7 @@ export interface NoticeListener {
 
 /**
  * Publish/subscribe between the processes that share a database, without persistence. A notice reaches the other
- * processes that are listening at that moment, in publishing order, and is never delivered later. Use it only for
+ * processes that are listening at that moment, in publishing order, and is never delivered later. Use notices only for
  * messages that may be lost.
  */
 export interface Notices {

@@ -62,7 +62,9 @@ export interface Distiller {
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled>;
 }
 
-/** A distiller that may decline a group: it then returns undefined, and no memory is created from the group. */
+/**
+ * A distiller that may decline a group: it then returns undefined, and no memory is created or changed from the group.
+ */
 export interface DecliningDistiller extends Pick<Distiller, 'name' | 'quotes'> {
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled | undefined>;
 }

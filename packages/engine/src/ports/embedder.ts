@@ -20,7 +20,8 @@ export interface Embedding {
 
 /**
  * Converts texts to unit vectors. A text that is longer than the model's window is split into parts with one vector
- * each, so that every part of the text is searchable. A vector depends on its text alone.
+ * each, so that every part of the text is searchable. A vector depends only on its text, the model and the purpose, not
+ * on the other texts of the call.
  */
 export interface Embedder {
   /**

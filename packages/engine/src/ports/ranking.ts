@@ -25,7 +25,7 @@ export interface QueryIntent {
   asksAdvice?: boolean;
 }
 
-/** The number of results, the minimum score from 0 to 1, and the properties of the query. */
+/** The maximum number of results, the minimum score from 0 to 1, and the properties of the query. */
 export interface Ranking {
   limit: number;
   minScore?: number | undefined;
@@ -33,28 +33,37 @@ export interface Ranking {
 }
 
 /**
- * Evidence for or against a memory as a result, each from 0 to about 2.5. If the query asks for advice, `words` counts
- * half, `meaning` double, and `tokens` not at all.
+ * Evidence for or against a memory as a result. If the query asks for advice and does not ask about the past, `words`
+ * is halved, `meaning` is doubled, and `tokens` is 0.
  */
 export interface Evidence {
   /** Match between the words of the memory and of the query. Synonyms of query words are weak matches. */
   words: number;
-  /** Similarity of the memory's vector to the vector of the query. */
+  /** Maximum cosine between a part of the memory and the query, from 0 to 1; 0.3 if the cosine is unknown. */
   meaning: number;
   /**
-   * How much more similar than usual the memory's tokens are to the query's tokens; 0 if the model provides no token
-   * states.
+   * How much more similar than usual the memory's tokens are to the query's tokens; negative if less similar, 0 if the
+   * similarity is unknown.
    */
   tokens: number;
-  /** Relevance of the better of the previous and the next memory in the same session. */
+  /**
+   * Relevance of the better of the previous and the next memory in the same session. For a memory outside
+   * conversations, its own relevance.
+   */
   neighbour: number;
-  /** Relevance of the memory combined with the candidates up to four positions before and after it in the session. */
+  /**
+   * Relevance of the memory combined with search hits (candidates before `Signals.found`) and neighbors of hits, up to
+   * four positions before and after the memory in its session. For a memory outside conversations, its own relevance.
+   */
   passage: number;
-  /** Relevance of all candidates of the memory's session together. Equals `passage` if the memory has no session. */
+  /**
+   * Relevance of the memory combined with the memories of its session in the pool (see `Signals`). Equals `passage` if
+   * the memory has no session, or the pool has no memory of the session.
+   */
   session: number;
   /**
-   * Relevance of the question that another speaker asked just before this memory. Decreases with the length of question
-   * and reply.
+   * Relevance of the question that another or an unknown speaker asked just before this memory. Decreases with the
+   * length of question and reply.
    */
   reply: number;
   /**
@@ -74,22 +83,26 @@ export interface Evidence {
   question: number;
   /** ln(12 / (words + 1)) for a text of at most eleven content words, else 0. */
   brevity: number;
-  /** ln((words + 1) / 100) for a text of at least a hundred content words, else 0. */
+  /** ln((words + 1) / 100) for a text of at least 100 content words, else 0. Constant from 500 words on. */
   length: number;
-  /** Age: ln(1 + years), in whole days. */
+  /** ln(1 + age in years). The age is rounded down to whole days. */
   age: number;
-  /** 1 if a better result, or a newer result with the same score, has the same text; else 0. */
+  /** 1 if a better candidate has the same text, else 0. See `getRepeats` in core for the exceptions. */
   repeat: number;
-  /** Retention from 0 to 1, rounded to a thousandth, so that one more use of a new memory changes no score. */
+  /**
+   * Retention from 0 to 1, rounded to a thousandth, so that a use of a memory whose retention is almost 1 changes no
+   * score.
+   */
   retention: number;
   /**
-   * Total evidence for the twentieth best candidate, at least 0.6. The same for all results. If many memories match a
-   * question about as well as the first, each is less likely to be the answer.
+   * Weighted sum of the evidence of the twentieth best search hit (a candidate before `Signals.found`), at least 0.6.
+   * The same for all results. If many memories match a question about as well as the first, each is less likely to be
+   * the answer.
    */
   crowd: number;
   /**
-   * Fraction, from 0 to 1, of the query's total word weight that belongs to names and numbers that occur in no memory
-   * and are not the speaker of a candidate. The same for all results.
+   * Total share of the query's names and numbers that occur in no memory and name no speaker in the pool. See
+   * `getWordShares` in core. The same for all results.
    */
   missing: number;
 }

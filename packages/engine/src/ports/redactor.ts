@@ -6,8 +6,8 @@ interface Redaction {
 }
 
 /**
- * Removes secrets from texts: API keys, tokens, passwords and payment card numbers. Detection uses the format alone, so
- * a redactor can miss a secret and can redact text that is no secret.
+ * Removes secrets from texts: API keys, tokens, passwords and payment card numbers. Detection uses the format of the
+ * text and the name of the field, so a redactor can miss a secret and can redact text that is no secret.
  */
 export interface Redactor {
   /**

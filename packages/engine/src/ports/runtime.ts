@@ -1,4 +1,4 @@
-/** Wall clock. `now` returns milliseconds since 1970-01-01T00:00:00Z. The core reads the time only here. */
+/** Wall clock. `now` returns milliseconds since 1970-01-01T00:00:00Z. The core reads the wall-clock time only here. */
 export interface Clock {
   now(): number;
 }

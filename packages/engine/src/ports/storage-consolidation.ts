@@ -11,7 +11,7 @@ export type RunState = 'running' | 'completed' | 'undoing' | 'undone' | 'reverte
 /**
  * The kinds of change that a consolidation run makes to a memory, with the details that are recorded in addition to the
  * memory's ordinal. `version` is the version of the memory at the change. A run cannot be undone once a client has
- * written the memory.
+ * written a semantic memory that the run created or distilled again.
  */
 export interface ChangeDetails {
   /** Promoted from the working to the episodic tier. */
@@ -21,8 +21,9 @@ export interface ChangeDetails {
   /** Now merged into `into` instead of `from`, because the run merged `from` into `into`. */
   moved: { from: number; into: number };
   /**
-   * Duplicates were merged into the memory. `uses` and `lastUse` are the number and the last time of their uses, which
-   * the memory gained. The other fields are values of the memory before the merge.
+   * Duplicates were merged into the memory. `uses` is the number of the duplicates' uses, which the memory gained.
+   * `lastUse` is the last use of the memory or a duplicate, null if `uses` is 0. The other fields are values of the
+   * memory before the merge.
    */
   gained: {
     version: number;
@@ -68,14 +69,14 @@ export interface RunRef {
 
 /**
  * `resumed`: an unfinished run continues. `promotedUntil` is the later value of the unfinished run and the request, or
- * the requested value if the clock has been set back since the unfinished run began. `undoing`: an unfinished undo has
- * to be finished first.
+ * the requested value if the value of the unfinished run lies in the future, because the clock was set back. `undoing`:
+ * an unfinished undo has to be finished first.
  */
 export type BeginRunResult =
   | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
   | { outcome: 'undoing'; ref: RunRef };
 
-/** A stored run. `counts` is the number of changes by kind when the run ended. */
+/** A stored run. `counts` is the number of changes by kind, for an unfinished run the number so far. */
 export interface ConsolidationRun {
   no: number;
   id: string;
@@ -86,7 +87,10 @@ export interface ConsolidationRun {
   notes: Record<string, unknown>;
 }
 
-/** A change of a run, with the ids of the memories concerned; null for a memory that has been forgotten. */
+/**
+ * A change that a run made to the memory `id`. `mergedInto` and `supersededBy` are null if the other memory has been
+ * forgotten. `derivedFrom` omits forgotten sources.
+ */
 export interface RunChange {
   seq: number;
   kind: ChangeKind;
@@ -102,7 +106,7 @@ export interface RunChange {
 
 /**
  * Result of `beginUndo`. A run cannot be undone if it is not `completed`, if it is too old, if a newer run has to be
- * undone first, or if clients have written the memories `ids` since.
+ * undone first, or if clients have written the memories `ids` since (at most 100 ids).
  */
 export type UndoOutcome =
   | { outcome: 'begun'; ref: RunRef }
@@ -136,9 +140,9 @@ export interface RunStorage {
    */
   changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
-   * Checks that a completed run can be undone, and begins the undo, or continues one that a crash interrupted. Only the
-   * newest run with changes can be undone, if it ended after `endedAfter` and no client has written the affected
-   * memories since.
+   * Checks that a completed run can be undone, and begins the undo, or continues an undo that a crash interrupted. The
+   * run must have ended after `endedAfter`. Newer runs that are unfinished, or completed with changes, must be undone
+   * first. No client may have written a semantic memory that the run created or distilled again.
    */
   beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
   /** Begins to undo a run that has not ended. `notes` state the reason and are stored in the record of the run. */
@@ -179,8 +183,9 @@ export interface ConsolidationStorage {
   /** Promotes working memories that are old enough to the episodic tier, oldest first. */
   promote(run: RunRef, promotion: Promotion, limit: number): Promise<StepResult>;
   /**
-   * Merges memories of one session whose texts are equal after NFC normalization and trimming. `count` is the number of
-   * merged duplicates.
+   * Merges duplicates: memories of one user and session with the same agent, expiry, source and metadata whose texts
+   * are equal after NFC normalization and trimming. Memories that supersede others or are superseded are not merged.
+   * `count` is the number of merged duplicates.
    */
   mergeDuplicates(run: RunRef, limit: number): Promise<StepResult>;
   /** Evicts expired memories. Their rows stay in the archive. */
@@ -198,13 +203,14 @@ export interface ConsolidationStorage {
    */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
-   * Deletes memories that were evicted at or before `until`, as `forget` does. Also deletes the records of runs that
-   * ended at or before `until`, except the newest run. `count` is the total of deleted memories and records.
+   * Deletes memories that were evicted at or before `until`, as `forget` does; semantic memories whose text a client
+   * wrote stay. Also deletes earlier runs that ended at or before `until`. `count` is the number of evicted memories,
+   * changes and runs that were deleted.
    */
   clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
-  /** Deletes idempotency keys that were last used before `usedBefore`. */
+  /** Deletes idempotency keys that a store recorded before `usedBefore`. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
-  /** Previews `promote`: at most `most` items, oldest first. */
+  /** Previews `promote`: at most `limit` items, oldest first. */
   planPromotion(namespace: string, promotion: Promotion, limit: number): Promise<Preview<{ id: string }>>;
   /** Previews `mergeDuplicates` for memories that have not expired at `now`. */
   planMerge(namespace: string, now: number, limit: number): Promise<Preview<{ id: string; mergedInto: string }>>;
@@ -244,7 +250,10 @@ export interface DistilCandidatesRequest extends Promotion {
 /** A memory that is similar to a candidate and can be distilled. */
 export interface DistilNeighbour {
   ordinal: number;
-  /** Maximum cosine over the parts of both memories. */
+  /**
+   * Maximum cosine between a part of the candidate and a part of this memory. Of a long candidate, only the first parts
+   * are compared.
+   */
   cosine: number;
   /** Number of content words that occur in both memories and are rare in the namespace. */
   sharedRareWords: number;
@@ -275,11 +284,14 @@ export interface GroupRequest extends Promotion {
 
 /** The current state of a group. */
 export interface ReadGroup {
-  /** Sources that can be distilled, oldest first. Texts are cut after 65,536 characters. */
+  /**
+   * Sources that can be distilled, oldest first. Texts have no leading white space, and are cut after 65,536
+   * characters.
+   */
   sources: (MemoryVersion & DistilSource)[];
   /**
-   * True if nothing may be distilled from the group: a client forgot or wrote the semantic memory, or that memory was
-   * evicted.
+   * True if nothing may be distilled from the group: the semantic memory was forgotten, evicted or written by a client,
+   * a run that distilled the group was undone, or the sources have different owners.
    */
   isClosed: boolean;
   /** Id of the existing semantic memory, if any. */
@@ -312,7 +324,7 @@ export interface CorrectionPair {
 export interface DistilStorage {
   /**
    * Returns candidates with their nearest neighbors: memories that are new or changed, or whose semantic memory has to
-   * change. Skips memories that are not promoted, and memories with pending vectors.
+   * change. Skips working memories that are too new to promote, and distillable memories with pending vectors.
    */
   distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
   /** Recommended number of candidates per call; small if recall has to wait for the call. */
@@ -322,19 +334,19 @@ export interface DistilStorage {
   readGroup(request: GroupRequest): Promise<ReadGroup>;
   /**
    * Creates a semantic memory from sources, which then are no longer candidates. Returns the ordinal of the semantic
-   * memory. Returns undefined and changes nothing if a source was changed or deleted, or is a source of another
-   * semantic memory.
+   * memory. Returns undefined and changes nothing if the sources have different owners, or if a source was changed or
+   * deleted, cannot be distilled, or is a source of another semantic memory.
    */
   distil(run: RunRef, memory: DistilledMemory): Promise<number | undefined>;
   /**
-   * Replaces the sources and the text of a semantic memory, and adds the previous text to its history. The sources then
-   * are no longer candidates. Returns false and changes nothing if a source was changed or deleted, or if a client has
-   * written the semantic memory.
+   * Replaces the sources of a semantic memory. If `content` differs from the current text, also replaces the text, and
+   * adds the previous text to the history. The sources then are no longer candidates. Returns false and changes nothing
+   * if the semantic memory was evicted or written by a client, or for sources that `distil` would reject.
    */
   refresh(run: RunRef, memory: RefreshedMemory): Promise<boolean>;
   /**
    * Marks a memory as superseded by the memory that corrects it. Returns false and changes nothing if the correcting
-   * memory already supersedes another memory, or if a client has written either memory since.
+   * memory already supersedes another memory, or if either memory was changed or deleted, or cannot be distilled.
    */
   correct(run: RunRef, correction: CorrectionPair): Promise<boolean>;
   /** Removes memories from the candidates, except memories that have changed since they were read. */

@@ -28,8 +28,8 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
 }
 
 /**
- * A record of a namespace: a memory, or the digest of a group of memories that must not be distilled, because a client
- * forgot the result.
+ * A record of a namespace: a memory, or the digest of a group of memories that must not be distilled again, because the
+ * result was forgotten or the run was undone.
  */
 export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
 
@@ -55,9 +55,9 @@ export interface PendingLink extends Owner {
 }
 
 /**
- * `unchanged`: the memory exists with the same text and the same version. `different`: the memory exists with another
- * text or a later version. `rootless`: a semantic memory whose text no client wrote, and that has no source in the
- * database or a source of another owner.
+ * `unchanged`: the memory exists with the same text, version, storage time and owner, or the declined group exists.
+ * `different`: the id belongs to a memory that differs in one of these fields. `rootless`: a semantic memory whose text
+ * no client wrote, and that has no source in the database or an invalid source, such as a source of another owner.
  */
 export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
@@ -94,15 +94,16 @@ export interface ExportStorage {
    */
   exportRecords(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**
-   * Imports records of another database: all records or, if the call rejects, none. The imported memories are
-   * re-embedded. A link is set once both of its memories exist, so the call also sets the pending `links`.
+   * Imports records of another database, and returns an outcome for each record. If the call rejects, nothing was
+   * imported. Imported memories that are neither merged nor evicted are re-embedded. A link is set once both of its
+   * memories exist, so the call also sets the pending `links`.
    *
    * @param links the pending links to memories of these records
    */
   importRecords(namespace: string, records: ExportRecord[], links: PendingLink[]): Promise<Imported>;
   /**
    * Begins a migration from another database, or continues an unfinished one with the same name. Returns false and
-   * changes nothing if the database has any other data.
+   * changes nothing if the database has data and no unfinished migration with this name.
    *
    * @param from a name that is unique to the other database
    */

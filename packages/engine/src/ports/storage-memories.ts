@@ -80,8 +80,8 @@ export type UpdateOutcome =
 
 /**
  * State after forgetting. `purged`: true if no byte of the texts is left in the database. If false, SQLite purges the
- * texts within 5 seconds after the last active read or copy of the file ends, and PostgreSQL with its next vacuum.
- * `embedding`: true if a semantic memory lost some of its sources and has a new text, whose vectors are pending.
+ * texts in the background once no read or copy blocks the purge, and PostgreSQL with its next vacuum. `embedding`: true
+ * if a semantic memory lost some of its sources and has a new text, whose vectors are pending.
  */
 interface Forgetting {
   purged: boolean;
@@ -219,7 +219,7 @@ export interface SessionSummaryRow {
 /** A page position in the list of sessions, ordered by (sessionId, userId). */
 export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
 
-/** A user with any data, and the number of live memories by tier. */
+/** A user with stored memories, and the number of live memories by tier. */
 export interface UserRow {
   userId: string;
   counts: TierCounts;
@@ -232,13 +232,13 @@ export interface UserRow {
 /** Stores, updates, forgets and reads memories. */
 export interface MemoryStorage {
   /**
-   * Stores a memory, unless the memory would exceed a quota. Concurrent writers cannot exceed a quota together. Once
-   * the working tier is three quarters full, the oldest working memories of the namespace are promoted.
+   * Stores a memory, unless the memory would exceed a quota. Concurrent writers cannot exceed a quota together. If the
+   * working tier is then more than three quarters full, the oldest working memories of the namespace are promoted.
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
-   * Stores up to some hundreds of memories in order, as `store` does, in one commit. Returns an outcome for each
-   * memory. If the call rejects, no memory was stored.
+   * Stores memories in order, as `store` does, in one commit. Returns an outcome for each memory. If the call rejects,
+   * no memory was stored.
    */
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
@@ -249,10 +249,10 @@ export interface MemoryStorage {
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
-   * Deletes a memory with its history, vectors and words, and purges them from the bytes of the file. Forgetting a
-   * memory also deletes the duplicates that were merged into the memory. Forgetting a merged duplicate deletes only
-   * this duplicate. A semantic memory that loses a source is distilled again from its remaining sources, or deleted
-   * with its last source.
+   * Deletes a memory with its history, vectors and words, and purges its texts from the database; see `Forgetting`.
+   * Forgetting a memory also deletes the duplicates that were merged into the memory. Forgetting a merged duplicate
+   * deletes only this duplicate. A semantic memory that loses a source is distilled again from its remaining sources,
+   * unless a client wrote its text, and is deleted with its last source.
    */
   forget(
     namespace: string,
@@ -270,7 +270,10 @@ export interface MemoryStorage {
     selection: ForgetSelection,
     onForgotten?: OnForgotten,
   ): Promise<{ count: number } & Forgetting>;
-  /** Returns a memory, which may be a merged duplicate; undefined if the id is unknown or the memory has expired. */
+  /**
+   * Returns a memory, which may be a merged duplicate; undefined if the id is unknown, the memory was evicted or has
+   * expired, or its owner does not match `of`.
+   */
   memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
   /**
    * Returns the texts of a memory, oldest first; undefined if `memory` would return undefined. Page positions are
@@ -318,7 +321,7 @@ export interface MemoryStorage {
     page: PageRequest<SessionPlace>,
     now: number,
   ): Promise<Page<SessionSummaryRow, SessionPlace>>;
-  /** Returns the users with any data, ordered by id. */
+  /** Returns the users that have memories, including users with only merged or evicted memories, ordered by id. */
   users(
     namespace: string,
     page: Pick<PageRequest<string>, 'limit' | 'after'>,

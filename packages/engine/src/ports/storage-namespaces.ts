@@ -55,15 +55,17 @@ export interface NamespaceUsage {
 /** Reads usage and manages quotas of namespaces. */
 export interface NamespaceStorage {
   /**
-   * Returns statistics of a namespace. With `of`, the statistics include only the memories of these users and agents,
-   * and `embedding` is null.
+   * Returns statistics of a namespace. With `of`, counts include only the memories of these users and agents;
+   * `sizeBytes` and `lastSleepAt` do not depend on `of`.
    */
   stats(namespace: string, now: number, of?: OwnerFilter): Promise<StorageStats>;
   /** Returns the statistics of all namespaces together. The last consolidation is the latest of any namespace. */
   totals(now: number): Promise<StorageStats>;
   /** Returns the namespaces with memories in a tier or in the archive. */
   namespaces(): Promise<string[]>;
-  /** Returns the usage of every namespace with any data, ordered by name. */
+  /**
+   * Returns the usage of the namespaces that have memories, consolidation runs, quotas or API keys, ordered by name.
+   */
   usage(now: number): Promise<NamespaceUsage[]>;
   /** Sets the quota of a namespace. Memories that already exceed the quota stay. */
   setQuota(namespace: string, quota: NamespaceQuota): Promise<void>;

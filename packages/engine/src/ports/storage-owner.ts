@@ -5,8 +5,8 @@ export interface Owner {
 }
 
 /**
- * Limits memories to some users and agents. An empty string in a list includes shared memories. An absent list means no
- * limit.
+ * Matches memories whose user is in `userIds` and whose agent is in `agentIds`. An empty string in a list matches
+ * shared memories. An absent list matches all memories.
  */
 export interface OwnerFilter {
   userIds?: readonly string[];

@@ -33,15 +33,18 @@ export interface SearchRequest {
   tailSize: number;
   /**
    * If true, the search sees every write that completed before the call. Otherwise, writes of other processes may
-   * become visible some seconds later.
+   * become visible later.
    */
   isUpToDate?: boolean;
 }
 
-/** Values in columns for "no row", "no session" and "no named speaker". */
+/** Value in a column of rows for a memory that does not exist or has no row. */
 export const NO_ROW = -1;
+
+/** Value in the column `sessions` for a memory without a session. */
 export const NO_SESSION = -1;
 
+/** Value in the column `speakers` for a memory that names no speaker. */
 export const NO_SPEAKER = 0;
 
 /** Properties of the words of a query, in arrays with one element per word. */
@@ -63,15 +66,16 @@ export interface QueryWordKinds {
  * | rows | content |
  * |---|---|
  * | 0 to `found` | the best `poolSize` memories by words, and by vector |
- * | `found` to `pool` | memories that supersede a row before `found`, and neighbors of such rows that match the query |
+ * | `found` to `pool` | memories that supersede rows before `found`; neighbors of the best rows that match the query |
  * | `pool` to `candidateCount` | sources of semantic memories of the pool; the tail, with its successors and sources |
- * | from `candidateCount` on | context: neighbors of candidates, and the one or two memories between two candidates |
+ * | from `candidateCount` on | context: neighbors of candidates, and one or two memories between two neighbors |
  *
  * Rows before `candidateCount` are the candidates: they match the filter and may become results.
  */
 export interface Signals extends QueryWordKinds {
   /**
-   * Number of live memories of the namespace. Excludes semantic memories, since their content is that of their sources.
+   * Number of memories of the namespace that recall searches. Excludes semantic memories, since their content is that
+   * of their sources.
    */
   memoryCount: number;
   /** Time of the search, in milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import type { Embedding } from './embedder.ts';
 
-/** A memory whose current text has no vectors yet. */
+/** A memory whose current text has no vectors of the model in use. */
 export interface PendingEmbedding {
   ordinal: number;
   /** Revision of the text. */
@@ -21,9 +21,9 @@ export interface EmbeddingBatch {
 /**
  * A batch of pending texts, oldest first unless the newest were requested.
  *
- * `isInUse`: false if another model is in use; then the batch is empty. `reembed`: true if the batch has texts to
- * re-embed, or texts that consolidation wrote. Such texts are returned once no other text is pending. `waiting`: the
- * number of pending texts that clients stored or changed and that never had vectors, counted up to 1,000.
+ * `isInUse`: false if another model is in use; then the batch is empty. `reembed`: true if `waiting` is 0. Only then
+ * does the batch have texts to re-embed and texts that consolidation wrote. `waiting`: the number of pending texts that
+ * clients stored or changed and that never had vectors, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -41,14 +41,14 @@ export interface MemoryVectors extends Embedding {
 /** Stores the vectors of one model, and lists the memories that lack vectors. */
 export interface VectorStorage {
   /**
-   * Makes this the model in use, so that every memory without vectors of this model is pending. Returns the number of
-   * pending memories that have vectors of another model or layout; search ignores such vectors. After an abort by the
+   * Sets the model in use, so that every memory without vectors of the model is pending. Returns the number of texts to
+   * re-embed, including texts that consolidation wrote. Search ignores vectors of other models. After an abort by the
    * signal, the model is in use, and `pendingEmbeddings` or the next call completes the work.
    */
   useModel(modelId: string, signal?: AbortSignal): Promise<number>;
   /**
-   * Returns pending memories, at least one if any is pending. Texts that clients wrote and that never had vectors come
-   * first, then all other texts. Returns an empty batch if another model is in use.
+   * Returns pending memories that no other process has claimed. Texts that clients wrote and that never had vectors
+   * come first, then all other texts. Returns an empty batch if another model is in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
   /**

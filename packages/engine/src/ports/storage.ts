@@ -10,8 +10,8 @@ import type { VectorStorage } from './storage-vectors.ts';
 /**
  * Stores memories with their vectors and history. Every write is on disk when its promise resolves.
  *
- * Times are milliseconds since 1970 in UTC. Ordinals number the memories of the whole database in the order in which
- * they were stored. An ordinal is a positive integer and is never reused.
+ * Times are milliseconds since 1970 in UTC. An ordinal is a positive integer that identifies a memory in the whole
+ * database and is never reused. Memories that are stored later have higher ordinals.
  */
 export interface Storage
   extends MemoryStorage,

@@ -1,11 +1,14 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Maximum number of queued calls, and maximum total characters of the memory texts in these calls. */
 const MAX_QUEUED_CALLS = 10_000;
+
+/** Maximum total characters of the memory texts in the queued calls. */
 const MAX_QUEUED_CHARS = 64 * 1024 * 1024;
 
-/** Approximate maximum number of memories per transaction, and of total characters of the memory texts. */
+/** Maximum memories per transaction. A single call may exceed the limit. */
 const BATCH_MEMORIES = 512;
+
+/** Maximum total characters of the memory texts per transaction. A single call may exceed the limit. */
 const BATCH_CHARS = 4 * 1024 * 1024;
 
 /**
@@ -38,8 +41,8 @@ export class BatchQueue<Call, Result> {
   }
 
   /**
-   * Queues a call. Resolves with the result of the call once its batch is committed. Throws UNAVAILABLE if the queue is
-   * full.
+   * Queues a call. Resolves with the result of the call once its batch is committed. Rejects with UNAVAILABLE if the
+   * queue is full.
    */
   run(call: Call, { memories = 1, chars = 0 }: Load = {}): Promise<Result> {
     if (this.#queue.length >= MAX_QUEUED_CALLS || this.#chars + chars > MAX_QUEUED_CHARS) {
@@ -53,7 +56,7 @@ export class BatchQueue<Call, Result> {
     return done;
   }
 
-  /** Resolves when all queued calls are committed. */
+  /** Resolves when all queued calls are committed or rejected. */
   async idle(): Promise<void> {
     await this.#committing;
   }

@@ -63,7 +63,10 @@ export interface RowRelations {
   relevant(rows: readonly number[]): number[];
 }
 
-/** The candidates of a query in order, with their supersession and source links. See `Signals`. */
+/**
+ * The candidates of a query and their context in the order of `Signals`, with the supersession and source links of the
+ * candidates.
+ */
 export interface CandidateRows {
   rows: readonly number[];
   found: number;
@@ -71,11 +74,14 @@ export interface CandidateRows {
   candidateCount: number;
   supersededBy: Int32Array;
   distilledInto: Int32Array;
-  /** Returns the index of each row among the candidates, or `NO_ROW` for a row that is not a candidate. */
+  /** Returns the index of each row in `rows`, or `NO_ROW` for a row that is not in `rows`. */
   getPlaces(rows: ArrayLike<number>): Int32Array;
 }
 
-/** Collects the candidates: the matching rows, the rows that supersede them, their sources and their neighbors. */
+/**
+ * Collects the candidates (the matching rows, the rows that supersede a candidate, and the sources of candidates), and
+ * the neighbors of candidates as context.
+ */
 export function collectCandidates(around: RowRelations, found: Matches): CandidateRows {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
@@ -117,8 +123,8 @@ function addSuccessors(around: RowRelations, rows: Rows, from: number): number {
   return place;
 }
 
-// Adds the sources of semantic memories after the pool. A semantic memory ranks below its sources, so the sources must
-// be candidates too.
+// Adds the sources of the semantic memories at or after the index `from`. A semantic memory ranks below its sources, so
+// the sources must be candidates too.
 function addSources(around: RowRelations, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {

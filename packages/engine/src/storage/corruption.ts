@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Message for a corrupted database. It tells an operator how to recover. */
+/** Message for a corrupted database, with instructions for recovery. */
 export const CORRUPTED_MESSAGE =
   'the database is corrupt; restore a backup (`memoryd verify` reports what is wrong with a database file)';
 

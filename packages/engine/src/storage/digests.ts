@@ -3,15 +3,17 @@ import { copyString } from '../core/text/fold.ts';
 import type { Digest } from '../recall-index/entry.ts';
 
 /*
- * The term index stores digests instead of terms: the first 48 bits of the SHA-256 of the namespace and the term. This
- * separates the postings and frequencies of namespaces, treats every script alike, and leaves no word of a forgotten
- * memory in the index. Among 100,000 terms, the probability that any two share a digest is 2 in 100,000; such terms
- * would be treated as one term. Namespaces and filter values are stored as digests too.
+ * The term index stores digests instead of terms: the first 48 bits of the SHA-256 of the namespace and the term.
+ * Digests separate the postings and frequencies of namespaces, treat every script alike, and leave no word of a
+ * forgotten memory in the index. Among 100,000 terms, the probability that any two share a digest is 2 in 100,000; such
+ * terms would be treated as one term. Namespaces and filter values are stored as digests too.
  */
 const DIGEST_HEX_DIGITS = 12;
 
-/** Maximum number of cached digests over all namespaces, and maximum length of a cached term in UTF-16 units. */
+/** Maximum number of cached digests over all namespaces. */
 const MAX_CACHED_TERMS = 50_000;
+
+/** Maximum length of a cached term, in UTF-16 units. */
 const MAX_CACHED_CHARS = 64;
 let cache = new Map<string, Map<string, Digest>>();
 let cachedCount = 0;
@@ -58,7 +60,8 @@ export function getGroupDigest(texts: readonly { id: string; revision: number }[
 
 /**
  * Matches a run of combining marks that is longer than in any writing system. Normalization takes quadratic time in the
- * length of such a run: minutes for a text that has only marks. Texts with such a run are not normalized.
+ * length of such a run: minutes for a text that has only marks. Texts with such a run are neither normalized nor
+ * trimmed.
  */
 const EXCESSIVE_MARKS = /(?<!\p{M})\p{M}{128}/u;
 

@@ -16,8 +16,10 @@ export const MAX_VECTORS = 4;
 /** Maximum characters of a candidate's text that are searched for rare words. */
 export const WORDS_CHARS = 8192;
 
-/** Number of memories in a sample, and minimum number of cosines for a reliable median of the sample. */
+/** Number of memories in a sample. */
 const SAMPLED = 64;
+
+/** Minimum number of cosines for a reliable median. */
 const MIN_PAIRS = 24;
 
 /** Cosine that pads a sample with too few pairs: the typical cosine of two unrelated texts with most models. */

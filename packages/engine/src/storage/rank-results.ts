@@ -11,8 +11,9 @@ interface RankedResults {
 }
 
 /**
- * Ranks the results of a search in the search thread, because copying all signals to another thread would take as long
- * as ranking them. The results include evidence only if the request asks for an explanation.
+ * Ranks the candidates of a search. The SQLite adapter calls this function in the search thread, because copying all
+ * signals to another thread would take as long as ranking. The results include evidence only if the request asks for an
+ * explanation.
  */
 export function rankFound(
   signals: Signals,

@@ -41,7 +41,8 @@ export function getWords({ namespace, content, tags }: Pick<Recallable, 'namespa
   return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
 }
 
-// Adds each tag term that is not in the text, with a frequency of 1. Tags do not add to the length of the text.
+// Adds each tag term that is not in the text, with a frequency of 1. Skips role tags. Tags do not add to the length of
+// the text.
 function addTagWords(frequencies: Map<string, number>, tags: readonly string[]): void {
   for (const tag of tags) {
     if (tag.startsWith(ROLE_TAG)) continue;
@@ -60,11 +61,10 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/**
- * Maximum query words whose frequencies are looked up, and maximum query words that are searched. The rarest words are
- * searched.
- */
+/** Maximum query words whose frequencies are looked up. */
 const MAX_LOOKED_UP = 512;
+
+/** Maximum query words that are searched: the rarest words. */
 const MAX_WORDS = 64;
 
 /**

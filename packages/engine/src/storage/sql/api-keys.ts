@@ -7,7 +7,10 @@ import { raw, sql } from './sql.ts';
 /** Name of the database property with the number of changes to API keys. */
 const KEY_CHANGES = 'key_changes';
 
-/** Name of the database property that is set while loopback callers need no key although keys exist. */
+/**
+ * Name of the database property that `openLoopback` sets and `addKey` deletes. While the property is set, loopback
+ * callers need no key.
+ */
 const LOOPBACK_OPEN = 'loopback_open';
 
 const COLUMNS =
@@ -92,7 +95,7 @@ export async function importKeys(queries: Queries, { keys, changes, isLoopbackOp
       WHERE CAST(property.value AS integer) < CAST(excluded.value AS integer)`);
 }
 
-/** Deletes the keys of a namespace. The change counter stays, so that loopback callers still need a key. */
+/** Deletes the keys of a namespace. The change counter is not reset, so that loopback callers still need a key. */
 export async function deleteKeys(queries: Queries, namespace: string): Promise<void> {
   const deleted = await queries.run(sql`DELETE FROM api_key WHERE namespace = ${namespace}`);
   if (deleted > 0) await noteChange(queries);

@@ -79,11 +79,13 @@ export async function setEvicted(
   );
 }
 
-/** Maximum memories that one transaction deletes, so that other writers are not blocked for long. */
+/**
+ * Maximum evicted memories that one transaction selects for deletion, so that other writers are not blocked for long.
+ */
 const MAX_DELETED_AT_ONCE = 50;
 
 /**
- * Deletes memories that were evicted by `until`, and the records of runs that ended by then. See
+ * Deletes memories that were evicted at or before `until`, and earlier runs that ended at or before `until`. See
  * `Storage.clearArchive`.
  */
 export async function clearArchive(

@@ -3,7 +3,7 @@ import { IN_TIER } from './filters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Queues the memories of the working and episodic tiers for distilling by the next consolidation. */
+/** Queues memories for distillation, except semantic, merged and evicted memories. */
 export async function queueForDistilling(
   queries: Queries,
   namespace: string,

@@ -13,7 +13,7 @@ export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
 
 /**
  * Name of the property with the progress of a model change: the position of the last processed index entry. The
- * property exists only during the change. Later entries may have neither a vector of the new model nor a pending
+ * property exists only during the change. Later index entries may have neither a vector of the new model nor a pending
  * embedding.
  */
 export const CHANGED_UNTIL = 'model_changed_until';
@@ -53,8 +53,8 @@ export async function deleteProperty(queries: Queries, name: string): Promise<vo
 }
 
 /**
- * Acquires or renews a lease. See `Lease.acquire`. If the clock was set back, a lease can end later than any holder may
- * request. Such a lease is acquired as if it had ended.
+ * Acquires or renews a lease. See `Lease.acquire`. A lease that ends later than `now + 2 * ttlMs` is treated as ended,
+ * because the clock must have been set back.
  */
 export async function acquireLease(
   queries: Queries,

@@ -15,8 +15,10 @@ const ORDINALS_AT_ONCE = 50_000;
 /** Memories whose export order is read per query. */
 const PLACED_AT_ONCE = 1000;
 
-/** Approximate maximum memories, and bytes of their texts, read per query. */
+/** Approximate maximum of memories read per query. */
 const READ_AT_ONCE = 64;
+
+/** Approximate maximum of the total bytes of the texts of memories read per query. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 /** Earlier texts read per query. Small, because each text may be as long as the largest request. */
@@ -50,8 +52,8 @@ interface ExportOrder {
 }
 
 /**
- * Yields the ordinals of all memories in export order, in batches to read at once. Throws UNAVAILABLE before the texts
- * of a memory are read if they exceed the maximum line length.
+ * Yields the ordinals of all memories in export order, in batches to read at once. Throws UNAVAILABLE, before reading
+ * the texts, if the texts of a memory exceed the maximum line length.
  */
 async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<number[]> {
   let batch: number[] = [];
@@ -197,7 +199,8 @@ export async function groupDigest(queries: Queries, namespace: string, ordinals:
 }
 
 /**
- * Returns true if a client has forgotten a semantic memory that was distilled from this group with its current texts.
+ * Returns true if a semantic memory that was distilled from this group with its current texts was forgotten by a
+ * client, or deleted by the undo of a run.
  */
 export async function isDeclined(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
   const digest = await groupDigest(queries, namespace, ordinals);

@@ -62,7 +62,10 @@ export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): 
   return isOfUsers(of) ? dialect.unindexed(column) : column;
 }
 
-/** Returns conditions on `memory m`: owned by one of the users and agents. */
+/**
+ * Returns conditions on `memory m`: the user is in `userIds`, and the agent is in `agentIds`. An absent list adds no
+ * condition.
+ */
 function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
   const { userIds, agentIds } = of;
   return [
@@ -79,8 +82,8 @@ function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sq
 }
 
 /**
- * Returns a condition on `memory m`: owned by one of the users and agents. Returns `true` if the filter names neither,
- * so that the result is always a complete SQL condition.
+ * Returns a condition on `memory m`: the user is in `userIds`, and the agent is in `agentIds`. An absent list is no
+ * condition. Without lists, returns the SQL constant `true`, so that the result is always a complete SQL condition.
  */
 export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
   return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');

@@ -20,7 +20,10 @@ import type { Dialect, Queries, Transaction } from './queries.ts';
 import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
-/** Maximum memories that one transaction of a bulk forget deletes, so that other writers are not blocked for long. */
+/**
+ * Maximum memories that one transaction of a bulk forget selects, so that other writers are not blocked for long. The
+ * duplicates of the memories, which are deleted too, do not count.
+ */
 const MAX_FORGOTTEN_AT_ONCE = 100;
 
 type Forgotten =
@@ -79,7 +82,10 @@ export async function eraseGroups(
   return { deleted, embedding };
 }
 
-/** Returns the highest ordinal in use. All memories that the namespace stores later have higher ordinals. */
+/**
+ * Returns the highest ordinal in use, in PostgreSQL only of the namespace; 0 if there is none. All memories that the
+ * namespace stores later have higher ordinals.
+ */
 export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
   const last = await queries.row<{ ordinal: number | null }>(
     sql`SELECT max(ordinal) AS ordinal FROM memory WHERE ${queries.dialect.countsWith(namespace)}`,
@@ -216,7 +222,7 @@ export async function detachDuplicate(
   await indexAndQueue(transaction, namespace, ordinal);
 }
 
-/** Maximum memories that one transaction deletes, so that other writers are not blocked for long. */
+/** Maximum memories that one transaction of `eraseBatch` selects, so that other writers are not blocked for long. */
 const MAX_DELETED_AT_ONCE = 100;
 
 /**

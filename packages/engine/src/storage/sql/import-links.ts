@@ -273,7 +273,10 @@ class UnresolvedLinks {
   }
 }
 
-/** The fields that identify a version of a memory. Consolidation and accesses do not change them. */
+/**
+ * The fields that identify a version of a memory. Accesses do not change these fields. Consolidation changes only the
+ * text of a semantic memory.
+ */
 type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt'>;
 
 /** Returns true if the existing and the imported memory are the same version. */

@@ -13,8 +13,8 @@ import { raw, type Sql, sql } from './sql.ts';
 const MAX_MERGED_AT_ONCE = 50;
 
 /**
- * Merges queued memories and their exact duplicates into the oldest of each group. Stops after about `limit` merges.
- * See `Storage.mergeDuplicates`.
+ * Merges queued memories and their exact duplicates into the oldest of each group. Stops after about `limit` or
+ * MAX_MERGED_AT_ONCE merges, whichever is less. See `Storage.mergeDuplicates`.
  */
 export async function mergeDuplicates(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
   await assertRunning(transaction, run);

@@ -44,7 +44,7 @@ const MAX_PROMOTED_AT_ONCE = 1024;
 
 /**
  * Returns the number of memories that a store promotes: the excess over three quarters of `workingMax`, plus a reserve
- * of at most MAX_PROMOTED_AHEAD, and at most MAX_PROMOTED_AT_ONCE in total. 0 if there is no excess. The reserve saves
+ * (see MAX_PROMOTED_AHEAD), and at most MAX_PROMOTED_AT_ONCE in total. 0 if there is no excess. The reserve saves
  * promoting one memory at every store.
  *
  * @param working number of working memories after the store

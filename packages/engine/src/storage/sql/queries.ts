@@ -56,9 +56,14 @@ export interface RecallWriter {
   enterNew(memories: readonly RecallEntry[], vectors: 'waited for' | 'not waited for'): Promise<void>;
   /** Indexes the current text of a stored memory, such as after an update or an undo. */
   enter(namespace: string, ordinal: number): Promise<void>;
-  /** Updates the labels in the index entry of a memory, if the memory has an index entry. */
+  /**
+   * Updates the index entry of a memory, except the vectors, after a change of fields other than the text. No effect if
+   * the memory has no index entry.
+   */
   relabel(namespace: string, ordinal: number): Promise<void>;
-  /** Removes the index entries of memories. */
+  /**
+   * Removes the index entries of memories, and removes the memories from the queues for consolidation and embedding.
+   */
   remove(namespace: string, ordinals: readonly number[]): Promise<void>;
   /** Requests a purge of the bytes of deleted texts. */
   noteErased(): Promise<void>;
@@ -107,13 +112,17 @@ export interface Dialect {
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**
-   * Returns a condition: the memory has its ordinal from the same sequence as the memories of the namespace. Always
-   * true in SQLite, which has one sequence.
+   * Returns a condition for reading the maximum ordinal from the primary key of `memory`: limits the query to the
+   * namespace in PostgreSQL, where the key is (namespace, ordinal); always true in SQLite, where the key is the
+   * ordinal.
    */
   countsWith(namespace: string): Sql;
-  /** Query suffix that skips rows locked by other transactions. */
+  /**
+   * Query suffix that locks the rows, and skips rows locked by other transactions. Empty in SQLite, which has one
+   * writer.
+   */
   readonly skipLocked: Sql;
-  /** Query suffix that locks the rows against changes until the transaction ends. */
+  /** Query suffix that locks the rows against changes until the transaction ends. Empty in SQLite. */
   readonly forShare: Sql;
   /** Returns the ordered values of an expression as JSON array text; `[]` if there are no rows. */
   jsonArray(value: Sql, order: Sql): Sql;

@@ -235,7 +235,7 @@ export function refusedUndo({ state, endedAt }: UndoableRun, endedAfter: number)
 /** Maximum memory ids in the response to a rejected undo. */
 export const MAX_REPORTED_IDS = 100;
 
-/** A change that a run makes to a memory. `detail` never contains a text. */
+/** A change that a run makes to a memory. `detail` never contains the text of a memory. */
 interface NewChange<Kind extends ChangeKind> {
   kind: Kind;
   ordinal: number;

@@ -54,8 +54,8 @@ export async function getSemanticOrdinal(
 }
 
 /**
- * Replaces the sources of a semantic memory. Stores the previous sources as former sources, because earlier texts of
- * the semantic memory were distilled from these sources.
+ * Replaces the sources of a semantic memory. Stores the previous sources that are no longer sources as former sources,
+ * because earlier texts of the semantic memory were distilled from these memories.
  */
 export async function setSources(
   transaction: Transaction,
@@ -79,7 +79,8 @@ export async function setSources(
 }
 
 /**
- * Prevents the sources of a semantic memory from being distilled together again until the text of one of them changes.
+ * Prevents a group with the same sources as a semantic memory from being distilled again until the text of a source
+ * changes.
  */
 export async function decline(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
   const ordinals = (await getSources(transaction, namespace, semantic)).map((source) => source.ordinal);
@@ -100,7 +101,7 @@ interface SourceRemoval {
 
 /**
  * Removes memories as sources of semantic memories. Distills the semantic memories again from their remaining sources,
- * so that no words of the removed memories remain.
+ * so that the texts that consolidation wrote contain no words of the removed memories.
  *
  * @param keepOwnText true to keep a semantic memory without sources if a client wrote its text
  */
@@ -162,7 +163,7 @@ async function deleteDistilledTexts(
   await transaction.run(sql`DELETE FROM former_source WHERE ${isMemory('semantic', namespace, semantics)}`);
 }
 
-/** Distills a semantic memory again. Returns true if its text has changed. */
+/** Distills a semantic memory again, unless a client wrote its text. Returns true if the text has changed. */
 export async function redistil(
   transaction: Transaction,
   target: FoundMemory,
@@ -211,7 +212,7 @@ interface Source extends Owner {
   content: string;
 }
 
-/** Returns true if a client has written to a semantic memory. Consolidation does not change such a memory. */
+/** Returns true if a client has written to a semantic memory. Consolidation does not refresh such a memory. */
 export function isChangedByClient({ version }: { version: number }): boolean {
   return version > 1;
 }

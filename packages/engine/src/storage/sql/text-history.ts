@@ -113,7 +113,10 @@ export async function rememberText(
     FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
 }
 
-/** Replaces the text of a memory, and queues it for embedding. */
+/**
+ * Replaces the text of a memory. Indexes the memory again, and queues the memory for consolidation, unless it is merged
+ * or evicted.
+ */
 export async function setText(transaction: Transaction, target: FoundMemory, content: string): Promise<void> {
   const { namespace, ordinal, mergedInto, evictedAt } = target;
   await transaction.recall.remove(namespace, [ordinal]);

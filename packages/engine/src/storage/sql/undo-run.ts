@@ -214,8 +214,8 @@ async function restoreGained(
 }
 
 /**
- * Deletes a semantic memory that the run created. Its sources are not distilled together again until the text of one of
- * them changes.
+ * Deletes a semantic memory that the run created. A group with the same sources is not distilled again until the text
+ * of a source changes.
  */
 async function undistil(
   transaction: Transaction,
@@ -227,7 +227,10 @@ async function undistil(
   await erase(transaction, namespace, [target]);
 }
 
-/** Restores the former text and sources of a semantic memory, except forgotten sources. */
+/**
+ * Restores the former text and sources of a semantic memory, except sources that were forgotten or are now sources of
+ * another semantic memory.
+ */
 async function unrefresh(
   transaction: Transaction,
   { namespace, ordinal, detail }: Recorded<'refreshed'>,

@@ -65,7 +65,7 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-/** Returns true if the change affects the labels of the index entry. The text is handled separately. */
+/** Returns true if the change affects fields of the index entry other than the text. */
 function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }

@@ -62,7 +62,7 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
 
 /**
  * Returns a query for the number of pending embeddings. A model change on PostgreSQL runs in steps; meanwhile, the
- * entries that the change has not processed yet count as pending.
+ * index entries that the change has not processed yet count as pending.
  */
 function countPending(these: Sql, until: ChangedUntil | undefined): Sql {
   if (!until) return sql`SELECT count(*) FROM pending_embedding WHERE ${these}`;
@@ -100,7 +100,7 @@ async function tierCounts(queries: Queries, now: number, namespace?: string): Pr
   return counts;
 }
 
-/** Returns the number of live memories by tier, of each namespace that ever had a memory. */
+/** Returns the number of live memories by namespace and tier. */
 async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
   const all = new Map<string, TierCounts>();
   for (const { namespace, tier, count } of await countTiers(queries, now)) {

@@ -30,8 +30,8 @@ export async function users(
 }
 
 /**
- * Returns a table `each` with the user ids after `after`, in order. The last row is null. Each row takes one index
- * seek.
+ * Returns a WITH clause for a table `each` of the user ids after `after`, in order. The last row is null. Each row
+ * needs only one index seek.
  */
 function usersFrom(namespace: string, after: string): Sql {
   const first = (than: Sql) => sql`(
