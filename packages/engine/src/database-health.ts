@@ -2,26 +2,26 @@ import { MemoryError } from '@memoryd/contract';
 import type { Storage } from './ports/storage.ts';
 import { isCorruption } from './storage/corruption.ts';
 
-/** Time in ms for which a result is reused, so that frequent health checks do not cause more writes. */
+/** Time in ms for which the result of a probe is reused, so that frequent health checks do not cause more writes. */
 const RESULT_TTL_MS = 1000;
 
 /** Timeout of a probe, in ms. */
 const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Time in ms for which the database is reported as corrupt after a request has found corruption. A successful probe
- * does not end this time, because a probe reads only a small part of the database.
+ * Time in ms for which the database is reported as corrupt after a storage call has failed because of corruption. A
+ * successful probe does not end this time, because a probe reads only a small part of the database.
  */
 const CORRUPTION_TTL_MS = 300_000;
 
-/** Characters written by a probe after a request failed with UNAVAILABLE: the maximum size of a request. */
+/** Characters written by a probe after a storage call failed with UNAVAILABLE. Detects a nearly full disk. */
 const LARGE_PROBE_CHARS = 1024 * 1024;
 
-/** Detects whether a database works, by errors of requests and by probes that write and read. */
+/** Detects whether a database works, by the errors of storage calls and by probes that write and read. */
 export class DatabaseHealth {
   readonly #storage: Storage;
   #corruption: { problem: string; at: number } | undefined;
-  /** True if a request has failed with UNAVAILABLE since the last successful probe. */
+  /** True if a storage call has failed with UNAVAILABLE since the last successful probe. */
   #isSuspect = false;
   #last: { result: Promise<string | undefined>; at: number } | undefined;
 
@@ -29,7 +29,7 @@ export class DatabaseHealth {
     this.#storage = storage;
   }
 
-  /** Records an error of a request if the error shows that the database is corrupt or unavailable. */
+  /** Records the error of a storage call if the error shows that the database is corrupt or unavailable. */
   note(error: unknown): void {
     if (isCorruption(error)) this.#corruption = { problem: error.message, at: performance.now() };
     else if (error instanceof MemoryError && error.code === 'UNAVAILABLE' && !this.#isSuspect) {
@@ -71,7 +71,7 @@ function getMessage(error: unknown): string {
   return error instanceof MemoryError ? error.message : 'the database failed; see the log';
 }
 
-/** Wraps a storage so that its failures are recorded in `health`. */
+/** Wraps the methods of a storage so that `health` records their rejections. */
 export function withHealth(health: Pick<DatabaseHealth, 'note'>, storage: Storage): Storage {
   const watched = Object.entries(storage).map(([name, member]) => {
     if (typeof member !== 'function') return [name, member];

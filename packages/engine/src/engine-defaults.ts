@@ -2,7 +2,7 @@ import type { EngineSettings } from './engine.ts';
 
 export { isPostgresAddress, splitHosts } from './postgres-address.ts';
 
-/** Default settings of an engine, for the server and `openMemory`. */
+/** Default settings of an engine, for the server, `openEngine` and `openMemory`. */
 export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',

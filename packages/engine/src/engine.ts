@@ -22,7 +22,8 @@ export interface EngineSettings {
   embeddingApiKey?: string;
   /**
    * Prefix of each query that `openai:` or `transformers:` embeds, such as `query: `, of at most 256 characters. If
-   * empty, no prefix is added. If absent, `transformers:` reads the prefix from the model folder.
+   * empty, no prefix is added. If absent, `transformers:` reads the prefix from the model folder, and `openai:` adds
+   * none.
    */
   embeddingQueryPrefix?: string;
   /** Prefix of each memory, or of each part of a long memory, such as `passage: `. See `embeddingQueryPrefix`. */
@@ -33,8 +34,9 @@ export interface EngineSettings {
    */
   embeddingPooling?: 'mean' | 'cls' | 'last';
   /**
-   * True: the model does not replace another model that has vectors in the database. Recall then uses words alone, as
-   * if the model could not be opened. False or absent: all memories are re-embedded.
+   * Applies if another model has vectors in the database. True: the other model is not replaced, and recall uses words
+   * alone, as if the model could not be opened. False or absent: the model replaces the other model, and all memories
+   * are re-embedded.
    */
   keepModel?: boolean;
   /**
@@ -84,7 +86,7 @@ export interface EngineSettings {
   userMaxBytes?: number;
   /** IANA time zone of dates in queries that name no time zone. `UTC` if absent. */
   timezone?: string;
-  /** Maximum number of concurrent event streams, in total and per namespace. */
+  /** Maximum number of concurrent event streams, in total and per namespace. 0 allows no streams. */
   maxEventStreams?: number;
   maxEventStreamsPerNamespace?: number;
   /** Maximum number of bytes of memory content in a response. */
@@ -115,7 +117,8 @@ export interface Engine extends Administration {
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
    * Returns the problem that prevents reading or writing the database, as a phrase for operators. Returns undefined if
-   * the database works. Tests the database with a small write at most once a second. Never rejects.
+   * the database works. Tests the database with a write, and reuses the result for a second, unless the database fails
+   * in the meantime. Never rejects.
    */
   databaseProblem(): Promise<string | undefined>;
   /** See `StorageCondition`. */
@@ -125,8 +128,8 @@ export interface Engine extends Administration {
   /** Returns whether recall by vectors works at the moment, and the reason if not. */
   embedder(): EmbedderHealth;
   /**
-   * Completes accepted writes, writes buffered data and closes the database. Leaves a single file without a write-ahead
-   * log. Further calls have no effect.
+   * Completes accepted writes, writes buffered data and closes the database. Leaves a SQLite database as a single file
+   * without a write-ahead log. Further calls return the same promise.
    */
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ type OnProgress = (done: number, total: number) => void;
 
 /**
  * A migrated namespace. `lines` is the number of lines of its export without the header; `sha256` is the SHA-256 of all
- * lines, in hexadecimal digits.
+ * lines, including the header, in hexadecimal digits.
  */
 interface MigratedNamespace {
   name: string;
@@ -30,7 +30,7 @@ export interface Migrated {
 }
 
 /**
- * Storage options that leave a database unchanged while it is read or filled: no promotion, no quotas, no recall index.
+ * Storage options without promotion, quotas and a recall index, so that only the migration changes the databases.
  */
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 

@@ -52,10 +52,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * (`postgres://…`), or an object with the path (`dbPath`) or the address (`databaseUrl`) and other options
  * @param options absent or undefined options have the values of `ENGINE_DEFAULTS`
  *
- * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
+ * @throws MemoryError UNAVAILABLE if the database cannot be used, a migration to the database is incomplete, or Node is
+ * too old
  * @throws TypeError for an invalid or ambiguous database, an unknown option, a number out of range (ENGINE_RANGES), an
- * invalid value of `redact` or `tokenStates`, an unknown embedder, a setting that the embedder does not use, or only
- * one of `llmUrl` and `llmModel`
+ * invalid value of another option, an unknown embedder, a setting that the embedder does not use, or only one of
+ * `llmUrl` and `llmModel`
  */
 export async function openEngine(
   database: string | (DatabaseOptions & Partial<EngineSettings>),
@@ -315,8 +316,8 @@ async function assertNotMigrating(storage: Storage): Promise<void> {
 }
 
 /**
- * Returns a function that opens the configured embedder; undefined for `none`. The client for remote models is imported
- * on demand, because the other embedders do not need the client.
+ * Returns a function that opens the configured embedder; undefined for `none`. Throws TypeError for an unknown
+ * embedder. The client for remote models is imported on demand, because the other embedders do not need the client.
  */
 function createEmbedder({
   embedder,

@@ -37,7 +37,7 @@ type StorageOptions = DatabaseOptions & {
   workingMax: number;
   /** Default quotas of namespaces and users; unlimited if absent. */
   quota?: Quotas;
-  /** False to open the database without a recall index. True if absent. */
+  /** False: SQLite is opened without a recall index. True if absent. Ignored for PostgreSQL. */
   recalls?: boolean;
   telemetry?: Telemetry;
 };
@@ -98,8 +98,8 @@ export async function recordBackup(database: DatabaseOptions): Promise<void> {
 }
 
 /**
- * Checks the integrity of a database, even if a server uses the database. Rejects with UNAVAILABLE if the database is
- * not a memoryd database, or has a newer schema.
+ * Checks the integrity of a database, even if a server uses the database. Rejects with UNAVAILABLE if the database
+ * cannot be checked, for example because memoryd did not create it or because its schema is newer.
  */
 export async function verifyDatabase(
   database: DatabaseOptions,

@@ -20,7 +20,10 @@ export interface Protocol {
   maxResponseBytes: number;
 }
 
-/** Timeouts and retries. Retries back off exponentially from 0.3 s, with jitter. */
+/**
+ * Timeout of each attempt, timeout of the request with its retries, and maximum number of retries. Retries back off
+ * exponentially from 0.3 s, with jitter, unless the server sends `Retry-After`.
+ */
 export interface RetryPolicy {
   attemptMs: number;
   totalMs: number;
@@ -45,13 +48,14 @@ const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
 const MAX_RETRY_AFTER_MS = 30_000;
 const MAX_BACKOFF_MS = 5000;
 
-/** Maximum characters of an error response that are read, and maximum that are logged. */
+/** Maximum characters of an error response that are searched for the kind of failure. */
 const MAX_ERROR_BODY_CHARS = 16 * 1024;
+
+/** Maximum characters of an error message that are logged. */
 const MAX_LOGGED_CHARS = 300;
 
 /**
- * Matches the error messages for too long texts of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, with
- * any status.
+ * Matches the error messages for too long texts of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM.
  */
 const TOO_LONG_MESSAGE =
   /too (long|large|many tokens)|context.?(length|window|size)|max\w*.{0,30}(tokens|length)|less than \d+ tokens/i;

@@ -19,8 +19,8 @@ let msecs = 0;
 let seq = 0;
 
 /**
- * Generates UUIDs of version 7 (RFC 9562). The ids are random and sort in order of creation, so that indexes of ids
- * stay compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
+ * Generates UUIDs of version 7 (RFC 9562). The ids of a process sort in order of creation, so that indexes of ids stay
+ * compact. Within a millisecond, a counter starts at a random number (method 1 of section 6.2).
  */
 export const uuidV7: IdSource = {
   next() {
@@ -52,7 +52,7 @@ const SEALED = /^[\w-]{22,}$/;
 /**
  * Returns deterministic authenticated encryption. The initialization vector is a keyed digest of purpose and text, and
  * authenticates both (Rogaway and Shrimpton 2006, "Deterministic authenticated-encryption"). Sealed texts reveal only
- * whether two texts are equal, and their approximate length.
+ * their length in bytes, and whether two texts with the same purpose are equal.
  *
  * @param key 32 hexadecimal digits, stored with the database
  */

@@ -59,14 +59,14 @@ export interface EmbeddedPart {
 export type Turn = () => Promise<void>;
 
 /**
- * Embeds the first part of each window, in order. Waits for the scheduler before each native call, so that queries run
- * before memories.
+ * Embeds the first part of each window, in order. Waits for `turn` before each native call, so that queries run before
+ * memories.
  */
 export type Model = (windows: readonly string[], turn: Turn) => Promise<EmbeddedPart[]>;
 
 /**
  * Returns the window of the part that starts at `from`. A window that does not reach the end of the text ends after the
- * last white space in the second half of the window, if there is any.
+ * last blank or line feed in the second half of the window, if any, and never within a surrogate pair.
  */
 export function getWindow(text: string, from: number): string {
   const window = text.slice(from, from + WINDOW_LENGTH);
@@ -90,7 +90,7 @@ export function* getParts(text: string, tokenize: Tokenize, maxTokens: number): 
  * window is empty.
  *
  * @param maxTokens maximum tokens of the part
- * @throws RangeError if a single character has more tokens
+ * @throws RangeError if the first character has more than `maxTokens` tokens
  */
 export function takePart(window: string, tokenize: Tokenize, maxTokens: number): Part {
   if (window.length <= MAX_TOKENIZED_CHARS) {

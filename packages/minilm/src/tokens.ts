@@ -40,8 +40,8 @@ export interface WordPiece {
 
 /**
  * Number of most frequent words whose states are omitted. The vocabulary is sorted by frequency; the first words are
- * "the", "of", "and" and the like, which occur in about half of all texts. Omitting their states halves the number of
- * states of a text and does not change the quality of recall.
+ * "the", "of", "and" and the like. Omitting the states of these words halves the number of states of a text and does
+ * not change the quality of recall.
  */
 const FREQUENT_WORDS = 60;
 const FIRST_WORD = 'the';
@@ -72,10 +72,13 @@ interface TokenizerDescription {
   model: { vocab: Record<string, number> };
 }
 
-/** A single letter of a non-Latin script. WordPiece returns such tokens if it knows no word. */
+/**
+ * Matches a token of a single letter other than a to z. WordPiece splits unknown words of other scripts into such
+ * tokens.
+ */
 const LETTER = /^(?:##)?(?![a-z])[\p{L}\p{M}]$/u;
 
-/** Punctuation and other symbols, which do not indicate a language. */
+/** Matches a token of punctuation or other symbols, which do not indicate a language. */
 const SYMBOL = /^(?:##)?[\p{P}\p{S}]+$/u;
 
 function findTokens({ model: { vocab } }: TokenizerDescription, kind: RegExp): Set<number> {

@@ -3,13 +3,16 @@ import { splitHosts } from '@memoryd/engine/storage-kit';
 import { Client, type ClientConfig } from 'pg';
 import { WrongServerError } from './failure.ts';
 
-/** State of a server that `target_session_attrs` can require. */
+/** State of a server. `target_session_attrs` can require one of these states. */
 interface Server {
   isStandby: boolean;
   isReadOnly: boolean;
 }
 
-/** Values of `target_session_attrs` (postgresql.org/docs/17/libpq-connect.html) with the servers that each accepts. */
+/**
+ * Supported values of `target_session_attrs` (postgresql.org/docs/17/libpq-connect.html) with the servers that each
+ * value accepts.
+ */
 const TARGETS: Record<string, (server: Server) => boolean> = {
   any: () => true,
   'read-write': ({ isReadOnly }) => !isReadOnly,
@@ -28,6 +31,7 @@ export type ClientClass = new (options: ClientConfig) => Client;
  * next host.
  *
  * @param settings settings of each session; set with statements, because poolers reject them as startup parameters
+ * @throws MemoryError UNAVAILABLE if the value of `target_session_attrs` is not supported
  */
 export function createClientClass(databaseUrl: string, settings: Record<string, number>): ClientClass {
   const addresses = splitHosts(databaseUrl);

@@ -13,8 +13,10 @@ import { MAX_WAITING, PooledClients } from './pooled-clients.ts';
 import { createRecallWriter } from './recall-entry.ts';
 import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
 
-/** Timeouts for opening or acquiring a connection, and for a statement. */
+/** Timeout for opening a connection, and for waiting for a connection of the pool. */
 const CONNECT_TIMEOUT_MS = 5000;
+
+/** Timeout of a statement, enforced by the server. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
@@ -34,8 +36,10 @@ const WRITE_QUEUE_ERRORS = {
   timeout: 'the database cannot be used now: all connections for writing are in use; retry later',
 };
 
-/** Interval and statement of the liveness check of a listening connection. */
+/** Interval of the liveness check of a listening connection. */
 const LIVENESS_INTERVAL_MS = 10_000;
+
+/** Statement of the liveness check of a listening connection. */
 const LIVENESS_CHECK = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 
 /** Maximum wait for an aborted statement to end. */
@@ -44,14 +48,16 @@ const TERMINATE_TIMEOUT_MS = 2000;
 /** 1/`READ_RESERVE_DIVISOR` of the connections are reserved for reads, because writes may wait long for a lock. */
 const READ_RESERVE_DIVISOR = 4;
 
-/** Maximum attempts, and delay before the first retry, after a conflict or a lost connection. */
+/** Maximum attempts if a conflict occurs or a connection is lost. */
 const MAX_ATTEMPTS = 5;
+
+/** Average delay before the first retry. The delay doubles with each retry. */
 const FIRST_RETRY_DELAY_MS = 50;
 
 /**
- * A pool of connections to one database. A call is retried a few times after a conflict or the loss of a connection
- * before a commit, and then rejects with UNAVAILABLE. A statement outside a transaction may be executed twice if its
- * connection is lost.
+ * A pool of connections to one database. A call is attempted up to five times if a conflict occurs or the connection is
+ * lost before a commit, and then rejects with UNAVAILABLE. A statement outside a transaction may be executed twice if
+ * its connection is lost.
  */
 export interface Connection extends Queries {
   /** See `OwnQueries`. */
@@ -77,7 +83,7 @@ export interface Connection extends Queries {
    * aborted. Rejects if listening could not start.
    */
   listen(channel: Sql, listener: ChannelListener): Promise<void>;
-  /** Aborts the work on dedicated connections, and waits for the other calls. */
+  /** Rejects waiting writes, aborts the work on dedicated connections, and waits for the calls in progress. */
   close(): Promise<void>;
 }
 
@@ -91,7 +97,7 @@ interface ChannelListener {
 export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of `pg`. */
   url: string;
-  /** Maximum size of the pool, of which writes can use three quarters. Dedicated connections are not counted. */
+  /** Maximum size of the pool, without dedicated connections. Writes can use three quarters of the pool. */
   connections: number;
 }
 
@@ -252,7 +258,7 @@ async function listen(
 
 /**
  * Retries work after conflicts, and after a connection was lost before a commit. Does not retry after a response
- * timeout, because other connections to the same server would time out as well.
+ * timeout, because other connections to the same server would probably time out as well.
  */
 async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -113,7 +113,7 @@ class LineWriter {
   }
 }
 
-/** Opens an empty, unlinked file that only the owner can access. It is deleted when the process ends. */
+/** Opens an empty, unlinked file that only the owner can access. The system deletes the file when it is closed. */
 async function openTemporaryFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `memoryd-${randomUUID()}`);
   try {

@@ -55,7 +55,10 @@ function toJson(value: unknown): unknown {
   return Buffer.isBuffer(value) ? value.toString('hex') : value;
 }
 
-/** SQL: whether the memory that supersedes `memory m` has expired; null if no memory supersedes `memory m`. */
+/**
+ * SQL: whether the memory that supersedes `memory m` has expired; null if no memory supersedes `memory m`, or if the
+ * superseding memory never expires.
+ */
 export function isCorrectionExpired(now: number): Sql {
   return sql`(SELECT s.expires_at <= ${now}
     FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;

@@ -6,10 +6,10 @@ import { CORRUPTED_MESSAGE } from '@memoryd/engine/storage-kit';
  * of the operating system for connections.
  */
 
-/** Serialization failure or deadlock: a retry is likely to succeed. */
+/** Codes of a serialization failure and of a deadlock. A retry is likely to succeed. */
 const CONFLICT = /^(40001|40P01)$/;
 
-/** The server or the network is down, or the server has become a standby. */
+/** Codes of errors after which the connection is unusable: server or network down, or server now a standby. */
 const LOST =
   /^(08...|57P0.|25006|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
@@ -69,12 +69,11 @@ export function isLost(error: unknown): boolean {
   return LOST.test(code) || (code === '' && error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 
-/** Returns true if a connected server did not respond within the maximum time of a statement. */
+/** Returns true if a connected server did not respond within the response timeout. */
 export function isResponseTimeout(error: unknown): boolean {
   return getCode(error) === '' && error instanceof Error && TIMEOUT_MESSAGE.test(error.message);
 }
 
-/** Returns true for an UNAVAILABLE error, which does not depend on the request. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof MemoryError && error.code === 'UNAVAILABLE';
 }

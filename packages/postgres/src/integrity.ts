@@ -14,13 +14,15 @@ import {
 } from '@memoryd/engine/storage-kit';
 import { buildEntry } from './recall-entry.ts';
 
-/** Maximum memories, and bytes of their texts, in one batch. */
+/** Maximum memories in one batch. */
 const BATCH_ROWS = 256;
+
+/** Bytes of texts above which a batch ends. The last text of a batch may exceed the limit. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**
- * Returns inconsistencies of memories and their derived data: index entries, attributes, counts, records of runs, and
- * semantic memories. Must run in a snapshot.
+ * Returns at most `MAX_PROBLEMS` inconsistencies of memories and their derived data: index entries, attributes, counts,
+ * records of runs, and semantic memories. Must run in a snapshot.
  */
 export async function integrity(queries: Queries): Promise<string[]> {
   const found = await queries.rows<{ problem: string }>(sql`
@@ -35,7 +37,7 @@ export async function integrity(queries: Queries): Promise<string[]> {
 
 const KEY = '(namespace, ordinal)';
 
-/** Inconsistencies of index entries, attributes and queues, which SQLite stores differently. */
+/** Statements that find inconsistencies of index entries, attributes and queues, which SQLite stores differently. */
 const OWN_PROBLEMS = [
   `SELECT 'memory ' || m.ordinal || ' has no index entry' AS problem FROM memory m LEFT JOIN recall_entry e USING ${KEY}
    WHERE ${IN_TIER} AND e.ordinal IS NULL`,

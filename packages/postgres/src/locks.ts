@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Held } from '@memoryd/engine/storage-kit';
 
 /*
- * Advisory locks of PostgreSQL, held until the transaction ends. Their keys are 64-bit digests that are unique in a
- * database. Two locks with the same digest are very unlikely, and would only wait for each other.
+ * Keys of advisory locks of PostgreSQL: 64-bit digests of names. Two locks with the same digest are very unlikely, and
+ * would only wait for each other. All locks except `VECTOR_INDEX_LOCK` are held until the transaction ends.
  */
 function toLockKey(name: string): bigint {
   return BigInt.asIntN(64, hash('sha256', `memoryd\0${name}`, 'buffer').readBigUInt64BE());
@@ -15,19 +15,19 @@ export const SCHEMA_LOCK = toLockKey('schema');
 /** Held while the vector index of a model is built. */
 export const VECTOR_INDEX_LOCK = toLockKey('vector index');
 
-/** Held shared by writes of memories, and exclusively by changes of the schema or of the model in use. */
+/** Held shared by writes to a namespace, and exclusively by changes of the schema or of the model in use. */
 const MODEL_LOCK = toLockKey('model');
 
-/** Held while an API key is created, because the number of keys is limited, and by changes of the schema. */
+/** Held while API keys are created, revoked or deleted, because their number is limited, and by schema changes. */
 const KEYS_LOCK = toLockKey('keys');
 
-/** Statement that waits for all writers, and blocks writers until its transaction ends. */
+/** Statement that waits for writes of memories and API keys, and blocks such writes until its transaction ends. */
 export const BLOCK_WRITERS = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg_advisory_xact_lock(${KEYS_LOCK})`;
 
 /**
  * Locks of a transaction. `exclusive` and `exclusiveNamespaces`: no other transaction writes to the namespace.
  * `shared`: other transactions can add memories to the namespace, but cannot change memories. `model`: no other
- * transaction writes memories or changes the model in use. `keys`: no other transaction creates an API key.
+ * transaction writes memories or changes the model in use. `keys`: no other transaction changes API keys.
  */
 export type Hold = Exclude<Held, 'nothing'> | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
 

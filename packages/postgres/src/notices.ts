@@ -2,12 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type NoticeListener, type Notices, type NoticeTopic, sql } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Maximum number of queued notices, and of notices sent by one statement. */
+/** Maximum number of queued notices. A further notice replaces all queued notices by one `missed` notice. */
 const MAX_QUEUED = 10_000;
+
+/** Maximum number of notices sent by one statement. */
 const MAX_BATCH = 500;
 
-/** Minimum and maximum delay before the listening connection is reopened. */
+/** Delay before the first attempt to reopen the listening connection. The delay doubles with each attempt. */
 const MIN_RETRY_DELAY_MS = 100;
+
+/** Maximum delay before an attempt to reopen the listening connection, and delay after a failure to send notices. */
 const MAX_RETRY_DELAY_MS = 5000;
 
 /** Topic that reports lost notices. */
@@ -17,8 +21,8 @@ const MISSED = 'missed';
 const CHANNEL = sql`'memoryd_' || md5(current_schema())`;
 
 /**
- * Sends notices with `NOTIFY`, after the writes and in separate statements, because PostgreSQL serializes the commits
- * of transactions that notify.
+ * Sends and receives notices with `NOTIFY` and `LISTEN`. Notices are sent after the writes in separate statements,
+ * because PostgreSQL serializes the commits of transactions that notify.
  */
 export class PostgresNotices implements Notices {
   readonly #connection: Connection;

@@ -46,8 +46,10 @@ export class PooledClients {
   }
 }
 
-/** Maximum number of named statements, and of prepared statements on one connection. */
+/** Maximum number of statements in the cache of names. */
 const MAX_NAMED = 256;
+
+/** Number of prepared statements after which a connection is replaced. */
 const MAX_PREPARED = 2 * MAX_NAMED;
 
 /**

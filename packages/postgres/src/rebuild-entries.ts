@@ -2,10 +2,10 @@ import { ENTRIES_MADE_BY, getProperty, setProperty, sql } from '@memoryd/engine/
 import type { Connection } from './connection.ts';
 import { insertEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 
-/** Entries rebuilt in one transaction. */
+/** Maximum index entries rebuilt in one transaction. */
 const REBUILD_BATCH = 256;
 
-/** Entries scanned by one statement. */
+/** Maximum index entries scanned by one statement. */
 const SCAN_BATCH = 10_000;
 
 /**
@@ -16,11 +16,10 @@ export async function rebuildEntries(connection: Connection): Promise<void> {
   await rebuildOutdated(connection);
   if (Number((await getProperty(connection, ENTRIES_MADE_BY)) ?? 0) >= MADE_BY) return;
   await connection.write('model', (transaction) => setProperty(transaction, ENTRIES_MADE_BY, String(MADE_BY)));
-  // Rebuild the entries that other servers have written by the earlier rules in the meantime.
+  // Rebuild the index entries that other servers have written by the earlier rules in the meantime.
   await rebuildOutdated(connection);
 }
 
-/** Rebuilds outdated entries in batches. */
 async function rebuildOutdated(connection: Connection): Promise<void> {
   let last: Entry | undefined;
   do {
@@ -41,8 +40,8 @@ interface Entry {
 }
 
 /**
- * Returns the outdated entries of the next batch, and the last entry of the batch. Scanning all entries in one
- * statement could exceed the statement timeout.
+ * Returns the outdated index entries of the next batch, and the last index entry of the batch. Scanning all index
+ * entries in one statement could exceed the statement timeout.
  */
 function scanEntries(connection: Connection, { namespace, ordinal } = { namespace: '', ordinal: 0 }): Promise<Entry[]> {
   return connection.rows<Entry>(sql`

@@ -18,7 +18,7 @@ const ENTRY_VERSION = 2;
 /** Version of the rules by which index entries are built. */
 export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
-/** Maximum stored frequency. Higher values do not change scores. */
+/** Maximum stored frequency of a term in a memory. Higher frequencies hardly change scores. */
 const MAX_FREQUENCY = 2 ** 15 - 1;
 
 /** End of a claim. Before this time, only the claiming process embeds the memory. */
@@ -127,7 +127,7 @@ export function buildEntry(memory: RecallText) {
   };
 }
 
-/** Deletes the index entries, postings, vectors and token states of memories. */
+/** Deletes the index entries, postings, vectors and token states of memories, and removes the memories from queues. */
 async function removeEntries(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
   const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
   const others = ['memory_vector', 'token_states', 'merge_candidate', 'distil_candidate'].map(

@@ -9,12 +9,13 @@ import type { Hold } from './locks.ts';
  */
 const MAX_TRACKED_NAMESPACES = 10_000;
 
-/**
- * Maximum lag of the replica, minimum interval between two marks (see `#mark`), and pause in using the replica after a
- * failure.
- */
+/** Maximum lag of a replica that is used for reads. */
 const MAX_LAG_MS = 10_000;
+
+/** Minimum interval between two marks (see `#mark`). */
 const MARK_INTERVAL_MS = 1000;
+
+/** Time for which the replica is not used after a failure. */
 const FAILURE_PAUSE_MS = 5000;
 
 /** Timeout of the check at startup. */
@@ -34,7 +35,10 @@ const ALL = Symbol('all');
 const WRITE_POSITION = sql`pg_current_wal_insert_lsn()`;
 const REPLAY_POSITION = sql`pg_last_wal_replay_lsn()`;
 
-/** A replica that has replayed everything it received has no lag, even if the last transaction was long ago. */
+/**
+ * SQL: lag of the replica in seconds. The lag is 0 if the replica has replayed everything that it received, even if the
+ * last transaction was long ago.
+ */
 const LAG_SECONDS = sql`
   SELECT CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
     ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 END AS seconds`;
@@ -180,7 +184,7 @@ export class Replica {
     if (!write) return true;
     write.position ??= await getPosition(this.#primary, WRITE_POSITION);
     if (replayed < write.position) return false;
-    // Keep the entry if the namespace was written again in the meantime.
+    // Keep the newer write if the namespace was written again in the meantime.
     if (this.#writes.get(namespace) === write) this.#writes.delete(namespace);
     return true;
   }

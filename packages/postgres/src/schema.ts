@@ -107,10 +107,10 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, tier, slot)
   ) WITH (fillfactor = 50);
 
-  -- Index entries of memories in recall, including expired ones. terms: digests of the distinct words of the text, with
-  -- their frequencies at the same positions. speaker_terms: digests of the words of the speaker's name. made_by: version of
-  -- the rules by which the entry was built. model: number of the model that made the vectors, or that found nothing to
-  -- embed; 0 before that.
+  -- Index entries of memories in recall, including expired memories. terms: digests of the distinct words of the text,
+  -- with their frequencies at the same positions. speaker_terms: digests of the words of the speaker's name. made_by:
+  -- version of the rules by which the index entry was built. model: number of the model that made the vectors, or that
+  -- found nothing to embed; 0 before that.
   CREATE TABLE recall_entry (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -273,9 +273,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     bytes bigint,
     PRIMARY KEY (namespace, user_id)
   );
-  -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including hidden ones, and bytes of
-  -- their texts, including earlier ones. Semantic memories and texts written by consolidation are not counted. The usage
-  -- is the sum of its slots, as for tiers.
+  -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
+  -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
+  -- are not counted. The usage is the sum of its slots, as for tiers.
   CREATE TABLE usage (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,

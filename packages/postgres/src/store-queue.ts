@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import type { Connection } from './connection.ts';
 import { CommitUnknown, isUnavailable } from './failure.ts';
 
-/** Maximum number of attempts to find out whether a commit with an unknown outcome took effect. */
+/** Maximum attempts to store memories if the outcome of the commit is unknown. */
 const MAX_ATTEMPTS = 3;
 
 type Attempt = { outcomes: StoreOutcome[] } | { error: unknown };

@@ -1,8 +1,10 @@
 import { BackgroundTask } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 
-/** Minimum interval between two vacuums after forgetting, and debounce time of a request. */
+/** Minimum pause between two vacuums. */
 const MIN_INTERVAL_MS = 60_000;
+
+/** Delay before a requested vacuum starts. Further requests within the delay share the vacuum. */
 const DEBOUNCE_MS = 1000;
 
 /** Timeout of a vacuum. Large databases are left to autovacuum, which causes less load. */

@@ -115,8 +115,8 @@ async function storeStates(
     ON CONFLICT (namespace, ordinal) DO UPDATE SET model = excluded.model, states = excluded.states`);
 }
 
-// Stores the dimensions of a model's first vector. Throws if a vector has other dimensions, because such vectors cannot
-// be compared.
+// Stores the dimensions of a model's first vector. Throws if a vector has other dimensions, because recall compares the
+// vectors of a model, and vectors of different dimensions cannot be compared.
 async function recordDimensions(
   transaction: Transaction,
   model: ModelInUse,

@@ -6,11 +6,11 @@ export interface BackgroundTaskOptions {
   run(signal: AbortSignal): Promise<Outcome>;
   /** Debounce in ms: the delay between a request and its run. The run serves all requests made during the delay. */
   debounceMs?: number;
-  /** Minimum pause in ms after a run with the result `done`. */
+  /** Minimum pause in ms between a run with the result `done` and the next requested run. */
   restMs?: number;
   /** Interval in ms of runs without a request. */
   everyMs?: number;
-  /** Delay in ms before a failed or blocked run is retried. If absent, the next request retries the run. */
+  /** Delay in ms before a failed or blocked run is retried. If absent, the run is retried by `everyMs` or a request. */
   retryMs?(failuresInARow: number): number;
   /** Called at the first of consecutive failures. */
   onFailed?(error: unknown): void;
@@ -20,7 +20,7 @@ export interface BackgroundTaskOptions {
 
 /**
  * Background work with one run at a time. Requests during a run, or before a run begins, share the next run. A failed
- * or blocked run is retried automatically if `retryMs` is set.
+ * or blocked run is retried automatically if `retryMs` or `everyMs` is set.
  */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
@@ -30,7 +30,7 @@ export class BackgroundTask {
   #next: Next | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Earliest time of the next run, on the clock of `performance.now()`. Urgent requests ignore this time. */
+  /** Earliest time of the next requested run, on the clock of `performance.now()`. Urgent requests ignore the time. */
   #restsUntil = 0;
 
   constructor(options: BackgroundTaskOptions) {
@@ -68,7 +68,7 @@ export class BackgroundTask {
     return next.promise;
   }
 
-  /** Prevents further runs, and waits for the run in progress. */
+  /** Aborts the signal of the run in progress, waits for the run, and prevents further runs. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);

@@ -16,7 +16,7 @@ export interface FairQueueMessages {
   /** The queue is full, or the caller has disconnected. */
   full: string;
   timeout: string;
-  /** The key has reached its limit. */
+  /** The key has reached its limit. If absent, `full` is the message. */
   share?: string;
 }
 
@@ -58,7 +58,8 @@ export class FairQueue {
 
   /**
    * Waits for a slot. Resolves with a function that releases the slot. Rejects with UNAVAILABLE if the queue is full,
-   * the wait exceeds the timeout, the key has reached its limit, or the caller has disconnected.
+   * the wait exceeds the timeout, the key has reached its limit, the caller has disconnected, or `close` is called
+   * during the wait.
    *
    * @param key the key for fairness; undefined for a caller without a key
    * @param createSignal creates a signal that aborts when the caller disconnects; called only if the caller has to wait

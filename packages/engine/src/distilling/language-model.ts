@@ -22,8 +22,7 @@ import {
 } from '../remote-model.ts';
 
 /**
- * Timeouts and retries. A model on a CPU writes only a few words per second, so the timeouts are long. No client waits
- * for a consolidation run.
+ * Timeouts and retries. The timeouts are long, because a model on a CPU writes only a few words per second.
  */
 const PATIENCE: RetryPolicy = { attemptMs: 120_000, totalMs: 180_000, retries: 2 };
 
@@ -37,7 +36,7 @@ const PROTOCOL: Protocol = {
 
 /**
  * Maximum UTF-16 units of a request's messages: about 6,000 tokens of English, 24,000 of Chinese. A larger group is not
- * sent, because the model would distill a truncated group as if it were complete.
+ * sent, because a server may truncate a long request, and the model would then distil only a part of the group.
  */
 const MAX_REQUEST_CHARS = 24_000;
 
@@ -194,7 +193,7 @@ const REASONING = /^\s*<think>[\s\S]*?<\/think>/;
 /**
  * Returns the supported facts and corrections of a chat completion. A fact is supported if one of its sources is in the
  * group. A correction is supported if a later memory corrects an earlier memory of the group, and each of the two
- * memories contains its quote literally.
+ * memories contains its quote literally. The quotes must differ. Only the first correction of a memory is returned.
  *
  * @param text the body of the response
  * @param by the model's name
@@ -267,7 +266,7 @@ function toCorrections({ corrections = [] }: DistillationResponse, { sources }: 
   return [...byCorrected.values()];
 }
 
-/** Minimum length of a quote. Shorter quotes occur in any text and prove nothing. */
+/** Minimum length of a quote in UTF-16 units, without white space at its ends. Shorter quotes prove nothing. */
 const MIN_QUOTE_CHARS = 4;
 
 function isQuoted(text: string | undefined, quote: string): boolean {

@@ -5,8 +5,8 @@ import type { EmbedParts, Thread } from './thread.ts';
 
 /**
  * Maximum total characters of the texts that are embedded in one step; a single text may be longer. All texts of a step
- * finish together, so a large step delays its first text. Only short queries gain from batching, so the limit for
- * queries is low. No client waits for a single memory, so the limit for memories is high.
+ * finish together, so a large step delays its first text. The limit for queries is low, because a client waits for each
+ * query, and only short texts gain from batching.
  */
 const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
 
@@ -22,7 +22,7 @@ interface Call {
   reject(error: unknown): void;
 }
 
-/** A text of a call. `parts` has the embedded parts, which end at the offset `from`. */
+/** A text of a call. `parts` has the embedded parts that contain tokens. The next part begins at the offset `from`. */
 interface Text {
   call: Call;
   index: number;
@@ -39,8 +39,8 @@ interface PurposeQueue {
 
 /**
  * A fair scheduler for a model, with one queue for queries and one for memories. The model runs queries first, so that
- * a query waits for at most one run of memory parts. Each step embeds several texts, because a model may batch texts
- * faster than it embeds them one by one. Steps alternate between calls after each text, and between texts after each
+ * a query waits for at most one run of memory parts. A step can embed several texts, because some models embed a batch
+ * faster than its texts one by one. Steps alternate between calls after each text, and between texts after each
  * part, so that neither a long text nor a call with many texts delays other calls.
  */
 export class EmbeddingScheduler {
@@ -57,7 +57,8 @@ export class EmbeddingScheduler {
   }
 
   /**
-   * Embeds texts. Throws UNAVAILABLE if the queue is full or the scheduler is closed. Also throws errors of the model.
+   * Embeds texts. Throws UNAVAILABLE if too many calls are in progress (see `CALL_LIMITS`) or the scheduler is closed.
+   * Also throws errors of the model.
    */
   async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     if (this.#closed) throw closedError();
@@ -102,7 +103,8 @@ export class EmbeddingScheduler {
     }
   }
 
-  // Retries each call separately, because the text of one call may have caused the failure.
+  // Retries each call of a failed step separately, because the text of one call may have caused the failure. Rejects
+  // the call if the step had only one call.
   async #retry(texts: readonly Text[], error: unknown): Promise<void> {
     const calls = [...new Set(texts.map(({ call }) => call))];
     const alone = calls.length === 1 || this.#closed;
@@ -178,7 +180,8 @@ export function closedError(): MemoryError {
 }
 
 /**
- * Maximum concurrent calls to an embedder. Embedding a query takes about a millisecond, a memory of 1 MiB many seconds.
+ * Maximum concurrent calls to an embedder. With the bundled model, embedding a query takes about a millisecond, and a
+ * memory of 1 MiB many seconds.
  */
 export const CALL_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
 
@@ -200,7 +203,7 @@ export class CallLimit {
   }
 }
 
-/** Maximum number of query tokens that are compared with memories. Tokens beyond about a page of text add little. */
+/** Maximum number of query tokens whose states are compared with the token states of memories. */
 const MAX_QUERY_STATES = 64;
 
 function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
@@ -221,7 +224,7 @@ function takeFirstStates(states: readonly Int8Array[]): Int8Array {
   return first.slice(0, length);
 }
 
-/** Maximum parts of a query that are embedded: 2,000 tokens, about 8,000 characters of English. */
+/** Maximum parts of a query that are embedded: about 8,000 characters of English with the bundled model. */
 export const MAX_QUERY_PARTS = 8;
 
 type WeightedVector = Pick<EmbeddedPart, 'vector' | 'tokens'>;
@@ -233,7 +236,7 @@ export function getVectors(parts: readonly WeightedVector[], purpose: EmbedPurpo
 }
 
 /**
- * Returns the mean of unit vectors weighted by their tokens, normalized. The result equals mean pooling over all
+ * Returns the mean of unit vectors weighted by their tokens, normalized. The result approximates mean pooling over all
  * tokens.
  */
 function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
@@ -251,7 +254,7 @@ function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
 const MAX_BATCH = 64;
 
 type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
-  /** Texts to embed in one step; 1 if batching is not faster. */
+  /** Maximum texts of a step; 1 if batching is not faster. */
   textsTogether: number;
 };
 

@@ -5,7 +5,7 @@ import type { Embedder } from '../ports/embedder.ts';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { startThread, type Thread } from './thread.ts';
 
-/** Maximum texts per step: as many texts of one or two words as fill one run of the model. */
+/** Maximum texts per step: as many texts of eight tokens, including their markers, as fill one run of the model. */
 const TEXTS_TOGETHER = 16;
 
 /**
@@ -15,7 +15,7 @@ const TEXTS_TOGETHER = 16;
  * Calls reject with UNAVAILABLE if too many calls wait or the embedder is closed, with RangeError for more texts than
  * `maxBatchSize`, and with other errors if the model fails.
  *
- * @param folder folder with the model's files; by default the folder of this package
+ * @param folder folder with the model's files; by default the folder in the package @memoryd/minilm
  * @throws Error if the files cannot be loaded or no native library exists for this platform
  */
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {

@@ -35,7 +35,7 @@ const MIN_CUT_BYTES = 64;
 /** Number of parts that are cut from a text before yielding to the event loop. */
 const PARTS_PER_TURN = 8;
 
-/** Maximum parts of a request: at most 24 KiB of text. Text Embeddings Inference supports 32 parts. */
+/** Maximum parts of a request: at most 24,000 bytes of text. Text Embeddings Inference supports 32 parts. */
 const MAX_REQUEST_PARTS = 16;
 
 /** Maximum concurrent requests. Queries have their own slots, so that a query never waits for memories. */
@@ -195,8 +195,9 @@ class OpenAiCompatible implements Embedder {
 }
 
 /**
- * Returns the non-blank parts of a text, each of at most `maxBytes`. Yields to the event loop between parts, because
- * splitting a megabyte takes a few tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
+ * Returns the non-blank parts of a text, each of at most `maxBytes` bytes; of a query, at most `MAX_QUERY_PARTS` parts.
+ * Yields to the event loop between parts, because splitting a megabyte takes a few tenths of a second. Unpaired
+ * surrogates, which UTF-8 cannot encode, become U+FFFD.
  */
 async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
   const parts: string[] = [];
@@ -265,7 +266,9 @@ class Requests {
   /**
    * Returns one unit vector for each input, in order.
    *
-   * @throws InputsRejected, EmbedderUnavailable if the response is invalid, or UNAVAILABLE if closed
+   * @throws InputsRejected if the server rejects the inputs
+   * @throws EmbedderUnavailable if the request fails for another reason or the response is invalid
+   * @throws MemoryError UNAVAILABLE if the client is closed
    */
   async post(inputs: readonly string[], purpose: Purpose): Promise<Float32Array[]> {
     try {

@@ -12,7 +12,8 @@ const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding
 const MAX_CONCURRENT_CALLS = 2;
 
 /**
- * Maximum wait for calls at process exit, in ms. A call takes at most half a second, and loading takes about as long.
+ * Maximum wait for calls at process exit, in ms. With the bundled model, a call takes at most half a second, and
+ * loading takes about as long.
  */
 const MAX_EXIT_WAIT_MS = 2000;
 
@@ -30,7 +31,7 @@ export interface Thread {
  * Starts a thread. The first call loads the model.
  *
  * Terminating a thread inside the native library aborts the whole process and loses its exit code. Therefore, `stop`
- * must not be called during a call, and process exit waits for the calls in progress.
+ * must not be called during a call, and process exit waits up to two seconds for the calls in progress.
  */
 export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
   disableTelemetry();
@@ -62,8 +63,8 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
 
 /**
  * Counts the calls of a thread in shared memory. The caller's thread increments the counter before it sends a call. The
- * worker thread decrements the counter when its native code has returned, which the caller's thread cannot observe
- * while its event loop is blocked.
+ * worker thread decrements the counter when its native code has returned. The counter is in shared memory, because the
+ * event loop of the caller's thread is blocked at process exit and receives no messages.
  */
 export class InFlightCalls {
   /** The shared counter, which the thread decrements when a call has ended. */

@@ -54,7 +54,7 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
   return { query: createModel(encoding.prefixes.query), memory: createModel(encoding.prefixes.memory) };
 }
 
-/** Returns a function that returns the longest first part of a window that fits the model together with a prefix. */
+/** Returns a function that takes the first part of a window. The prefix and the part together fit into the model. */
 function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtractionPipeline): (window: string) => Part {
   const { max_position_embeddings: positions = Number.POSITIVE_INFINITY } = model.config as {
     max_position_embeddings?: number;

@@ -32,7 +32,8 @@ const MODEL_FILES = [
  * Face hub, from which the package downloads and caches the model
  * @param configured prefixes and pooling, which take precedence over those of the folder; the files of a hub model are
  * not read
- * @throws EmbedderUnavailable if a file is missing or requires an unsupported feature
+ * @throws EmbedderUnavailable if the package is not installed, the model cannot be loaded or requires an unsupported
+ * feature, its window is too short for the prefixes, or the signal is aborted
  */
 export async function openTransformers(
   nameOrFolder: string,

@@ -97,10 +97,10 @@ interface Format {
   kind: string;
   /**
    * Matches a secret. The group `secret`, `quoted` or `bare` is the secret; without such a group, the whole match is
-   * the secret. Every repetition is bounded, so that matching takes linear time.
+   * the secret. Must match in linear time, for example by bounded repetitions.
    */
   pattern: RegExp;
-  /** Returns true if a match is a secret. Rejects text that only resembles one. */
+  /** Returns true if a match is a secret, and false if the match only resembles a secret. True if absent. */
   accepts?: (secret: string) => boolean;
   /** True if no other match can start inside a rejected match, except in the last `MAX_NAME_CHARS` characters. */
   isWhole?: true;
@@ -121,8 +121,8 @@ const END_KEY = BEGIN_KEY.replace('BEGIN', 'END');
 /** Pattern between a name and its value: an assignment operator or a verb such as "is". */
 const ASSIGNS = String.raw`["'\x60]?(?:\s{0,4}(?:=>|:=|={1,3}|[:：]|是|は|이)\s{0,4}|\s{1,4}(?:is|was|ist|lautet|est|es|è|é)\s{1,4})`;
 /**
- * Pattern of a value. In quotes: any characters except blanks. Otherwise: ASCII up to the end of the sentence or a
- * delimiter of the surrounding code or URL.
+ * Pattern of a value of 8 to 512 characters. In quotes: any characters except white space and the quote. Otherwise:
+ * ASCII up to the end of the sentence or a delimiter of the surrounding code or URL.
  */
 const VALUE = String.raw`(?:"(?<secret>[^"\s]{8,512})"|'(?<quoted>[^'\s]{8,512})'|(?<bare>(?:[!#-%*+\-./0-:=?-Z\\^_a-z|~]|&(?![\w.-]{1,64}=)){8,512})(?<![.!?:])(?![\w(]))`;
 

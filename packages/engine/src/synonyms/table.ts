@@ -66,7 +66,7 @@ export class SynonymTable {
     return this.#places.get(term);
   }
 
-  /** Returns the synonyms of a term, closest first. */
+  /** Returns the synonyms of a term, closest first; an empty array for an unknown term. */
   getSynonyms(term: string): Synonym[] {
     const synonyms: Synonym[] = [];
     const first = (this.#places.get(term) ?? Number.NaN) * MAX_SYNONYMS;

@@ -30,7 +30,7 @@ const APACHE_LICENSE = new URL('../LICENSE', import.meta.resolve('@huggingface/t
 const builtFrom = await getInputDigest();
 if (!(await isBuilt(builtFrom))) await build(builtFrom);
 
-/** Returns a digest of all inputs of a build: the weights, the tokenizer, the compiled builder and the state basis. */
+/** Returns a digest of the weights, the tokenizer, the state basis, the compiled builder and the tokenization rules. */
 async function getInputDigest(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);

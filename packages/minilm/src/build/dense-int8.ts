@@ -8,7 +8,7 @@ export interface InputRange {
   above: Float32Array;
 }
 
-/** Returns the measured range of a layer's input. */
+/** Returns the measured range of a layer's input. For layers that share an input, the argument is the first layer. */
 export type GetInputRange = (layer: DenseLayer) => InputRange;
 
 /** Quantized values and the tensors that dequantize them. */
@@ -19,8 +19,8 @@ interface Activations {
 }
 
 /**
- * Returns a function that writes dense layers with 8-bit activations, one scale per layer, and 8-bit weights, one scale
- * per output.
+ * Returns a function that writes dense layers with 8-bit activations, one scale per input tensor, and 8-bit weights,
+ * one scale per output.
  *
  * The activation scale comes from calibration and not from the run, so that texts in a run do not change each other's
  * vectors. Values beyond the calibrated range are clipped.

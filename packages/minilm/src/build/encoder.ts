@@ -47,7 +47,7 @@ const MAX_VALUE = 127;
 
 const MAX_BYTE = 255;
 
-/** Quantized matrix: integers, and one scale per row or column to dequantize them. */
+/** Quantized matrix: integers, and one scale per row to dequantize the integers. */
 interface Quantized {
   values: Int8Array<ArrayBuffer>;
   scales: Float32Array<ArrayBuffer>;
@@ -91,7 +91,7 @@ function getLargestMagnitude(values: Float32Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** Sizes from the configuration of all-MiniLM-L6-v2. */
+// `DIMENSIONS`, `LAYERS`, `HEADS` and `LAYER_NORM_EPSILON` are values from the configuration of all-MiniLM-L6-v2.
 export const DIMENSIONS = 384;
 const LAYERS = 6;
 const HEADS = 12;

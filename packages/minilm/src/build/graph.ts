@@ -8,14 +8,15 @@ import {
   type ValueInfo,
 } from './onnx.ts';
 
-/** Versions of ONNX's operator set and file format; LayerNormalization needs 17. */
+/** Version of ONNX's operator set. LayerNormalization requires version 17. */
 const OPSET = 17;
+
+/** Version of ONNX's file format. */
 const IR_VERSION = 8;
 
 /** The set of ONNX Runtime's own operators, which are not part of the ONNX standard. */
 const RUNTIME_DOMAIN = { domain: 'com.microsoft', version: 1 };
 
-/** The name of a tensor within the graph. */
 export type TensorName = string;
 
 /** Name of an omitted optional input. */
@@ -23,10 +24,10 @@ export const NONE: TensorName = '';
 
 export type TensorValues = Float32Array | Int8Array | Uint8Array | Int32Array | BigInt64Array;
 
-/** `{ float }` becomes a float attribute, a plain number an int. */
+/** A number becomes an ONNX attribute of type int, a list of numbers becomes ints, and `{ float }` becomes a float. */
 type AttributeValue = number | number[] | { float: number };
 
-/** A builder of a computation graph: each call adds an operator and returns the name of its result. */
+/** A builder of a computation graph. `add` adds an operator and returns the name of its result. */
 export class Graph {
   readonly #nodes: Node[] = [];
   readonly #initializers = new Map<TensorName, Initializer>();

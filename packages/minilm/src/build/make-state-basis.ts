@@ -39,7 +39,7 @@ function readParagraphs(): string[] {
     .slice(0, MAX_PARAGRAPHS);
 }
 
-/** Returns the prose paragraphs of a package's README: no headings, lists, tables, code or links. */
+/** Returns the prose paragraphs of a package's README; none if the license of the package is not in `LICENSES`. */
 function readProseParagraphs(folder: string): string[] {
   const description = join(folder, 'package.json');
   if (!existsSync(description) || !LICENSES.has(JSON.parse(readFileSync(description, 'utf8')).license)) return [];

@@ -47,8 +47,10 @@ const MESSAGES: Record<string, Record<string, [number, string]>> = {
   DimensionProto: { dimValue: [1, 'int64'], dimParam: [2, 'string'] },
 };
 
-/** Numbers of the used element types and attribute types. */
+/** Numbers of the used element types of tensors. */
 export const ELEMENT = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
+
+/** Numbers of the used attribute types. */
 export const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
 
 export interface Attribute {

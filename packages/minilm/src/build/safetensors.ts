@@ -12,7 +12,7 @@ interface TensorEntry {
   data_offsets: [number, number];
 }
 
-/** Returns a tensor by its name. Throws if the tensor does not exist. */
+/** Returns a tensor by its name. Throws if the tensor does not exist or is not in half precision. */
 export type Weights = (name: string) => WeightTensor;
 
 /**

@@ -12,8 +12,10 @@ import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { joinScope, type Scope } from './scope.ts';
 import { areOneTermEach, getColumns, type QueryWords } from './words.ts';
 
-/** Maximum postings scored in a search, and maximum candidates that are scored with all words. */
+/** Maximum postings scored in a search, unless the filter matches few memories. */
 const MAX_POSTINGS = 16_384;
+
+/** Candidates of the rarest words that are scored with all words, unless more results are requested. */
 const MAX_CANDIDATES = 512;
 
 /**
@@ -67,7 +69,7 @@ function createDateSelect(
 
 const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_POSTINGS}`;
 
-/** Matches per requested result to which a first attempt is limited. Used only for a query without a filter. */
+/** Maximum matches per requested result in the first attempt of a search without a filter. */
 const MATCHES_PER_RESULT = 2;
 
 async function rankInScope(
@@ -96,7 +98,8 @@ interface WeightedWord {
 }
 
 /**
- * Returns the rarest words up to the maximum number of postings. Only a part of the postings of the last word is read.
+ * Returns the rarest words up to the maximum number of postings. If the last word exceeds the maximum, only a part of
+ * its postings is read.
  */
 function limitPostings(words: readonly WeightedWord[]): WeightedWord[] {
   const selected: WeightedWord[] = [];
@@ -111,7 +114,7 @@ function limitPostings(words: readonly WeightedWord[]): WeightedWord[] {
 }
 
 interface RankOptions {
-  /** Condition on `posting p`. */
+  /** Further condition on `posting p`, optionally with an order and a limit. */
   condition: Sql;
   /** Selects memories that match by their date. */
   dated?: Sql | undefined;

@@ -40,7 +40,10 @@ export async function findDiverse(
   return [...split.within, ...split.beyond].slice(0, count);
 }
 
-/** Splits results into those within and beyond the limit per text. `crowded` are the texts that exceed the limit. */
+/**
+ * Splits results into the results within and beyond the limit per text. `crowded` has the digests of the texts that
+ * exceed the limit.
+ */
 function splitByText(found: readonly FoundMemory[]) {
   const counts = new Map<string, number>();
   const within: number[] = [];

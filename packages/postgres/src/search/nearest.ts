@@ -16,8 +16,8 @@ const GROWTH_FACTOR = 8;
 
 /**
  * Returns the settings of a snapshot for a search of `count` nearest memories. `ef_search` is the number of candidates,
- * at most 400, and the iterative scan continues until enough candidates are in scope. Sequential scans are disabled,
- * because the planner may choose them for small limits or tables without statistics.
+ * at most 400. The iterative scan continues until enough candidates are in scope or pgvector's scan limit is reached.
+ * Sequential scans are disabled, because the planner may choose them for small limits or tables without statistics.
  */
 export function getSearchSettings(count: number): string {
   const efSearch = Math.min(MAX_EF_SEARCH, count * OVERSAMPLING);
@@ -40,7 +40,10 @@ export function toQueryVector({ model }: Scope, vector: SearchRequest['vector'])
   return { model, text: `[${vector.values.join()}]`, ...(vector.states && { states: vector.states }) };
 }
 
-/** Returns at most `count` memories in scope with the nearest vectors, nearest first; newer memories first on ties. */
+/**
+ * Returns at most `count` memories in scope with the nearest vectors, nearest first; newer memories first on ties. The
+ * result is approximate if the vector index is used.
+ */
 export async function findNearest(
   queries: Queries,
   scope: Scope,

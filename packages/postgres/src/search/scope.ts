@@ -49,8 +49,9 @@ export interface SearchedModel {
   number: number;
   modelId: string;
   dimensions: number;
-  /** Whether the vector index exists, and the approximate number of vectors in all namespaces. */
+  /** Whether the vector index of the model exists. */
   isIndexed: boolean;
+  /** Approximate number of vectors in all namespaces; -1 without statistics. */
   vectorCount: number;
 }
 
@@ -137,7 +138,10 @@ const COMPARISONS_PER_RESULT = 64;
 /** Number of exact vector comparisons that take as long as one step of an index search. */
 const COMPARISONS_PER_STEP = 16;
 
-/** Returns true if comparing all vectors of the namespace is not slower than an index search over all namespaces. */
+/**
+ * Returns true if vectors are compared one by one: if the vector index is missing, the filter matches few memories, or
+ * comparing all vectors of the namespace is not slower than an index search over all namespaces.
+ */
 export function isFewVectors({ size, few }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
   if (!isIndexed || few !== undefined || size <= COMPARISONS_PER_RESULT * count) return true;
   // An index search visits about `vectorCount / size` vectors for each vector of the namespace.

@@ -68,8 +68,8 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
 const CANDIDATES_PER_CALL = 16;
 
 /**
- * Creates the methods of `Storage` for recall and distillation. With a replica, recall searches the replica and reads
- * texts from the primary, so that recall never returns a forgotten memory.
+ * Creates the methods of `Storage` for recall and distillation. With a replica, recall searches the replica, except for
+ * requests with `isUpToDate`, and reads texts from the primary, so that recall never returns a forgotten memory.
  */
 export function createSearchMethods(
   connection: Connection,

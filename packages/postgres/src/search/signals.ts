@@ -70,7 +70,7 @@ function isRelevant({ byTerm }: WordsByTerm, { terms, cosine }: Facts): boolean 
   return terms.some((term) => byTerm.has(term)) || (cosine ?? 0) > 0;
 }
 
-/** Returns the frequency of each word in each row. The frequency of a word is that of its most frequent term. */
+/** Returns, for each row and word, the frequency of the word's most frequent term in the row. */
 function getFrequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint16Array {
   const all = new Uint16Array(rows.length * count);
   rows.forEach(({ terms, frequencies }, row) => {

@@ -73,7 +73,7 @@ export async function readSurroundings(
   return toSurroundings(nodes);
 }
 
-/** SQL: the memory that supersedes `memory m`, if it is in recall. */
+/** SQL: the memory that supersedes `memory m`; null if the superseding memory is not in recall. */
 const SUCCESSOR = sql`(
   SELECT s.ordinal FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
   WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
@@ -101,7 +101,7 @@ function neighbors(side: 'before' | 'after', count: number): Sql {
     ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
 }
 
-// A scalar subquery, because with EXISTS the planner may scan all entries.
+// A scalar subquery, because with EXISTS the planner may scan all index entries.
 function isNeighborable(table: 'm' | 'near'): Sql {
   return sql`(m.session_id <> ${DEFAULTS.sessionId} OR (
     SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;

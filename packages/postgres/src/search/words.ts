@@ -18,7 +18,7 @@ import {
 } from '@memoryd/engine/storage-kit';
 import type { Scope } from './scope.ts';
 
-/** The words of a query with their document frequencies. A word matches any of its terms. */
+/** The words of a query with their document frequencies. A memory matches a word if it contains a term of the word. */
 export interface QueryWords {
   words: Digest[][];
   frequencies: number[];
@@ -62,16 +62,19 @@ export async function getQueryWords(
   };
 }
 
-/**
- * Limits of the number of postings that are counted exactly: the total for all words of a query, and the minimum and
- * maximum for one word.
- */
+/** Postings that are counted exactly in total. Each word of a query has an equal share. */
 const EXACT_COUNT = 16_384;
+
+/** Minimum share of a word in `EXACT_COUNT`. */
 const MIN_EXACT_COUNT = 256;
+
+/** Maximum share of a word in `EXACT_COUNT`. */
 const MAX_EXACT_COUNT = 4096;
 
-/** Sample sizes for estimates of document frequencies: about 5 % error for words, about 10 % for synonyms. */
+/** Sample size for the document frequencies of words: about 5 % error. */
 const LARGE_SAMPLE = 512;
+
+/** Sample size for the document frequencies of synonyms: about 10 % error. */
 const SMALL_SAMPLE = 128;
 
 /** Words whose memories are counted, and the sample size for words that occur in many memories. */
@@ -80,8 +83,10 @@ interface CountRequest {
   sampleSize: number;
 }
 
-/** Share of postings in the sample, and the upper bound of its hashes; see `posting_sample` in the schema. */
+/** Share of the postings that are in the index `posting_sample`. */
 const SAMPLE_SHARE = 1 / 16;
+
+/** Upper bound of the hashes in the index `posting_sample`. */
 const SAMPLE_END = raw('-1879048192');
 
 /**

@@ -7,8 +7,8 @@ import { packTable } from '../table.ts';
 import { getNearest, readVocabulary } from './vocabulary.ts';
 
 /*
- * Builds the table of English synonyms, which takes some minutes. Every whole word of the bundled model's vocabulary is
- * embedded alone, and the nearest words become its synonyms. Run this script when the model or the stemming has
+ * Builds the table of English synonyms, which takes some minutes. Embeds each word of `readVocabulary` alone with the
+ * bundled model. The nearest words become the synonyms of the word. Run this script when the model or the stemming has
  * changed.
  */
 const words = await readVocabulary(join(BUILT_FOLDER, MODEL_FILES.tokenizer));

@@ -5,8 +5,8 @@ import { MAX_SYNONYMS, type Neighbors } from '../table.ts';
 const WORD = /^[a-z]{3,}$/;
 
 /**
- * Returns the words of a tokenizer's vocabulary by their terms. Of several words with the same term, returns the most
- * frequent, which is first in the vocabulary.
+ * Returns the words of a tokenizer's vocabulary by their terms: words of at least three letters a to z that have one
+ * term. Of several words with the same term, returns the most frequent, which is first in the vocabulary.
  *
  * @param path path of a WordPiece tokenizer in the format of Hugging Face's tokenizers
  */
@@ -23,10 +23,10 @@ export async function readVocabulary(path: string): Promise<Map<string, string>>
   return byTerm;
 }
 
-/** Cosine above which words are synonyms. The cosine of unrelated words is at most this value. */
+/** Cosine above which words are synonyms. The cosine of unrelated words is usually lower. */
 const MIN_COSINE = 0.45;
 
-/** Yields the nearest neighbors of each word by the cosines of the vectors, which have unit length. */
+/** Yields, for each unit vector, up to `MAX_SYNONYMS` nearest other vectors with a cosine above `MIN_COSINE`. */
 export function* getNearest(vectors: readonly Float32Array[]): Generator<Neighbors> {
   for (const [place, vector] of vectors.entries()) {
     const nearest = vectors
