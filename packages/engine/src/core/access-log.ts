@@ -3,8 +3,10 @@ import type { Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryAccess } from '../ports/storage-memories.ts';
 
-/** Interval between writes in ms, and maximum number of memories that wait for the next write. */
+/** Delay from the first unwritten use to the write. */
 const FLUSH_INTERVAL_MS = 5000;
+
+/** Maximum number of memories with unwritten uses. At this number, the uses are written without delay. */
 const MAX_PENDING = 10_000;
 
 /** Maximum memories per write. One write takes some milliseconds, during which other writers wait. */
@@ -12,8 +14,8 @@ const WRITE_BATCH_SIZE = 1000;
 
 /**
  * Collects the memories that recall returned and writes their use counts in batches, so that recall itself never
- * writes. A crash loses the counts since the last write, which is acceptable because counts are only a hint for
- * ranking. If writes fall behind, the memories that were recalled longest ago are dropped.
+ * writes. A crash or a failed write loses the counts since the last write, which is acceptable because counts are only
+ * a hint for ranking. If writes fall behind, the memories that were recalled longest ago are dropped.
  */
 export class AccessLog {
   readonly #storage: Storage;

@@ -126,7 +126,9 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
   }
 }
 
-/** Throws NOT_FOUND for an id that cannot be stored, since databases handle such an id differently. */
+/**
+ * Throws NOT_FOUND for an id with U+0000 or a lone surrogate, since SQLite and PostgreSQL treat such an id differently.
+ */
 function assertConsolidationId(consolidationId: string): void {
   if (!isStorable(consolidationId)) throw consolidationNotFound();
 }

@@ -27,17 +27,20 @@ export function positionCursors(list: string): Cursors<Position> {
   );
 }
 
-/** Creates cursors for a list whose places are integers from 0. */
+/** Creates cursors for a list whose page positions are integers from 0. */
 export function numberCursors(list: string): Cursors<number> {
   return createCursors(list, pad, Number);
 }
 
-/** Creates cursors for a list whose places are texts. */
+/** Creates cursors for a list whose page positions are texts. */
 export function textCursors(list: string): Cursors<string> {
   return createCursors(list, String, String);
 }
 
-/** Creates cursors for a list of sessions. No id contains U+0000. */
+/**
+ * Creates cursors for a list of sessions. U+0000 separates the session id from the user id, since no id contains
+ * U+0000.
+ */
 export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
   return createCursors(
     list,
@@ -49,7 +52,7 @@ export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
   );
 }
 
-/** Pads all numbers to one length, since the length of a sealed text reveals the length of its plain text. */
+/** Pads a number to 16 digits, since the length of a sealed text reveals the length of its plain text. */
 function pad(place: number): string {
   return String(place).padStart(16, '0');
 }
@@ -77,7 +80,7 @@ interface PagedRequest {
 
 /**
  * Converts a request into the page request of storage. Throws INVALID_REQUEST for a cursor that was not created for the
- * same filters.
+ * same list and filters.
  */
 export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: Cursors<Place>): PageRequest<Place> {
   const { limit = DEFAULTS.pageItems, cursor } = request;
@@ -100,7 +103,7 @@ export function pageEnd<Place>(
   return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next, toFilters(request)) }) };
 }
 
-/** Returns the filters of a request as text, independent of their order. */
+/** Returns the filters of a request as JSON, independent of the order of fields and array elements. */
 function toFilters({ limit: _limit, cursor: _cursor, ...filters }: PagedRequest): string {
   return JSON.stringify(filters, (_, value) => {
     if (Array.isArray(value)) return value.toSorted();

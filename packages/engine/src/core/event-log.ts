@@ -6,8 +6,10 @@ import { belongsTo, groupByOwner, isLimited } from './owner.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { toTimestamp } from './time.ts';
 
-/** Maximum events per namespace that are stored for clients that reconnect, and maximum memory ids in these events. */
+/** Maximum events per namespace that are stored for clients that reconnect. */
 const MAX_BACKLOG_EVENTS = 1024;
+
+/** Maximum memory ids in the stored events of a namespace. */
 const MAX_BACKLOG_IDS = 16 * 1024;
 
 /**
@@ -62,7 +64,7 @@ function tooManyStreams(max: number, option: string): MemoryError {
 export class EventLog {
   readonly #clock: Clock;
   readonly #ids: IdSource;
-  /** Backlogs by namespace, the one with the oldest last event first. */
+  /** Backlogs by namespace, in the order of their last events or, without events, of their creation. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
   readonly #limits: EventLimits;
@@ -89,7 +91,7 @@ export class EventLog {
     });
   }
 
-  /** Publishes one event per user and agent. If there are many memories, an event lists only the first ids. */
+  /** Publishes one event per user and agent. An event lists at most `LIMITS.eventIds` ids. */
   publishMemories(
     namespace: string,
     type: 'stored' | 'updated' | 'forgotten' | 'recalled',
@@ -102,8 +104,8 @@ export class EventLog {
   }
 
   /**
-   * Publishes a recall, even one without results. A recall limited to one user is published for that user only, even if
-   * it returned shared memories.
+   * Publishes a recall, even one without results. A recall limited to a user or an agent is published for that user or
+   * agent only, even if the recall returned shared memories.
    */
   publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
     if (!isLimited(of) && memories.length > 0) {
@@ -138,7 +140,7 @@ export class EventLog {
 
   /**
    * See `MemoryApi.events`. A stream that falls behind the stored events ends; the client may reconnect. Throws
-   * UNAVAILABLE if too many streams are open in all or in the namespace.
+   * UNAVAILABLE after `close`, or if too many streams are open in all or in the namespace.
    *
    * @param seal seals event ids for clients that see some users only, so that ids do not reveal the number of other
    * events
@@ -172,7 +174,7 @@ export class EventLog {
     this.#backlogs.clear();
   }
 
-  /** Ends all streams. */
+  /** Ends all streams, and prevents new streams. */
   close(): void {
     this.#closed = true;
     this.#endStreams();
@@ -201,7 +203,7 @@ export class EventLog {
   }
 }
 
-/** Formats a notice. Shortens the list of ids until the text has at most `MAX_NOTICE_BYTES`. */
+/** Formats a notice. Shortens the list of ids until the text has at most `MAX_NOTICE_BYTES` bytes or lists no ids. */
 function formatNotice(notice: EventNotice): string {
   const { happening } = notice;
   const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
@@ -276,8 +278,9 @@ function countIds(event: MemoryEvent): number {
 }
 
 /**
- * Whether a client that is limited to some users and agents sees an event. A consolidation run concerns the whole
- * namespace, so only unlimited clients see its events.
+ * Returns true if a client that is limited by `of` sees an event; always true without a limit. A limited client does
+ * not see consolidation runs, and recalls over the whole namespace without results, because such events concern no
+ * single user or agent.
  */
 function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
   if (!isLimited(of)) return true;
@@ -295,11 +298,10 @@ function isEmptyNamespaceRecall({
   return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
 }
 
-/**
- * Purpose of sealed event ids, and the length to which ids are padded, so that the length of a sealed id does not
- * reveal the event's number.
- */
+/** Purpose for which event ids are sealed; see `Seal`. */
 const SEAL_PURPOSE = 'event';
+
+/** Length to which event ids are padded before sealing, so that the length does not reveal the event's number. */
 const PADDED_ID_CHARS = 64;
 
 /** One client's position in a backlog. `next` must not be called again before the previous call has resolved. */
@@ -349,7 +351,10 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(PADDED_ID_CHARS), SEAL_PURPOSE) } : event;
   }
 
-  /** Returns the plain id of an event; an empty text, which no event has, if the id was not sealed for this client. */
+  /**
+   * Returns the plain id of an event. If the client is limited and the id was not sealed by `#sealId`, returns an empty
+   * text, which is the id of no event.
+   */
   #unsealId(id: string): string {
     return this.#seal ? (this.#seal.open(id, SEAL_PURPOSE)?.trimEnd() ?? '') : id;
   }

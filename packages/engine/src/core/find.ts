@@ -14,11 +14,11 @@ import { rankOrdinals } from './ranking/rank.ts';
 const POOL_SIZE = 50;
 
 /**
- * Number of candidates from the word search, and from the vector search, per requested memory; and maximum number of
- * candidates in excess of the requested memories. A memory with a low rank by words can still be among the best by
- * words and vectors together, and vice versa.
+ * Number of candidates of each search (by words, by vectors) per requested memory. A memory with a low rank by words
+ * can still be among the best by words and vectors together, and vice versa.
  */
 const CANDIDATES_PER_RESULT = 5;
+/** Maximum candidates of each search in excess of the requested memories. */
 const MAX_EXTRA_CANDIDATES = 1000;
 
 export interface FindParts {
@@ -121,7 +121,7 @@ export class Stages {
     this.#at = performance.now();
   }
 
-  /** Returns the fields of `query_completed`: total latency and latency of each stage, in ms. */
+  /** Returns the fields of the log event `query_completed`: total latency and latency of each stage, in ms. */
   facts(): Record<string, number> {
     const { embed, words, vectors, fuse, read } = this.#ms;
     return {

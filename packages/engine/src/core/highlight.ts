@@ -27,7 +27,8 @@ const WEIGHT_STEPS = 2 ** 20;
  * Creates a function that returns the highlight of a text. A text of at most 300 characters is its own highlight. From
  * a longer text, the highlight is the part of at most 300 UTF-16 units whose distinct query words have the greatest
  * total weight. A synonym adds a small weight if its word is missing. Among parts of equal weight, the first that can
- * begin with a sentence or a line wins, or else the first. A text without any query word is cut at its beginning.
+ * begin with a sentence or a line wins, or else the first. For a text without a match, the highlight is the beginning
+ * of the text.
  *
  * @param maxUnits maximum UTF-16 units to search, over all texts together
  */
@@ -86,7 +87,7 @@ function findMatches(text: string, terms: ReadonlyMap<string, QueryTerm[]>): Mat
   return matches.sort((a, b) => a.start - b.start);
 }
 
-/** Returns the shortest part of a text that has the weight of the best window; undefined without matches. */
+/** Returns the best part of a text, as `createHighlighter` defines; undefined without matches. */
 function findBestPart(text: string, matches: readonly Match[]): Part | undefined {
   const window = new Window();
   const sentences = new SentenceStarts(text);

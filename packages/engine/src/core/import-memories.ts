@@ -219,7 +219,10 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns a record with the user and agent of the import added. Throws FORBIDDEN if the record names others. */
+/**
+ * Returns a record with the user and agent of the import added. Throws FORBIDDEN if the record names another user or
+ * agent.
+ */
 function withScope(scope: OwnScopeRequest, record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const own = record as OwnScopeRequest;
@@ -241,7 +244,10 @@ function readHeader(bytes: Uint8Array): ExportHeader {
   return header as ExportHeader;
 }
 
-/** Returns an imported memory without the secrets in its texts. Throws INVALID_REQUEST for an invalid memory. */
+/**
+ * Checks an exported memory and, if there is a redactor, removes the secrets from its texts and its text history.
+ * Throws INVALID_REQUEST for an invalid memory.
+ */
 function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): Redacted<ExportedMemory> {
   const now = acceptRequest(redactor, checkMemory, exported);
   const texts = exported.history.map(({ content }) => acceptRequest(redactor, checkText, { content }));

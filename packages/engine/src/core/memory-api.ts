@@ -9,7 +9,10 @@ import { history, memories, memory, session, sessions, users } from './read-memo
 import { recall } from './recall.ts';
 import { store, storeBatch } from './store-memories.ts';
 
-/** Creates the API for the memories of one namespace, for callers whose API key has this scope. */
+/**
+ * Creates the API for the memories of one namespace, for callers whose API key has the permissions of `scope`. Recalls
+ * are logged with `keyId`.
+ */
 export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: string): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),

@@ -34,8 +34,8 @@ export function assertNamespace(namespace: string): void {
 }
 
 /**
- * Throws INVALID_REQUEST for a name that cannot be stored. Older databases may have namespaces whose names are no
- * longer allowed for new API keys.
+ * Throws INVALID_REQUEST for a name that cannot be stored. Accepts all other names, since older databases may have
+ * namespaces whose names are no longer allowed for new API keys.
  */
 export function assertKeepableNamespace(namespace: string): void {
   if (isStorable(namespace)) return;
@@ -92,7 +92,7 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
 
 /**
  * See `MemoryApi.stats`. `db_size_mb` is the size of the texts, instead of the database, for callers without the scope
- * `operate` and for a request that is limited to some users or agents.
+ * `operate` and for a request that is limited to a user or an agent.
  */
 export async function stats(
   core: Core,
@@ -111,8 +111,8 @@ export async function stats(
 }
 
 /**
- * Returns the time of the next scheduled run; null without a schedule. If the last run is in the future, because the
- * clock was set back, the next run is due now.
+ * Returns the time of the next scheduled run; null without a schedule. Without an earlier run, or if the last run is in
+ * the future because the clock was set back, the next run is due now. A time in the past means that the run is overdue.
  */
 function getNextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
   if (intervalMs === 0) return null;

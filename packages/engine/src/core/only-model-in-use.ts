@@ -4,8 +4,8 @@ import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 
 /**
- * Opens a model only if the database has vectors of this model, or none. With another model, all memories would be
- * re-embedded, which only the process that serves the database should start.
+ * Returns a function that opens a model, and rejects with EmbedderUnavailable if the database uses another model. With
+ * another model, all memories would be re-embedded, which only the process that serves the database should start.
  */
 export function requireModelInUse(open: OpenEmbedder, storage: Storage, clock: Clock): OpenEmbedder {
   return async (signal) => {

@@ -3,7 +3,7 @@ import type { Owner, OwnerFilter } from '../ports/storage-owner.ts';
 
 /**
  * Returns the users and agents that a request is limited to. Throws INVALID_REQUEST for `shared` without a user or
- * agent, which would mean all memories. See also `assertOwnerGiven`.
+ * agent, since such a request would apply to all memories. See also `assertOwnerGiven`.
  */
 export function toOwnerFilter(request: ScopeRequest): OwnerFilter {
   assertOwnerGiven(request);

@@ -138,7 +138,9 @@ function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {
   return { revision, content, held_from: toTimestamp(heldFrom), held_until: toTimestampOrNull(heldUntil) };
 }
 
-/** Throws NOT_FOUND for an id that cannot be stored, since databases handle such an id differently. */
+/**
+ * Throws NOT_FOUND for an id with U+0000 or a lone surrogate, since SQLite and PostgreSQL treat such an id differently.
+ */
 export function assertMemoryId(memoryId: string): void {
   if (!isStorable(memoryId)) throw memoryNotFound();
 }

@@ -123,7 +123,7 @@ interface Recalled {
   stages: Stages;
 }
 
-/** Adds a use to the use count of each returned memory, and reports the recall. */
+/** Queues one use of each returned memory for the access log, publishes the recall as an event, and logs the query. */
 function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },

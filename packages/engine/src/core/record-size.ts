@@ -2,8 +2,10 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { ExportRecord } from '../ports/storage-export.ts';
 
-/** Maximum memories, and approximate maximum characters, per commit. Other writers wait for at most one commit. */
+/** Maximum memories per commit of an import or a batch. Other writers wait for at most one commit. */
 export const CHUNK_MEMORIES = 256;
+
+/** Approximate maximum UTF-16 units of text per commit. */
 export const CHUNK_CHARS = 1024 * 1024;
 
 /** Returns the UTF-16 units of a memory's text and of its earlier texts; 0 for other records. */

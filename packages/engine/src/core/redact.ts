@@ -64,7 +64,8 @@ function redactRequest<Request extends Texts>(redactor: Redactor, request: Reque
     return redacted === text ? value : redacted;
   }
 
-  // Field names may contain secrets too. If two names are equal after redaction, both fields stay.
+  // Field names may contain secrets too. If two names are equal after redaction, the second name gets a number, so that
+  // both fields stay.
   function redactFields(fields: [string, unknown][]): Record<string, unknown> {
     const used = new Set<string>();
     const redactedFields = fields.map(([field, value]) => {

@@ -13,7 +13,7 @@ const NOISE = 0.4;
 
 /**
  * Difference in activation between importance 1 and importance 0. A memory without uses then has a retention of .5 at
- * an age of 220 days for importance 1, and of 4 days for importance 0.
+ * an age of about 220 days for importance 1, and of about 4 days for importance 0.
  */
 const IMPORTANCE_SPAN = 2;
 
@@ -22,8 +22,9 @@ export interface Retainable {
   /** From 0 to 1; the default is .5. */
   importance: number;
   storedAt: number;
-  /** Number of uses by recall, and time of the last use. */
+  /** Number of uses by recall. */
   accessCount: number;
+  /** Time of the last use by recall; null without uses. */
   accessedAt: number | null;
 }
 
@@ -58,10 +59,7 @@ export function getRetention({ importance, storedAt, accessCount, accessedAt }: 
 /** Recall rounds retention to multiples of 1/RETENTION_STEPS. */
 export const RETENTION_STEPS = 1000;
 
-/**
- * Minimum retention that rounds to 1. A memory with at least this retention is so new that further uses do not change
- * its score.
- */
+/** Minimum retention that rounds to 1. If a memory reaches this value without uses, uses do not change its score. */
 export const WHOLE_RETENTION = 1 - 0.5 / RETENTION_STEPS;
 
 function getAgeDays(since: number, now: number): number {

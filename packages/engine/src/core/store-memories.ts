@@ -193,7 +193,10 @@ interface AcceptedItem extends Redacted<StoreFields> {
   memory: NewMemory;
 }
 
-/** Never rejects; errors are returned as results. */
+/**
+ * Stores a part of a batch. A MemoryError of one memory becomes the result of that memory; a failure of the write
+ * becomes the result of all memories.
+ */
 async function storeChunk(core: Core, batch: Batch, { start, requests }: Chunk): Promise<StoreBatchResult[]> {
   const { namespace, key } = batch;
   const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));

@@ -15,11 +15,10 @@ import type { KeyHolder, KeySnapshot, KeyStore, Keys, StoredKey } from '../ports
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-/**
- * Maximum ages of the cached keys in ms. Keys older than REFRESH_AFTER_MS are reloaded in the background. If keys are
- * older than MAX_AGE_MS, callers wait for the reload.
- */
+/** Age from which the cached keys are reloaded in the background. */
 const REFRESH_AFTER_MS = 400;
+
+/** Maximum age of the cached keys. If the keys are older, callers wait for the reload. */
 const MAX_AGE_MS = 900;
 
 /** Minimum interval in ms between two records of the use of a key, because each record is a write. */
@@ -48,8 +47,9 @@ interface KeyRingOptions {
 }
 
 /**
- * Manages API keys with a cache of the store. The cache is used for less than a second, and only until a key changes. A
- * key that is missing in the cache is read from the store, so that a new key is valid immediately.
+ * Manages API keys with a cache of the store. The cache is used for at most .9 seconds, and is dropped when this
+ * process changes a key or receives a notice of a change. A key that is missing in the cache is read from the store, so
+ * that a new key is valid immediately.
  */
 export class KeyRing implements Keys {
   readonly #store: KeyStore;

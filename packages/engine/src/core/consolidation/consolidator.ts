@@ -20,18 +20,19 @@ import {
   toCounts,
 } from './steps.ts';
 
-/**
- * Duration of the lease, and interval for renewing the lease. After a crash, other processes wait until the lease
- * expires.
- */
+/** Duration of the lease. After a crash, other processes wait until the lease expires. */
 const LEASE_MS = 10_000;
+
+/** Interval for renewing the lease. */
 const LEASE_RENEWAL_MS = 2_000;
 
-/** Interval and timeout for acquiring a lease that another process holds. */
+/** Interval for retrying to acquire a lease that another process has. */
 const LEASE_RETRY_MS = 100;
+
+/** Timeout for acquiring a lease that another process has. */
 const LEASE_TIMEOUT_MS = 120_000;
 
-/** Maximum number of queued undos, and of queued plans. */
+/** Maximum number of queued and active undos, and of queued and active plans. */
 const MAX_WAITING = 100;
 
 /** The dependencies of the consolidator. `holder` identifies this process among those that share the database. */
@@ -46,8 +47,8 @@ export interface ConsolidatorParts extends DistilParts, SelfCheckParts {
 }
 
 /**
- * Runs and undoes consolidations. Only one operation is active in this process and, through a lease, in all processes
- * that share the database.
+ * Plans, runs and undoes consolidations. One run or undo is active at a time: a queue ensures this in the process, and
+ * a lease among all processes that share the database.
  */
 export class Consolidator {
   readonly #parts: ConsolidatorParts;
@@ -86,7 +87,10 @@ export class Consolidator {
     return run;
   }
 
-  /** Returns the changes that a run would make now. Plans are computed one at a time, in order. */
+  /**
+   * Estimates the changes that a run would make now, and lists at most `LIMITS.plannedMemories` per kind. Plans are
+   * computed one at a time, in order. Throws UNAVAILABLE if too many plans are queued.
+   */
   plan(namespace: string, minAgeMs: number) {
     if (this.#queuedPlans >= MAX_WAITING)
       throw new MemoryError('UNAVAILABLE', 'too many consolidation plans are queued; retry later');
@@ -122,8 +126,8 @@ export class Consolidator {
   }
 
   /**
-   * Undoes a run after all queued operations. Any outcome other than `begun` is the reason why the run cannot be
-   * undone.
+   * Undoes a run after all queued runs and undos. Returns `begun` if the run was undone; any other outcome is the
+   * reason why the run cannot be undone.
    */
   async undo(namespace: string, id: string): Promise<UndoOutcome> {
     if (this.#queuedUndos >= MAX_WAITING)
@@ -149,7 +153,7 @@ export class Consolidator {
         return await work(fence);
       } finally {
         clearInterval(renewal);
-        // The work is done; if the release fails, the lease expires soon.
+        // The work has ended; if the release fails, the lease expires after at most `LEASE_MS`.
         await lease.release(CONSOLIDATION_LEASE, holder).catch((error: unknown) => {
           telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
         });
@@ -238,11 +242,11 @@ export class Consolidator {
   async #undoRun(ref: RunRef): Promise<void> {
     const { storage, clock, embedding } = this.#parts;
     await this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
-    // Memories that an undo makes visible to recall again need vectors.
+    // Memories that an undo makes visible to recall again may need vectors.
     embedding?.look();
   }
 
-  /** Runs batches until no work is left. Each batch checks that this process still has the lease. */
+  /** Runs batches until no work is left, and publishes the progress after each batch with changes. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#stopping.signal.throwIfAborted();

@@ -15,14 +15,13 @@ import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
-/**
- * Maximum memories that one run examines, and maximum groups that one run distils, so that distilling takes some
- * seconds. The next run continues with the rest.
- */
+/** Number of examined memories after which a run reads no further batch. The next run continues with the rest. */
 const MAX_EXAMINED = 2000;
+
+/** Maximum groups that one run distils. The next run continues with the rest. */
 const MAX_DISTILLED = 200;
 
-/** Maximum time that a run spends with a slow distiller, such as a language model. */
+/** Time after which a run distils no further group, since a distiller such as a language model may be slow. */
 const MAX_DISTILLING_MS = 60_000;
 
 export interface DistilParts {
@@ -39,7 +38,7 @@ export interface PlannedDistillation {
   /** Ids of its sources, oldest first. */
   sources: string[];
   content: string;
-  /** Id of the semantic memory to refresh. */
+  /** Id of the semantic memory to refresh; absent for a new semantic memory. */
   refreshes?: string;
 }
 
@@ -125,7 +124,7 @@ export class Distillation {
   }
 
   #next(): FoundGroup | undefined {
-    // The absolute difference also ends the run if the clock was set back.
+    // The absolute difference also ends distilling if the clock was set back by at least `MAX_DISTILLING_MS`.
     const isLate = Math.abs(this.#parts.clock.now() - this.#startedAt) >= MAX_DISTILLING_MS;
     return isLate ? undefined : this.#groups.pop();
   }
@@ -194,7 +193,7 @@ export class Distillation {
   }
 }
 
-/** Whether all candidates of a group are among the given memories. */
+/** Whether all candidates of a group are among `memories`. */
 function needsOnly({ candidates }: FoundGroup, memories: readonly MemoryVersion[]): boolean {
   const ordinals = new Set(memories.map(({ ordinal }) => ordinal));
   return candidates.every(({ ordinal }) => ordinals.has(ordinal));
@@ -206,8 +205,8 @@ function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGrou
 }
 
 /**
- * Minimum number of memories to group at once: large enough for whole groups, and small enough to take some
- * milliseconds.
+ * Minimum number of memories to group at once, except at the end of the survey: large enough for whole groups, and
+ * small enough to take some milliseconds.
  */
 const GROUPING_BATCH_SIZE = 64;
 

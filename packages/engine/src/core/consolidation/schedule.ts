@@ -4,10 +4,12 @@ import type { Storage } from '../../ports/storage.ts';
 import type { Consolidator } from './consolidator.ts';
 
 /**
- * Maximum interval for checking whether runs are due, and minimum number of checks per consolidation interval. Both
- * limit the delay of a run. The first check runs one check interval after the start.
+ * Maximum interval for checking whether runs are due. Limits the delay of a run, as `MIN_CHECKS` does. The first check
+ * runs one check interval after the start.
  */
 const MAX_CHECK_INTERVAL_MS = 20_000;
+
+/** Minimum number of checks per consolidation interval. */
 const MIN_CHECKS = 4;
 
 export interface ConsolidationScheduleParts {
@@ -75,7 +77,7 @@ export class ConsolidationSchedule {
   async #isDue(namespace: string): Promise<boolean> {
     const now = this.#parts.clock.now();
     const { lastSleepAt } = await this.#parts.storage.stats(namespace, now);
-    // A last run in the future was recorded before the clock was set back.
+    // If the last run is in the future, the clock was set back since, and the next run is due now.
     return lastSleepAt === null || lastSleepAt > now || now - lastSleepAt >= this.#parts.intervalMs;
   }
 }

@@ -5,12 +5,16 @@ import type { StoredMemory } from '../../ports/storage-memories.ts';
 import { type FindParts, find } from '../find.ts';
 import type { Due } from './steps.ts';
 
-/** Sample sizes: memories to promote, memories to merge, and episodic memories. */
+/** Maximum memories of the sample that the run will promote. */
 const PROMOTION_SAMPLE = 6;
+
+/** Maximum memories of the sample that the run will merge. */
 const MERGE_SAMPLE = 3;
+
+/** Maximum episodic memories of the sample. */
 const EPISODIC_SAMPLE = 3;
 
-/** Number of planned memories that a sample is drawn from. */
+/** Maximum number of planned memories that a sample is drawn from. */
 const SAMPLE_POOL = 200;
 
 /** Maximum characters of a memory's text that are used as a query. Recall takes longer with each word of the query. */
@@ -18,16 +22,15 @@ const MAX_QUERY_CHARS = 300;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/**
- * A memory is considered found if it is among the first `FOUND_WITHIN` results. The search returns `SEARCH_LIMIT`
- * results, which is the size of the candidate pool.
- */
+/** A memory is considered found if it is among this number of first results. */
 const FOUND_WITHIN = 10;
+
+/** Maximum results of a search; equal to `POOL_SIZE` in core/find. */
 const SEARCH_LIMIT = 50;
 
 /**
- * Maximum decrease of a memory's score during a run. Uses during the run change a score by up to .027
- * (`WEIGHTS.evidence.retention`).
+ * A memory that is no longer among the first results is considered lost only if its score has decreased by more than
+ * this value. Uses during the run change a score by up to .026 (`WEIGHTS.evidence.retention`).
  */
 const MAX_SCORE_LOSS = 0.05;
 
@@ -65,7 +68,10 @@ export class SelfCheck {
     this.#due = due;
   }
 
-  /** Records the memories of the sample that recall finds. Must be called before the run changes anything. */
+  /**
+   * Records the memories of the sample that recall finds. Must be called before the run promotes, evicts or merges
+   * memories.
+   */
   async begin(): Promise<void> {
     for (const memory of await this.#sample()) {
       const result = await this.#recallOwnText(memory);
@@ -74,8 +80,9 @@ export class SelfCheck {
   }
 
   /**
-   * Returns the ids of memories that were found before the run and are not found now, although no client has changed
-   * them.
+   * Returns the ids of the memories of the sample that the run has made unfindable. Such a memory was found before the
+   * run, and no client has changed the memory since. The memory is no longer among the first results, its score has
+   * decreased by more than `MAX_SCORE_LOSS`, and none of the better results is a valid successor.
    */
   async lost(): Promise<string[]> {
     const lost: string[] = [];
@@ -93,7 +100,10 @@ export class SelfCheck {
     return !(await this.#hasValidSuccessor(memory, result.before)) && (await this.#read(id))?.version === version;
   }
 
-  /** Whether a client has changed the text of the memory that a duplicate was merged into. */
+  /**
+   * Returns true if `memory` is a merged duplicate whose merge target is missing or now has another text, because a
+   * client has changed the target.
+   */
   async #isRewritten(memory: StoredMemory): Promise<boolean> {
     if (memory.mergedInto === null) return false;
     const target = await this.#read(memory.mergedInto);
@@ -121,8 +131,9 @@ export class SelfCheck {
   }
 
   /**
-   * Recalls a memory, or the memory that it was merged into, by its own text. Returns undefined if recall is
-   * unavailable.
+   * Recalls by the text of `memory`. Returns the position (from 0; Infinity if absent) and the score of the memory, or
+   * of the memory that it was merged into, and the ordinals of up to `FOUND_WITHIN` better results. Returns undefined
+   * if recall is unavailable.
    */
   async #recallOwnText(memory: StoredMemory): Promise<{ rank: number; score: number; before: number[] } | undefined> {
     const expected = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);

@@ -11,7 +11,7 @@ export interface TierMaxima {
   semantic: number;
 }
 
-/** The scope of a run. Times are milliseconds since 1970. */
+/** The namespace, the times and the limits of a run. Times are milliseconds since 1970. */
 export interface Due {
   namespace: string;
   /** Start time of the run, the same for all steps. */
@@ -24,7 +24,10 @@ export interface Due {
 /** The data of an active run that steps need. */
 interface ActiveRun extends Omit<Due, 'namespace'> {
   ref: RunRef;
-  /** A time in the past even if the clock was set forward by mistake. Steps that cannot be undone use this time. */
+  /**
+   * The end of the previous run, or `now` if earlier; 0 without a previous run. Steps that cannot be undone use this
+   * time, since the clock may have been set forward by mistake.
+   */
   certainNow: number;
   /** Time that evicted memories and records of runs stay in the archive. */
   archiveMs: number;
@@ -46,7 +49,10 @@ export const promote: Step = (storage, { ref, promotedUntil, now }) =>
 /** Evicts expired memories to the archive. */
 export const evict: Step = (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE);
 
-/** Merges exact duplicates into the oldest duplicate, which gains the tags, importance and uses of the others. */
+/**
+ * Merges duplicates into the oldest one, which gains the tags and uses of the other duplicates, and the maximum
+ * importance.
+ */
 export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BATCH_SIZE);
 
 const TIERS = ['episodic', 'semantic'] as const;
@@ -110,7 +116,10 @@ export async function planExcess(
   return plan;
 }
 
-/** Returns the number of changes of a run or a plan by kind; all 0 if the run was reverted. */
+/**
+ * Returns the counts of a run or a plan: `consolidated_count` for promoted and distilled memories, `evicted_count` for
+ * evicted and merged memories. The counts are 0 if the run was reverted.
+ */
 export function toCounts({
   counts,
   state,

@@ -4,12 +4,14 @@ import { fold } from '../text/fold.ts';
 import { getLabel, readTraits } from '../text/traits.ts';
 import { findQuotes } from './sentences.ts';
 
-/**
- * Maximum characters of each source, sentences of each source, and words of each sentence that are compared. The limits
- * bound the time, which is quadratic in the number of sources.
- */
+/** Maximum UTF-16 units of a source that are examined. */
 const MAX_CHARS = 4096;
+/**
+ * Maximum sentences of a source that are compared. Every sentence is compared with every sentence of the other sources,
+ * so this limit and `MAX_WORDS` bound the time.
+ */
 const MAX_SENTENCES = 8;
+/** Maximum words of a sentence that are compared. */
 const MAX_WORDS = 40;
 
 /** Options for selecting sources, which depend on the embedder and the distiller. */
@@ -29,7 +31,7 @@ interface SelectionOptions {
 /**
  * Returns the sources of a group that belong together, in their order. The returned sources are in a language that the
  * embedder supports, and share a subject: the content word that most sources contain. With `quoted`, the returned
- * sources also have one speaker and do not contradict each other.
+ * sources also have the same speaker, or all have none, and do not contradict each other.
  */
 export function selectAgreeing<Source extends DistilSource>(
   sources: readonly Source[],
@@ -100,17 +102,19 @@ function contradict(some: readonly Statement[], others: readonly Statement[]): b
 }
 
 /**
- * Two sentences are about the same thing if they share at least the fraction `MIN_COMMON` of the longer sentence's
- * words, in the same order, and each sentence has at most `MAX_DIFFERENT` words that the other sentence lacks.
- * Sentences on one subject that differ by more are statements about different things ("Mara planted the tomatoes",
- * "Mara picked the first ripe tomatoes").
+ * Two sentences are about the same thing if they share at least this fraction of the longer sentence's words, in the
+ * same order. If both or neither are negated, each sentence must also have at most `MAX_DIFFERENT` words that the other
+ * sentence lacks. Sentences on one subject that differ by more are statements about different things ("Mara planted the
+ * tomatoes", "Mara picked the first ripe tomatoes").
  */
 const MIN_COMMON = 0.6;
+/** See `MIN_COMMON`. */
 const MAX_DIFFERENT = 2;
 
 /**
- * Whether two sentences differ only in a negation, or only in a value, so that each sentence has one or two words that
- * the other sentence lacks. A sentence that only adds words agrees with the other sentence.
+ * Returns true if two sentences about the same thing (see `MIN_COMMON`) contradict each other: one is negated and the
+ * other is not, or each sentence has one or two words that the other sentence lacks. A sentence that only adds words,
+ * and no negation, agrees with the other sentence.
  */
 function areOpposite(one: Statement, other: Statement): boolean {
   const common = countCommon(one.words, other.words);

@@ -11,10 +11,12 @@ export const EXTRACTIVE = 'extractive';
 const CENTRALITY_WEIGHT = 0.3;
 
 /**
- * Maximum UTF-16 units and quotes of a group that are processed, shared equally by its sources. The limits bound the
- * duration, since a transaction may wait for the extraction.
+ * Maximum UTF-16 units of a group that are processed, shared equally by its sources. This limit and `MAX_QUOTES` bound
+ * the duration, since a transaction may wait for the extraction.
  */
 const MAX_CHARS = 64 * 1024;
+
+/** Maximum quotes of a group that are processed, shared equally by its sources; at least one per source. */
 const MAX_QUOTES = 240;
 
 interface ExtractedGroup {
@@ -34,9 +36,9 @@ interface Candidate {
  * Sentences are ranked by LexRank, which finds what the sources have in common and needs neither training nor a model's
  * vectors for groups of a few short texts. The quoted sentences are selected by maximal marginal relevance (Carbonell
  * and Goldstein, "The use of MMR, diversity-based reranking for reordering documents and producing summaries", SIGIR
- * 1998), since the most central sentences alone repeat each other. Similarity never excludes a sentence, since two
- * sentences that differ in a name, a number or a "not" have different meanings. Identical sentences are quoted once,
- * for all their sources. Questions are quoted only if the group has no other sentences.
+ * 1998), since the most central sentences alone repeat each other. No sentence is removed as a near duplicate, since
+ * two sentences that differ in a name, a number or a "not" have different meanings. Identical sentences are quoted
+ * once, for all their sources. Questions are quoted only if the group has no other sentences.
  *
  * Only the beginning of a long source is processed: an equal share of 65,536 UTF-16 units and 240 quotes.
  *
@@ -116,7 +118,7 @@ function findBest(items: Iterable<number>, getValue: (item: number) => number): 
 /** Probability of a jump to a random sentence: the damping of Erkan and Radev, .1 to .2 in their experiments. */
 const JUMP_PROBABILITY = 0.15;
 
-/** Change at which the iteration stops, and maximum iterations. */
+/** The iteration stops when the sum of the changes of all values is at most `TOLERANCE`. */
 const TOLERANCE = 1e-6;
 const MAX_ROUNDS = 50;
 
@@ -170,10 +172,10 @@ function dot(a: TermWeights, b: TermWeights): number {
 }
 
 /**
- * Returns the centrality of each sentence, the most central at 1: continuous LexRank (Erkan and Radev, "LexRank:
- * Graph-based lexical centrality as salience in text summarization", JAIR 22, 2004), the stationary distribution of a
- * walk from a sentence to similar ones. Unlike in their walk, there is no step from a sentence to itself, which would
- * make an isolated sentence as central as the average.
+ * Returns the centrality of each sentence, scaled so that the maximum is 1: continuous LexRank (Erkan and Radev,
+ * "LexRank: Graph-based lexical centrality as salience in text summarization", JAIR 22, 2004), the stationary
+ * distribution of a walk from a sentence to similar ones. Unlike in their walk, there is no step from a sentence to
+ * itself, which would make an isolated sentence as central as the average.
  */
 function getCentralities({ count, of }: Similarities): Float64Array {
   const degrees = Float64Array.from({ length: count }, (_, a) => sumOver(count, (b) => (a === b ? 0 : of(a, b))));

@@ -52,12 +52,15 @@ export const GROUP_LIMITS = {
  */
 const MIN_NEARNESS = 0.4;
 
-/** Texts that share no name, number or rare word are similar in tone only: thanks, greetings, weather. */
+/**
+ * Minimum rare words that two tied memories share. Texts that share no name, number or rare word are similar in tone
+ * only: thanks, greetings, weather.
+ */
 const MIN_SHARED_WORDS = 1;
 
 /**
- * Minimum sources of a group that a memory must be tied to. If one tie were enough, groups would drift from topic to
- * topic.
+ * Minimum sources of a group that a joining memory must be tied to. A memory that joins a group with fewer sources must
+ * be tied to all of them. If one tie were enough, groups would drift from topic to topic.
  */
 const MIN_TIES = 2;
 
@@ -66,8 +69,8 @@ const MIN_TIES = 2;
  * background to 1 and they share a rare word. A memory that is tied to two sources of a semantic memory joins their
  * group, or the nearest of several such groups; the nearest memories join first. The remaining memories are grouped in
  * stars (Aslam, Pelekhov and Rus, "The star clustering algorithm for static and dynamic information organization", JGAA
- * 8, 2004): the memory with the most ties, and the nearest memories that it is tied to. A star cannot drift as a chain
- * can, since all its members are tied to its center.
+ * 8, 2004): the memory with the most ties, and the nearest memories that it is tied to. Further memories then join the
+ * new group by the rule above. A star cannot drift as a chain can, since all its members are tied to its center.
  *
  * The result does not depend on the order of the input. Sources never leave their group, and grouping again changes
  * nothing. Neighbors must not be semantic memories. The time is at worst quadratic in the number of candidates, so a
@@ -194,8 +197,8 @@ class Groups {
   }
 
   /**
-   * Creates a group from the memory with the most ties to memories without a group. Returns its members; an empty list
-   * if no memory has enough ties.
+   * Creates a group from the memory with the most ties to memories without a group, and the nearest of these memories.
+   * Returns the members of the group; an empty list if no memory has enough ties.
    */
   addStar(): number[] {
     let center: number | undefined;
@@ -264,8 +267,8 @@ export function getMaxRareWordFrequency(memories: number): number {
 }
 
 /**
- * Returns the words of a memory that may be rare, each as alternative terms. Within a session, the name of the speaker
- * at the beginning is left out, since the name does not describe the content.
+ * Returns the words of a memory that may be rare, each as alternative terms. Leaves out the name of a speaker at the
+ * beginning, which does not describe the content, except in the default session.
  */
 export function getDistinctiveWords(text: string, sessionId: string | null): string[][] {
   const label = sessionId === DEFAULTS.sessionId ? '' : getLabel(text);

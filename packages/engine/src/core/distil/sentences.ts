@@ -1,13 +1,16 @@
 import { getGraphemes, getSentences } from '../text/segments.ts';
 import { getLabel } from '../text/traits.ts';
 
-/** Maximum length of a quote in UTF-16 units. A longer sentence is cut at a pause or a blank. */
+/** Maximum length of a quote in UTF-16 units. A longer sentence is cut, if possible at a pause or a blank. */
 export const MAX_QUOTE_CHARS = 500;
 
-/** A part of a text that is understandable alone: an exact substring on one line, without blanks at its ends. */
+/**
+ * A part of a text: a sentence, a piece of a long sentence, or the first sentences of one speaker. An exact substring
+ * without blanks at its ends.
+ */
 export interface Quote {
   text: string;
-  /** Whether the quote contains questions only. */
+  /** True if the quote consists of questions, or is a piece of a question. */
   isQuestion: boolean;
 }
 
@@ -93,7 +96,7 @@ function findCut(text: string): number {
     const end = [...window.matchAll(place)].map(({ index, 0: found }) => index + found.length).at(-1) ?? 0;
     if (end > MAX_QUOTE_CHARS / 2) return end;
   }
-  // A grapheme is not split. Two more units show whether a grapheme ends at the limit.
+  // Cuts before a grapheme that crosses the limit. Two more units show whether a grapheme ends at the limit.
   const { index = 0 } = getGraphemes(text.slice(0, MAX_QUOTE_CHARS + 2)).containing(MAX_QUOTE_CHARS) ?? {};
   if (index > MAX_QUOTE_CHARS / 2) return index;
   return HALF_CHARACTER_AT_END.test(window) ? MAX_QUOTE_CHARS - 1 : MAX_QUOTE_CHARS;

@@ -8,7 +8,7 @@ export class Backpressure {
   #activeCount = 0;
   #resume: () => void = () => {};
 
-  /** Tracks prioritized work; pauses last until the prioritized work ends. */
+  /** Tracks prioritized work. A pause ends early when all prioritized work has ended. */
   track(work: Promise<unknown>): void {
     this.#activeCount++;
     const onEnd = () => {
@@ -18,7 +18,7 @@ export class Backpressure {
     work.then(onEnd, onEnd);
   }
 
-  /** Resolves when no prioritized work is active, but after at most three times `workedMs` and at most one second. */
+  /** Resolves when no prioritized work is active. Takes at most three times `workedMs`, and at most one second. */
   async pause(workedMs: number): Promise<void> {
     if (this.#activeCount === 0) return;
     await new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../port
  */
 export const BATCH = { limit: 32, maxChars: 16_384, maxReembeddingChars: 2048 };
 
-/** Batch of four times the usual size, for a backlog so large that no caller waits for its vectors. */
+/** Limits of four times the usual size, for reading a backlog so large that no caller waits for its vectors. */
 const BACKLOG_BATCH: EmbeddingBatch = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
 
 const NEWEST_BATCH: EmbeddingBatch = { ...BATCH, newest: true };
@@ -16,8 +16,8 @@ const NEWEST_BATCH: EmbeddingBatch = { ...BATCH, newest: true };
 const NEWEST_EVERY = 5;
 
 /**
- * Returns the next batch of a large backlog: usually the oldest memories, and now and then the newest. New memories of
- * any namespace then soon have vectors, even if a long history takes hours.
+ * Returns the limits of the next batch of a large backlog. Every fifth batch has the newest memories, so that new
+ * memories of any namespace soon have vectors, even if a long history takes hours.
  *
  * @param count number of earlier batches of the backlog
  */
@@ -42,7 +42,8 @@ export function* splitIntoBatches(memories: readonly PendingEmbedding[]): Iterab
 }
 
 /**
- * Maximum attempts for a whole batch while the model works for other texts. After that, texts are embedded one by one.
+ * Number of consecutive EmbedderUnavailable failures after which the texts of a batch are embedded one by one. After
+ * any other error, the texts are embedded one by one at once.
  */
 const MAX_ATTEMPTS = 3;
 
@@ -61,7 +62,7 @@ export async function probe(embedder: Embedder): Promise<void> {
 export class BatchEmbedder {
   readonly #onTextFailure: (error: unknown) => void;
   readonly #closing: AbortSignal;
-  /** Consecutive failures of a batch while the model works. */
+  /** Consecutive EmbedderUnavailable failures. */
   #failures = 0;
   #tookMs = 0;
 
@@ -74,7 +75,7 @@ export class BatchEmbedder {
     this.#closing = closing;
   }
 
-  /** Duration of the last batch in ms. */
+  /** Duration of the last successful batch in ms; 0 before the first. */
   get tookMs(): number {
     return this.#tookMs;
   }

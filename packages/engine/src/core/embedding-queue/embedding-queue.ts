@@ -26,15 +26,13 @@ const MAX_AWAITED_BACKLOG = 64;
 /** Maximum time that a start waits for the model. The model continues to open after that. */
 const MAX_OPENING_WAIT_MS = 3000;
 
-/**
- * Maximum query vectors in the cache: at most 32 KiB each, with the longest text and the maximum dimensions of a
- * database.
- */
+/** Maximum query embeddings in the cache. */
 const MAX_CACHED_QUERIES = 1000;
 
-/** Pauses after failures double with each consecutive failure. The maximum is lower if only storage failed. */
+/** Pause after the first failure. The pause doubles with each consecutive failure. */
 const FIRST_PAUSE_MS = 500;
 const MODEL_BACKOFF = doubling(FIRST_PAUSE_MS, 60_000);
+/** Used if only storage failed. */
 const STORAGE_BACKOFF = doubling(FIRST_PAUSE_MS, 5000);
 
 /** Interval for polling storage for memories that another process left without vectors, and for the model in use. */
@@ -53,7 +51,7 @@ export interface EmbedderHealth {
 }
 
 /**
- * Embeds queries, and memories in the order in which they were stored. Storage records which memories are pending, so
+ * Embeds queries and pending memories, usually the oldest memory first. Storage records which memories are pending, so
  * pending memories survive a restart. The queue itself has only the texts of a few new memories, and the stores that
  * wait for their vectors. The queue opens the model and retries after failures, so a model that works again is used
  * without a restart. If several processes with different models share a database, the model that was opened last is
@@ -89,7 +87,7 @@ export class EmbeddingQueue {
   #writing: Promise<void> = Promise.resolve();
   /** Number of batches that were read from a large backlog. */
   #backlogBatchCount = 0;
-  /** The last failure; undefined after the model has worked again. */
+  /** The failure of the model; undefined once the model works again. */
   #failure: unknown;
   /** Whether another process has opened a different model after this process opened its model. */
   #isDisplaced = false;
@@ -103,7 +101,10 @@ export class EmbeddingQueue {
     this.#telemetry = telemetry;
   }
 
-  /** `unavailable` until the model is open, and from a failure until the model works again. */
+  /**
+   * `unavailable` until the model is open, from a failure until the model works again, and while the database uses the
+   * model of another process.
+   */
   get health(): EmbedderHealth {
     if (this.#isWorking) return { state: 'ready' };
     if (this.#isDisplaced) {
@@ -145,8 +146,8 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Queues newly stored memories. Resolves when their vectors are written, or at once if too many memories are pending
-   * or the model does not work.
+   * Queues newly stored memories. Resolves when their vectors are written, the model fails, or 5 seconds have passed.
+   * Resolves at once if too many memories are pending or the model does not work.
    */
   async stored(memories: readonly PendingEmbedding[]): Promise<void> {
     if (memories.length === 0) return;
@@ -164,14 +165,16 @@ export class EmbeddingQueue {
     if (this.#isQuick) await this.#waiting.wait(ordinal);
   }
 
-  /** Whether a new memory is embedded soon. */
+  /** True if new memories will have vectors soon, so that a store waits for the vectors. */
   get #isQuick(): boolean {
     return (
       this.#backlog <= MAX_AWAITED_BACKLOG && this.#isWorking && this.#task.failures === 0 && !this.#task.signal.aborted
     );
   }
 
-  /** Gives priority to a bulk store. While it runs, background embedding uses at most a quarter of the time. */
+  /**
+   * Gives priority to a bulk store. During the store, background embedding pauses between batches; see `Backpressure`.
+   */
   yieldTo(storing: Promise<unknown>): void {
     this.#backpressure.track(storing);
   }
@@ -183,8 +186,9 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Returns the vector of a query, synchronously if it is cached. Returns undefined if the model has no vector for the
-   * query, does not work, or fails. Throws UNAVAILABLE if too many queries wait.
+   * Returns the vector of a query, synchronously if the vector is cached or the model does not work. Without a cached
+   * vector, returns undefined if the model does not work, fails, or cannot represent the query. Rejects with
+   * UNAVAILABLE if too many queries wait.
    */
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
     const cached = this.#queries.get(query);
@@ -290,7 +294,8 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Embeds a batch of fresh memories and a batch of other pending memories. Returns the number of embedded memories.
+   * Embeds a batch of fresh memories. Then embeds a batch of other pending memories, if storage may have any or the
+   * poll interval has passed. Returns the number of embedded memories.
    */
   async #embedSome(embedder: Embedder): Promise<number> {
     const isDue = performance.now() - this.#polledAt >= POLL_INTERVAL_MS;
@@ -326,8 +331,8 @@ export class EmbeddingQueue {
       const read = new Set(memories.map(({ ordinal }) => ordinal));
       this.#fresh = this.#fresh.filter(({ ordinal }) => !read.has(ordinal));
       const embed = () => this.#embedAll(embedder, memories);
-      // Texts by consolidation can wait. After a change of the model, recall by vectors is incomplete until
-      // re-embedding ends.
+      // Texts by consolidation can wait. Re-embedding after a change of the model is not paced, since recall by vectors
+      // is incomplete until re-embedding ends.
       const isByConsolidation = reembed && !this.#reembedding;
       await (isByConsolidation ? paced(embed) : embed());
       if (reembed) this.#reembedding?.advance(memories.length);
@@ -417,7 +422,8 @@ export class EmbeddingQueue {
 }
 
 /**
- * A failure to read pending memories or to write vectors. The model still works, so queries continue to use vectors.
+ * A failure of storage, such as to read pending memories or to write vectors. If the model is open, queries continue to
+ * use vectors.
  */
 class StorageFailure extends Error {}
 

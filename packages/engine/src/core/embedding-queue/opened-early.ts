@@ -1,6 +1,6 @@
 import type { Embedder, OpenEmbedder } from '../../ports/embedder.ts';
 
-/** A model that starts to open before its user exists. */
+/** A model that starts to open before `open` is called. */
 export interface EarlyEmbedder {
   /** The first call returns the model that is already opening; later calls open the model again. */
   open: OpenEmbedder;

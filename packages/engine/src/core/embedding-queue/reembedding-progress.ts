@@ -1,6 +1,6 @@
 import type { Telemetry } from '../../ports/runtime.ts';
 
-/** Maximum progress reports between the first and the last report. */
+/** Number of parts into which the total is divided. The progress is reported after each part except the last. */
 const MAX_REPORTS = 10;
 
 /** Reports start, progress and end of re-embedding after a change of the model or of the vector layout. */
@@ -12,7 +12,7 @@ export class ReembeddingProgress {
   #embedded = 0;
   #reported = 0;
 
-  /** @param total number of memories that had vectors */
+  /** @param total number of memories that have vectors of another model or layout */
   constructor(telemetry: Telemetry, model: string, total: number) {
     this.#telemetry = telemetry;
     this.#model = model;
@@ -20,7 +20,9 @@ export class ReembeddingProgress {
     this.#report('reembedding_started', { memories: total });
   }
 
-  /** Adds newly embedded memories, and reports each tenth of the total. */
+  /**
+   * Adds the number of newly embedded memories, and reports the progress if a further tenth of the total is reached.
+   */
   advance(memories: number): void {
     this.#embedded += memories;
     const reached = Math.floor((this.#embedded / this.#total) * MAX_REPORTS);

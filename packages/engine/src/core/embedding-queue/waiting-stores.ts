@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 5000;
 export class WaitingStores {
   readonly #released = new Map<number, (() => void)[]>();
 
-  /** The ordinals that stores wait for now. */
+  /** The ordinals that have not been released, including ordinals whose wait has timed out. */
   get ordinals(): number[] {
     return [...this.#released.keys()];
   }

@@ -44,8 +44,8 @@ interface NamedTime {
 
 /**
  * Returns the date that a query asks about; undefined if the query names no date, several dates, or a future date. A
- * date relative to now, such as "last week", is used only if the query names no other date. A yearly date means its
- * last occurrence.
+ * date relative to now, such as "last week", is used only if the query names no other date. A date without a year means
+ * its last occurrence.
  */
 export async function askedDate(query: string, { now, zone }: QueryContext): Promise<QueryPeriod | undefined> {
   const searched = normalizeForParser(query.slice(0, MAX_SEARCHED_CHARS));
@@ -129,9 +129,11 @@ function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   return isBareWeekday ? meansLastWeekday(text, query.slice(0, index), query) : getWords(text).length > 1;
 }
 
-/** English only: verbs in the past, and words that show that a sentence is about a habit. */
+/** Verbs in the past. English only. */
 const HAPPENED =
   /\b(?:\w{2,}ed|went|saw|met|ate|got|came|made|took|bought|gave|wrote|found|left|ran|sent|lost|paid|built|broke|told|said|did|was|were)\b/i;
+
+/** Words that show that a sentence is about a habit. English only. */
 const HABITUAL = /\b(?:is|are|does|can|will|every|each|always|usually|do\s+(?:I|you|we|they))\b/i;
 
 // "On Sunday" means last Sunday if the query asks about a past event ("What did I buy on Sunday?"), and any Sunday if
@@ -149,8 +151,10 @@ function countsFromNow({ start }: ParsedResult): boolean {
 
 const DAY_MS = 86_400_000;
 
-/** Maximum time by which a day begins earlier, or later, on Earth than in UTC. */
+/** Maximum time by which a day begins earlier in any time zone than in UTC. */
 const ZONES_AHEAD_MS = 14 * 3_600_000;
+
+/** Maximum time by which a day begins later in any time zone than in UTC. */
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
 function toNamedTime({ start, end, text, index }: ParsedResult, query: string, now: number): NamedTime {
@@ -289,7 +293,10 @@ function* findSeasons(query: string, now: number): Iterable<NamedTime> {
   }
 }
 
-/** Matches "on the 23rd", unless a month or a noun follows. */
+/**
+ * Matches "on the 23rd" at the end of a clause or before a word, such as a verb or preposition, that shows that neither
+ * a month nor another noun follows.
+ */
 const DAY_OF_MONTH =
   /\b(?:on|since|before|after|until|by|of)\s+the\s+([1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)\b(?=\s*(?:$|[?.!,;)]|(?:did|was|were|had|at|with|by|for|to|and|or|we|i|you|he|she|they)\b))/gi;
 

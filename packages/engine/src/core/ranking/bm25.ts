@@ -10,9 +10,9 @@ export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies' |
 /**
  * Returns the match of each row with each word of the query, at `r * words + w` for row r and word w. A match is the
  * word's share (see `getWordShares`) times a saturation below 1 that grows with repetitions, as in BM25. Words that
- * occur in no memory have shares too, so that a score does not change when another memory with such a word is stored.
- * An occurrence of a synonym is worth less than an occurrence of its word. The value of a row does not depend on other
- * rows.
+ * occur in no memory have shares too, so that the shares of the other words hardly change when a memory with such a
+ * word is stored. An occurrence of a synonym is worth less than an occurrence of its word. The value of a row does not
+ * depend on other rows.
  */
 export function getWordMatches(signals: WordSignals): Float64Array {
   const { lengths } = signals;
@@ -54,9 +54,9 @@ function getFrequenciesWithSynonyms({
 const { k1, b, pivotLength, longest } = WEIGHTS.bm25;
 
 /**
- * The damping of BM25, which is added to a frequency in the denominator: `least` for a text without words, `perWord`
- * for each word of the text, and `most` as the maximum. Storage selects candidates with these values. The maximum of
- * ranking is lower (see `longest`); with the lower maximum, long texts would displace shorter candidates.
+ * The damping of BM25, which is added to a frequency in the denominator: `min` for a text without words, `perWord` for
+ * each word of the text, and `max` as the maximum. Storage selects candidates with these values. The maximum of ranking
+ * is lower (see `longest`); with the lower maximum, long texts would displace shorter candidates.
  */
 export const DAMPING = {
   min: k1 * (1 - b),

@@ -3,8 +3,8 @@ import { WEIGHTS } from './weights.ts';
 
 /**
  * Returns 1 for each row that is part of a conversation, else 0. A row is part of a conversation if it has a session. A
- * row without a session is part of one if it has a speaker, and most pool rows with a speaker but no session are turns.
- * Otherwise the text before a colon is probably a title, such as that of a paper.
+ * row without a session is part of a conversation if the row has a speaker, and most pool rows with a speaker but no
+ * session are turns. Otherwise the text before a colon is probably a title, such as that of a paper.
  */
 export function getConversationRows(signals: Signals): Uint8Array {
   const { sessions, speakers } = signals;

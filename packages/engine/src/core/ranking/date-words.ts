@@ -21,7 +21,7 @@ const LOCALES = {
 /** A language in which dates can be read, by its code in ISO 639-1. */
 export type DateLanguage = keyof typeof LOCALES;
 
-/** Loads the date parser of a language on first use; loading all of them would delay the start. */
+/** Loads the date parser of a language on first use; loading the parsers of all languages would delay the start. */
 export async function loadDateParser(language: DateLanguage): Promise<Chrono> {
   return (await LOCALES[language]()).casual;
 }
@@ -129,8 +129,8 @@ const WORDS_AFTER = 3;
 const WORD_OR_NUMBER = /[\p{L}\p{N}]+/gu;
 
 /**
- * Returns the part of a text around the first date word of a language: the word, and a few words before and after it.
- * The part is about as long as a date.
+ * Returns the part of a text around the first date word of a language: the word, up to four words before and up to
+ * three words after the word. The part is about as long as a date.
  */
 export function aroundDateWord(text: string, language: DateLanguage): string {
   const words = [...text.matchAll(WORD_OR_NUMBER)];
@@ -140,7 +140,7 @@ export function aroundDateWord(text: string, language: DateLanguage): string {
   return from && last ? text.slice(from.index, last.index + last[0].length) : '';
 }
 
-/** Whether a text names weeks. */
+/** Returns true if a text has a word for "week" in any language of `WORD_BASED`. */
 export function namesWeeks(text: string): boolean {
   return getWords(text).some((word) => getDateWords().weeks.has(word));
 }

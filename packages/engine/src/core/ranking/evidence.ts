@@ -19,8 +19,7 @@ import { WEIGHTS } from './weights.ts';
 
 /**
  * Returns the evidence for each candidate row. For a memory outside conversations, `neighbour` and `passage` are the
- * memory's own relevance, so that the memory ranks like one of a session without other relevant memories. Without a
- * session, `session` equals `passage`.
+ * memory's own relevance. If no pool row is in the same session, `session` equals `passage`.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isInConversation = getConversationRows(signals);

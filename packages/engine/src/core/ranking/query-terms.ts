@@ -41,7 +41,7 @@ const THE_USER = /\bthe user\b/i;
 
 /**
  * Returns the terms that refer to persons. Includes "the user" if the query has these words: all notes about the user
- * of an agent contain them, so they do not distinguish memories.
+ * of an agent contain these words, so the words do not distinguish memories.
  */
 function getPersons(query: string): ReadonlySet<string> {
   return THE_USER.test(query) ? new Set([...PERSONS, ...USER]) : PERSONS;
@@ -108,7 +108,7 @@ function getEverydayShare(rank: number | undefined): number {
 const MIN_MATCH = 0.1;
 
 /**
- * Returns the match of a memory that matches the query only by its date, from 0 to 1.
+ * Returns the match, from `MIN_MATCH` to 1, of a memory that matches the query only by its date.
  *
  * @param shares share of each query word in a match; see `getWordShares`
  */
@@ -152,11 +152,10 @@ export interface Thesaurus {
   getRank(term: string): number | undefined;
 }
 
-/**
- * Maximum number of synonyms whose frequencies are read (the closest), and that a search uses (of the greatest
- * weights). The second limit is due to the space that the index has for query words.
- */
+/** Maximum number of synonyms whose frequencies are read. The closest synonyms are selected. */
 const MAX_COUNTED_SYNONYMS = 512;
+
+/** Maximum number of synonyms that a search uses, limited by the space that the index has for query words. */
 const MAX_WEIGHTED_SYNONYMS = 128;
 
 /** A synonym of a query word, with the word's index. */
@@ -165,8 +164,8 @@ export interface WordSynonym extends Synonym {
 }
 
 /**
- * Returns the synonyms of a query's words that can reach the minimum weight, closest first. Each word is given as
- * alternative terms, English first.
+ * Returns the synonyms of a query's words that can reach the minimum weight, closest first. `words` has the alternative
+ * terms of each word, the English term first.
  */
 export function getSynonyms(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
@@ -187,9 +186,9 @@ export interface WeighedSynonym {
 }
 
 /**
- * Returns the weights of the synonyms that occur in memories, greatest first. A synonym weighs less if it is less
- * similar to its word, and less if it is more frequent than its word, since a frequent word distinguishes memories
- * less.
+ * Returns at most `MAX_WEIGHTED_SYNONYMS` of the synonyms that occur in memories, with their weights, greatest first.
+ * Leaves out synonyms below the minimum weight. A synonym weighs less if it is less similar to its word, and less if it
+ * is more frequent than its word, since a frequent word distinguishes memories less.
  *
  * @param held number of memories that contain each synonym
  */

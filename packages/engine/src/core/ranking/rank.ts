@@ -23,7 +23,7 @@ export interface RankedRow extends Ranked {
 
 /**
  * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, and a semantic memory below
- * its sources. Of equal scores, the newer memory ranks first. Scores depend on the pool only, not on the limit.
+ * its sources. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
  */
 export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking): RankedRow[] {
   const evidence = getEvidence(signals, intent);

@@ -72,7 +72,7 @@ function findWords(text: string): { word: string; index: number; end: number }[]
 /**
  * Finds the first day or week that a text names relative to the current one ("yesterday", "la semaine dernière"), with
  * the position of the phrase. Of several phrases at this position, returns the longest. The phrases are those of CLDR,
- * which `Intl.RelativeTimeFormat` provides, and some other common ones.
+ * which `Intl.RelativeTimeFormat` provides, and `OTHER_PHRASES`.
  */
 export function findRelativeTime(text: string): (RelativeTime & { index: number; text: string }) | undefined {
   const words = findWords(text);

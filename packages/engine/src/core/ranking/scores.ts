@@ -43,8 +43,8 @@ export function getScores(evidence: EvidenceColumns): Float64Array {
 /**
  * Returns 1 for each candidate row that repeats the text of a better row, else 0. Of rows with equal texts, the
  * original is the row with the greatest sum or, of equal sums, the newest. A pool row never repeats a tail row, and no
- * row repeats a semantic memory with sources among the candidates. Tail rows and such semantic memories therefore do
- * not change the scores of other rows.
+ * row repeats a semantic memory with sources among the candidates. Tail rows therefore do not change the scores of pool
+ * rows, and such semantic memories change no scores of other rows.
  *
  * @param sums weighted sums of all other evidence that differs between rows
  */
@@ -83,7 +83,7 @@ function findOriginals(
 
 /**
  * Returns the weighted sum of the evidence of the row at `WEIGHTS.crowd.rank` among the rows before `found`, at least
- * `WEIGHTS.crowd.least`. Excludes semantic memories with sources among the candidates, so that such memories do not
+ * `WEIGHTS.crowd.min`. Excludes semantic memories with sources among the candidates, so that such memories do not
  * change scores. Also excludes neighbors in the pool, since a request with a higher limit may have more evidence for
  * the neighbors.
  *
@@ -109,7 +109,10 @@ interface ScoreOrder {
   scores: Float64Array;
   /** Minimum number of rows above each row. Of equal scores, the row with the lower number ranks first. */
   above: Uint32Array;
-  /** The row whose score each row has: the row itself, or a row that it must not rank above or below. */
+  /**
+   * For each row, the row whose score it has: the row itself, or a row of a memory that its memory supersedes, is
+   * superseded by, or was distilled from.
+   */
   scoreRows: Int32Array;
 }
 

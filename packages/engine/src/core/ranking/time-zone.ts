@@ -33,8 +33,8 @@ export function toWallClock(zone: string, time: number): number {
 }
 
 /**
- * Converts a wall-clock time of a zone, as returned by `toWallClock`, to a time. If clocks show `wall` twice, when they
- * are set back, returns the later time. If clocks skip `wall`, returns a nearby time.
+ * Converts a wall-clock time of a zone, as returned by `toWallClock`, to a time. If clocks show `wall` twice, because
+ * they are set back, returns one of the two times. If clocks skip `wall`, returns a nearby time.
  */
 export function fromWallClock(zone: string, wall: number): number {
   const near = wall - getOffsetMinutes(zone, wall) * MINUTE_MS;

@@ -20,7 +20,7 @@ export const WEIGHTS = {
     length: -0.15,
     age: -0.08,
     repeat: -1,
-    /** Chosen, not measured: small enough to order only nearly equal results (at most .027 of a score). */
+    /** Chosen, not measured: small enough to order only nearly equal results (at most .026 of a score). */
     retention: 0.07,
     /*
      * `crowd` and `missing` are the same for all results of a query. They do not change the order of the results, but
@@ -31,7 +31,7 @@ export const WEIGHTS = {
   },
   /** BM25 (Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework"). */
   bm25: {
-    /** Saturation of repetitions of a word; lower is faster. */
+    /** Saturation of repetitions of a word; a lower value saturates after fewer repetitions. */
     k1: 0.5,
     /** Strength of the normalization by text length, from 0 to 1. */
     b: 0.85,
@@ -47,26 +47,29 @@ export const WEIGHTS = {
     pivotInformation: 20,
   },
   /**
-   * Expected share of short notes with the nth most frequent English word: most / (1 + n / half), after Zipf's law in
-   * Mandelbrot's form (1953).
+   * Expected share of short notes that contain an English word with n more frequent words: max / (1 + n / half), after
+   * Zipf's law in Mandelbrot's form (1953).
    */
   everyday: { max: 0.07, half: 100 },
   /** An occurrence of a synonym is worth a fraction of an occurrence of its word; see query-terms.ts. */
   synonym: {
     /** Maximum weight: of a very close synonym that is not more frequent than its word. */
     max: 0.3,
-    /** Minimum weight. Synonyms below it would not change the order and are left out. */
+    /** Minimum weight. Synonyms of a lower weight would not change the order and are left out. */
     min: 0.02,
   },
-  /** Minimum match of a query word that names the speaker of a memory, out of 1. */
+  /** Minimum match of a query word that names the speaker of a memory, as a fraction of the word's share. */
   speaker: 0.9,
-  /** Minimum match of the date's words with a memory of that date, out of 1. */
+  /** Minimum match of a query word of the date with a memory of that date, as a fraction of the word's share. */
   dated: 0.5,
   /** Cosine assumed for a memory without vectors: the mean of the candidates. */
   unknownCosine: 0.3,
   /** Nearness of the tokens of unrelated memories to those of a query, approximately the mean. */
   usualNearness: 0.3,
-  /** Length in words from which a question no longer expects a reply, and above which a reply is self-contained. */
+  /**
+   * A question of `longestQuestion` words or more expects no reply. The evidence of a reply decreases from `longReply`
+   * words on, since a long reply is understandable alone.
+   */
   reply: { longestQuestion: 40, longReply: 30 },
   /** Length in words from which a text that ends with a question is considered more than a question. */
   question: { longest: 25 },
@@ -74,7 +77,7 @@ export const WEIGHTS = {
   brevity: { below: 12 },
   /** Length in words above which a text is considered long, and length from which the evidence no longer increases. */
   length: { above: 100, max: 500 },
-  /** Rank of the result that represents the crowd, and its minimum sum of evidence. */
+  /** Rank of the result whose sum of evidence is the evidence `crowd`, and the minimum of `crowd`. */
   crowd: { rank: 20, min: 0.6 },
   /**
    * Factors for questions that ask for advice. The question describes a situation, and the memory a preference, so that
@@ -82,7 +85,8 @@ export const WEIGHTS = {
    */
   advice: { words: 0.5, meaning: 2, tokens: 0 },
   /**
-   * The evidence of wishes (instructions and preferences) is 0 if their share of the pool times `rare` is 1 or more.
+   * The evidence of wishes (instructions and preferences) is 0 if the share of wishes in the pool, without one wish,
+   * times `rare` is 1 or more.
    */
   wish: { rare: 8 },
   /**

@@ -69,9 +69,9 @@ function increment(frequencies: Map<string, number>, term: string): void {
 }
 
 /**
- * Returns the stems of the words of a text in a language other than English, with the indexes of the words; the index
- * has these stems in addition to the English terms. `lengthChange` is the difference in the number of content words
- * between this language's stop words and the English stop words.
+ * Returns the stems of the content words of a text in a language other than English, with the indexes of the words; the
+ * index has these stems in addition to the English terms. `lengthChange` is the difference in the number of content
+ * words between this language's stop words and the English stop words.
  */
 function getForeignStems(language: number, words: readonly Word[]) {
   const stems: { stem: string; place: number }[] = [];
@@ -130,8 +130,8 @@ export function readQuery(text: string): ReadQuery {
 }
 
 /**
- * Returns the words of a text in order, each as written and with its English stem; pairs of letters in scripts without
- * spaces.
+ * Returns the words of a text in order, each as written and with its stem, which is the first of `Word.terms`. For
+ * scripts without spaces, returns pairs of letters instead of words.
  */
 export function wordSequence(text: string): { written: string; stem: string }[] {
   const words: { written: string; stem: string }[] = [];

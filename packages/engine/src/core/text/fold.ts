@@ -1,6 +1,7 @@
 /**
- * Letters that Unicode does not decompose, with the spelling on a keyboard without these letters. For Arabic, variants
- * of a letter that writers interchange; for Hindi, the two signs of a nasal vowel.
+ * Replacements for letters that Unicode does not decompose. Latin letters get their spelling on a keyboard without the
+ * letter; variants of an Arabic letter become one letter; the Greek final sigma becomes sigma; the Hindi candrabindu
+ * becomes anusvara.
  */
 const SPELLINGS: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -24,7 +25,7 @@ const SPELLED_LETTER = new RegExp(`[${Object.keys(SPELLINGS).join('')}]`, 'g');
 
 // Marks that writers often omit: accents, vowel points, the mark of a keycap, the dot that Hindi sets under borrowed
 // consonants. In Cyrillic, the breve and the diaeresis make other letters (й, ї), except that ё is commonly written е.
-// Indic and other scripts spell vowels with marks.
+// Indic and other scripts spell vowels with marks, so their marks stay.
 const OPTIONAL_MARKS = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}\p{N}])\p{M}+/gu;
 const CYRILLIC_MARKS = /(\p{sc=Cyrillic})(\p{M}+)/gu;
 const OPTIONAL_CYRILLIC_MARKS = /(?!\u0306|\u0308)\p{M}/gu;

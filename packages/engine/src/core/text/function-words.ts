@@ -178,8 +178,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words that indicate an English text: English function words, and English words and names that are spelled like
- * function words of other languages.
+ * Words that indicate an English text: English function words, greetings and other common words, and English words and
+ * names that are spelled like function words of other languages.
  */
 export const ENGLISH_EVIDENCE: ReadonlySet<string> = new Set([
   ...STOP_WORDS,

@@ -178,7 +178,7 @@ export function getScript(folded: string): Script | undefined {
 export class LanguageEvidence {
   readonly #words: number[] = new Array(LANGUAGE_COUNT).fill(0);
 
-  /** Counts a word for each language that it is evidence of. */
+  /** Adds a word to the number of words of each of these languages. */
   add(languages: LanguageSet): void {
     for (let rest = languages; rest !== 0; rest &= rest - 1) {
       const language = 31 - Math.clz32(rest & -rest);

@@ -15,9 +15,9 @@ export interface Traits {
 export const MARKS = {
   /** The text ends with a question mark, of any script. */
   question: 1,
-  /** The text begins with a lasting instruction. */
+  /** The beginning of the text contains a lasting instruction; see `hasInstruction`. */
   instruction: 2,
-  /** The text begins with a preference. */
+  /** The beginning of the text states a preference; see `hasPreference`. */
   preference: 4,
 } as const;
 
@@ -77,13 +77,13 @@ const INSTRUCTION = new RegExp(
 const LASTING_REQUEST = /\b(?:from now on|when(?:ever)? I ask)\b/i;
 const PREFERENCE = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather|(?:always|never) wants?)\b/i;
 
-/** Whether a text contains a lasting instruction. English only. */
+/** Returns true if the first `MAX_EXAMINED_CHARS` of a text contain a lasting instruction. English only. */
 export function hasInstruction(text: string): boolean {
   const beginning = text.slice(0, MAX_EXAMINED_CHARS);
   return INSTRUCTION.test(beginning) || LASTING_REQUEST.test(beginning);
 }
 
-/** Whether a text states a preference. English only. */
+/** Returns true if the first `MAX_EXAMINED_CHARS` of a text state a preference. English only. */
 export function hasPreference(text: string): boolean {
   return PREFERENCE.test(text.slice(0, MAX_EXAMINED_CHARS));
 }

@@ -13,8 +13,8 @@ import {
 } from './languages.ts';
 
 /**
- * An index term. `counts` is true for a content word or another term about the topic of a text. Only such terms affect
- * scores and lengths.
+ * An index term. `counts` is true for a content word or another term about the topic of a text. Only such terms add to
+ * the length of a text. A query uses other terms only if it has no such term.
  */
 export interface Term {
   readonly text: string;
