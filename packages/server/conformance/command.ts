@@ -1,7 +1,7 @@
-import { launch, type Surroundings } from './process.ts';
+import { launch, type ProcessEnvironment } from './process.ts';
 import { type Exit, splitLines } from './server.ts';
 
-export interface CommandOptions extends Surroundings {
+export interface CommandOptions extends ProcessEnvironment {
   /** The complete standard input of the command. */
   input?: string | Uint8Array | readonly string[];
   env?: Record<string, string>;
@@ -10,9 +10,9 @@ export interface CommandOptions extends Surroundings {
 /** Runs a memoryd command in a process of its own and returns its output and exit code. */
 export async function runCommand(
   args: string[],
-  { input = '', env, ...surroundings }: CommandOptions = {},
+  { input = '', env, ...environment }: CommandOptions = {},
 ): Promise<Exit> {
-  const launched = launch(args, env, surroundings);
+  const launched = launch(args, env, environment);
   for (const piece of [input].flat()) launched.write(piece);
   launched.endInput();
   return launched.exited;

@@ -15,10 +15,10 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 
-export interface ProcessOptions extends ServerOptions, Surroundings {}
+export interface ProcessOptions extends ServerOptions, ProcessEnvironment {}
 
 /** Environment of a server process. */
-export interface Surroundings {
+export interface ProcessEnvironment {
   /** A wrapper command that executes or traces the server process, such as `['prlimit', '--fsize=0']`. */
   under?: readonly string[];
   /** User id; that of the test process if absent. */
@@ -80,9 +80,9 @@ export async function startProcess(options: ProcessOptions = {}): Promise<Server
 export async function runServer(
   args: string[],
   env?: Record<string, string>,
-  surroundings?: Surroundings,
+  environment?: ProcessEnvironment,
 ): Promise<Exit> {
-  return withTimeout(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to exit');
+  return withTimeout(launch(args, env, environment).exited, START_TIMEOUT_MS, 'the server to exit');
 }
 
 export interface Launched {
@@ -125,7 +125,7 @@ export function getCommand(args: string[], env: Record<string, string> = {}) {
 export function launch(
   args: string[],
   env: Record<string, string> = {},
-  { under = [], uid, cwd }: Surroundings = {},
+  { under = [], uid, cwd }: ProcessEnvironment = {},
 ): Launched {
   const start = getCommand(args, env);
   const [command = start.command, ...rest] = [...under, start.command, ...start.args];

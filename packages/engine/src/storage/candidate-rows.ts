@@ -82,26 +82,26 @@ export interface CandidateRows {
  * Collects the candidates (the matching rows, the rows that supersede a candidate, and the sources of candidates), and
  * the neighbors of candidates as context.
  */
-export function collectCandidates(around: RowRelations, found: Matches): CandidateRows {
+export function collectCandidates(relations: RowRelations, found: Matches): CandidateRows {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
-  const followed = addSuccessors(around, rows, 0);
-  addRelevantNeighbours(around, found, rows);
+  const followed = addSuccessors(relations, rows, 0);
+  addRelevantNeighbours(relations, found, rows);
   const pool = rows.size;
-  addSources(around, rows, 0);
+  addSources(relations, rows, 0);
   for (const row of found.tail) rows.add(row);
-  addSuccessors(around, rows, followed);
-  addSources(around, rows, pool);
+  addSuccessors(relations, rows, followed);
+  addSources(relations, rows, pool);
   const candidateCount = rows.size;
-  addNeighbours(around, rows);
+  addNeighbours(relations, rows);
   return {
     rows: rows.rows,
     found: hits,
     pool,
     candidateCount,
-    supersededBy: supersededBy(around, rows, candidateCount),
-    distilledInto: distilledInto(around, rows, candidateCount),
+    supersededBy: supersededBy(relations, rows, candidateCount),
+    distilledInto: distilledInto(relations, rows, candidateCount),
     getPlaces: (others) => rows.getPlaces(others),
   };
 }
@@ -112,11 +112,11 @@ export function collectCandidates(around: RowRelations, found: Matches): Candida
  * @param from index of the first row to examine
  * @returns index of the first row not examined; less than the number of rows if MAX_SUCCESSORS were added
  */
-function addSuccessors(around: RowRelations, rows: Rows, from: number): number {
+function addSuccessors(relations: RowRelations, rows: Rows, from: number): number {
   let place = from;
   for (let added = 0; place < rows.size && added < MAX_SUCCESSORS; place++) {
-    const successor = around.successor(rows.rows[place] as number);
-    if (successor === NO_ROW || rows.has(successor) || !around.isAllowed(successor)) continue;
+    const successor = relations.successor(rows.rows[place] as number);
+    if (successor === NO_ROW || rows.has(successor) || !relations.isAllowed(successor)) continue;
     rows.add(successor);
     added++;
   }
@@ -125,41 +125,41 @@ function addSuccessors(around: RowRelations, rows: Rows, from: number): number {
 
 // Adds the sources of the semantic memories at or after the index `from`. A semantic memory ranks below its sources, so
 // the sources must be candidates too.
-function addSources(around: RowRelations, rows: Rows, from: number): void {
+function addSources(relations: RowRelations, rows: Rows, from: number): void {
   for (const semantic of rows.rows.slice(from)) {
-    for (const source of around.sources(semantic)) {
-      if (around.isAllowed(source)) rows.add(source);
+    for (const source of relations.sources(semantic)) {
+      if (relations.isAllowed(source)) rows.add(source);
     }
   }
 }
 
 // Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. A
 // neighbor joins the pool only if it also matches the query.
-function addRelevantNeighbours(around: RowRelations, { lifting }: Matches, rows: Rows): void {
-  const beside = new Set(lifting.flatMap((row) => [around.previous(row), around.next(row)]));
-  const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && around.isAllowed(row));
-  for (const row of around.relevant(allowed)) rows.add(row);
+function addRelevantNeighbours(relations: RowRelations, { lifting }: Matches, rows: Rows): void {
+  const neighbours = new Set(lifting.flatMap((row) => [relations.previous(row), relations.next(row)]));
+  const allowed = [...neighbours].filter((row) => row !== NO_ROW && !rows.has(row) && relations.isAllowed(row));
+  for (const row of relations.relevant(allowed)) rows.add(row);
 }
 
 // Adds the direct neighbors of each row, and the one or two memories between two rows, so that passages have no gaps.
-function addNeighbours(around: RowRelations, rows: Rows): void {
+function addNeighbours(relations: RowRelations, rows: Rows): void {
   const candidateCount = rows.rows.slice();
   for (const row of candidateCount) {
-    rows.addIfAny(around.previous(row));
-    rows.addIfAny(around.next(row));
+    rows.addIfAny(relations.previous(row));
+    rows.addIfAny(relations.next(row));
   }
-  const between = candidateCount.flatMap((row) => rowsBetween(around, row, rows));
+  const between = candidateCount.flatMap((row) => rowsBetween(relations, row, rows));
   for (const row of between) rows.add(row);
 }
 
 /**
  * Returns the rows between the next memory of a row and the nearest following row in `rows`, if there are at most two.
  */
-function rowsBetween(around: RowRelations, row: number, rows: Rows): number[] {
+function rowsBetween(relations: RowRelations, row: number, rows: Rows): number[] {
   const between: number[] = [];
   let at = row;
   for (let distance = 0; distance < 2 * NEIGHBOUR_DISTANCE; distance++) {
-    at = around.next(at);
+    at = relations.next(at);
     if (at === NO_ROW) return [];
     if (distance === 0) continue;
     if (rows.has(at)) return between;
@@ -168,20 +168,20 @@ function rowsBetween(around: RowRelations, row: number, rows: Rows): number[] {
   return [];
 }
 
-function supersededBy(around: RowRelations, rows: Rows, candidateCount: number): Int32Array {
+function supersededBy(relations: RowRelations, rows: Rows, candidateCount: number): Int32Array {
   const by = new Int32Array(candidateCount).fill(NO_ROW);
   for (let place = 0; place < candidateCount; place += 1) {
-    const successor = around.successor(rows.rows[place] as number);
+    const successor = relations.successor(rows.rows[place] as number);
     const at = successor === NO_ROW ? NO_ROW : rows.getPlace(successor);
     if (at < candidateCount) by[place] = at;
   }
   return by;
 }
 
-function distilledInto(around: RowRelations, rows: Rows, candidateCount: number): Int32Array {
+function distilledInto(relations: RowRelations, rows: Rows, candidateCount: number): Int32Array {
   const into = new Int32Array(candidateCount).fill(NO_ROW);
   for (let place = 0; place < candidateCount; place++) {
-    for (const source of around.sources(rows.rows[place] as number)) {
+    for (const source of relations.sources(rows.rows[place] as number)) {
       const at = rows.getPlace(source);
       if (at !== NO_ROW && at < candidateCount) into[at] = place;
     }

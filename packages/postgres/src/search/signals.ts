@@ -10,8 +10,8 @@ import {
 } from '@memoryd/engine/storage-kit';
 import { type Facts, readFacts } from './facts.ts';
 import type { QueryVector } from './nearest.ts';
+import { readRowRelations } from './row-relations.ts';
 import type { Scope } from './scope.ts';
-import { readSurroundings } from './surroundings.ts';
 import type { QueryWords } from './words.ts';
 
 interface SearchContext {
@@ -27,16 +27,16 @@ export async function collectSignals(
   { scope, now, queryWords, vector }: SearchContext,
   found: Matches,
 ): Promise<Omit<Signals, 'stagesMs'>> {
-  const around = await readSurroundings(queries, scope, found);
+  const relations = await readRowRelations(queries, scope, found);
   const terms = [...queryWords.words.flat(), ...queryWords.synonyms.map(({ term }) => term)];
-  const facts = await readFacts(queries, scope.namespace, around.ordinals, { terms, vector, now });
+  const facts = await readFacts(queries, scope.namespace, relations.ordinals, { terms, vector, now });
   const words = indexByTerm(queryWords.words);
   const relevant = (ordinals: readonly number[]) =>
     ordinals.filter((ordinal) => isRelevant(words, getFacts(facts, ordinal)));
-  const { rows: ordinals, getPlaces, ...gathered } = collectCandidates({ ...around, relevant }, found);
+  const { rows: ordinals, getPlaces, ...candidates } = collectCandidates({ ...relations, relevant }, found);
   const rows = ordinals.map((ordinal) => getFacts(facts, ordinal));
   return {
-    ...gathered,
+    ...candidates,
     memoryCount: scope.memoryCount,
     documentFrequencies: queryWords.frequencies,
     ordinals: Float64Array.from(ordinals),
@@ -46,12 +46,12 @@ export async function collectSignals(
     synonyms: queryWords.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: getFrequencies(indexByTerm(queryWords.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
-    nearnesses: Float32Array.from(rows.slice(0, gathered.candidateCount), (row) => row.nearness),
-    texts: firstEqual(rows.slice(0, gathered.candidateCount).map((row) => row.textDigest)),
-    retentions: Float32Array.from(rows.slice(0, gathered.candidateCount), (row) => row.retention),
+    nearnesses: Float32Array.from(rows.slice(0, candidates.candidateCount), (row) => row.nearness),
+    texts: firstEqual(rows.slice(0, candidates.candidateCount).map((row) => row.textDigest)),
+    retentions: Float32Array.from(rows.slice(0, candidates.candidateCount), (row) => row.retention),
     sessions: numberSessions(rows),
-    previous: getPlaces(ordinals.map(around.previous)),
-    next: getPlaces(ordinals.map(around.next)),
+    previous: getPlaces(ordinals.map(relations.previous)),
+    next: getPlaces(ordinals.map(relations.next)),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
     speaks: getSpeakerMatches(indexByTerm(queryWords.speakers), rows),

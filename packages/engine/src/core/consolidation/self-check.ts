@@ -40,8 +40,8 @@ export type RecallForCheck = (namespace: string, text: string) => Promise<{ ordi
 /** Creates a recall function that ranks as `recall` does, but does not increase use counts. */
 export function createRecallForCheck(parts: FindParts): RecallForCheck {
   return async (namespace, query) => {
-    const sought = { namespace, query, filter: {}, limit: SEARCH_LIMIT, isPoolOnly: true, isUpToDate: true };
-    const found = await find(parts, sought);
+    const request = { namespace, query, filter: {}, limit: SEARCH_LIMIT, isPoolOnly: true, isUpToDate: true };
+    const found = await find(parts, request);
     return [...found].map(([ordinal, { score }]) => ({ ordinal, score }));
   };
 }

@@ -31,7 +31,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
   const wishes = getRelevantMarks(intent);
   const distilled = getDistilledRows(signals);
   const rarity = getRarity(signals, wishes, distilled);
-  const around = new Passage(matches);
+  const passages = new Passage(matches);
   const evidence = createColumns(signals.candidateCount);
   for (let row = 0; row < signals.candidateCount; row += 1) {
     const relevance = own[row] as number;
@@ -39,7 +39,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
     evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
     evidence.neighbour[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
-    evidence.passage[row] = isInConversation[row] ? getPassageRelevance(around, signals, row) : relevance;
+    evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
     evidence.session[row] =
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isInConversation[row] ? getReply(signals, own, row) : 0;

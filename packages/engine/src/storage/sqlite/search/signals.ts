@@ -25,7 +25,7 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
 /** Collects the candidates of a search, and computes their signals. */
 export function collectSignals(context: SearchContext, found: Matches): Omit<Signals, 'stagesMs'> {
   const { index } = context;
-  const { rows, getPlaces, ...candidates } = collectCandidates(surroundings(context), found);
+  const { rows, getPlaces, ...candidates } = collectCandidates(getRowRelations(context), found);
   const described = index.describe(rows);
   return {
     ...candidates,
@@ -56,7 +56,7 @@ function hasNoSession({ marks }: Description, row: number): boolean {
   return ((marks[row] as number) & NO_SESSION_MARK) !== 0;
 }
 
-function surroundings(context: SearchContext): RowRelations {
+function getRowRelations(context: SearchContext): RowRelations {
   const { index } = context;
   return {
     isAllowed: (row) => context.indexQuery.isAllowed(row),

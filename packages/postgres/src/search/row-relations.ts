@@ -37,7 +37,7 @@ interface Node {
 }
 
 /** Relations between candidates, by ordinal, and the ordinals of all related memories. */
-export interface Around extends Omit<RowRelations, 'relevant'> {
+export interface KnownRelations extends Omit<RowRelations, 'relevant'> {
   ordinals: number[];
 }
 
@@ -45,11 +45,11 @@ export interface Around extends Omit<RowRelations, 'relevant'> {
  * Reads the memories related to the candidates: their neighbors, their successors (the memories that supersede them,
  * transitively), and the sources of semantic memories.
  */
-export async function readSurroundings(
+export async function readRowRelations(
   queries: Queries,
   { namespace, passing }: Scope,
   { pool, lifting, tail }: Matches,
-): Promise<Around> {
+): Promise<KnownRelations> {
   const found = [...new Set([...pool, ...tail])];
   const withoutSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
   const maxNodes = withoutSources * (1 + GROUP_LIMITS.maxSources);
@@ -70,7 +70,7 @@ export async function readSurroundings(
       ${neighbors('before', NEIGHBOR_COUNT)} AS before, ${neighbors('after', NEIGHBOR_COUNT)} AS after
     FROM (SELECT ordinal FROM reached LIMIT ${maxNodes}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
     WHERE ${raw(IN_TIER)}`);
-  return toSurroundings(nodes);
+  return toRelations(nodes);
 }
 
 /** SQL: the memory that supersedes `memory m`; null if the superseding memory is not in recall. */
@@ -107,7 +107,7 @@ function isNeighborable(table: 'm' | 'near'): Sql {
     SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;
 }
 
-function toSurroundings(nodes: readonly Node[]): Around {
+function toRelations(nodes: readonly Node[]): KnownRelations {
   const byOrdinal = new Map(nodes.map((node) => [node.ordinal, node]));
   const previous = new Map<number, number>();
   const next = new Map<number, number>();
