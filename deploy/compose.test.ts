@@ -128,7 +128,7 @@ describe.runIf(isInstalled('caddy'))('the Caddy proxy', () => {
   });
 });
 
-describe('the configuration files for compose.postgres.yml', () => {
+describe('compose.postgres.yml and its configuration files', () => {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   const { services, secrets } = parse(read('compose.postgres.yml')) as Compose;
 

@@ -39,18 +39,20 @@ describe('the filters in the address', () => {
     const filtered = withoutCondition(params('query=x&tag=a&tag=b'), { name: 'tag', value: 'a' });
     expect(filtered.toString()).toBe('query=x&tag=b');
   });
+});
 
+describe('the form that adds a filter', () => {
   it.each([
     ['tag', ' family ', { name: 'tag', value: 'family' }],
     ['metadata', 'room = kitchen=big', { name: 'metadata.room', value: 'kitchen=big' }],
     ['metadata', 'room', undefined],
     ['source', '  ', undefined],
     ['since', '2026-02-01T10:30', { name: 'since', value: new Date(2026, 1, 1, 10, 30).toISOString() }],
-  ] as const)('are parsed from the form field %s with the input %j', (field, typed, expected) => {
+  ] as const)('parses the field %s with the input %j', (field, typed, expected) => {
     expect(parseCondition(field, typed)).toEqual(expected);
   });
 
-  it('report an error with an example only for metadata without a value', () => {
+  it('reports an error with an example only for metadata without a value', () => {
     expect(getInputError('metadata', 'room')).toBe(
       'Metadata must be a field, an equals sign and a value, such as room=kitchen.',
     );

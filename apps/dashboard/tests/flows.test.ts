@@ -273,21 +273,23 @@ describe.runIf(hasBrowser())('dashboard', () => {
         ['User', 'Assistant', 'User', 'Assistant'].map((role) => expect.stringContaining(role)),
       );
     });
+  });
 
-    it('shows stored HTML as text', async () => {
-      const markup = '<img src=x onerror="document.title=\'run\'"><script>document.title="run"</script><b>bold</b>';
-      const { id } = await stage.memory.store({ content: markup, tags: [markup.slice(0, 60)], session_id: markup });
-      for (const address of [`memory?id=${id}`, 'explore', `session?${new URLSearchParams({ id: markup })}`]) {
-        await goTo(address);
-        await page.locator('.memory-text', { hasText: markup }).first().waitFor();
-      }
-      await goTo(`recall?${new URLSearchParams({ query: 'bold script img' })}`);
-      await page.locator('.result mark', { hasText: 'bold' }).first().waitFor();
-      expect(await page.locator('.memory-text :is(img, script, b)').count()).toBe(0);
-      expect(await page.title()).toBe('Recall · memoryd');
-      await stage.memory.forget(id);
-    });
+  it('shows stored HTML as text', async () => {
+    const markup = '<img src=x onerror="document.title=\'run\'"><script>document.title="run"</script><b>bold</b>';
+    const { id } = await stage.memory.store({ content: markup, tags: [markup.slice(0, 60)], session_id: markup });
+    for (const address of [`memory?id=${id}`, 'explore', `session?${new URLSearchParams({ id: markup })}`]) {
+      await goTo(address);
+      await page.locator('.memory-text', { hasText: markup }).first().waitFor();
+    }
+    await goTo(`recall?${new URLSearchParams({ query: 'bold script img' })}`);
+    await page.locator('.result mark', { hasText: 'bold' }).first().waitFor();
+    expect(await page.locator('.memory-text :is(img, script, b)').count()).toBe(0);
+    expect(await page.title()).toBe('Recall · memoryd');
+    await stage.memory.forget(id);
+  });
 
+  describe('memory', () => {
     it('edits a memory and shows its history', async () => {
       const { id } = await stage.memory.store({ content: 'The spare key hangs in the shed' });
       await goTo(`memory?id=${id}`);
@@ -534,14 +536,13 @@ describe.runIf(hasBrowser())('dashboard', () => {
     visit.problems = [];
   });
 
-  it.each(['/docs/', '/redoc'])(
-    'does not affect %s, which loads without errors and without resources from other hosts',
-    async (path) => {
+  describe('documentation page', () => {
+    it.each(['/docs/', '/redoc'])('%s loads without errors and without resources from other hosts', async (path) => {
       const other = await stage.visit(path);
       await other.page.getByText('/store/batch').first().waitFor({ state: 'attached', timeout: 30_000 });
       await other.page.waitForLoadState('networkidle');
       expect(other.problems).toEqual([]);
       await other.close();
-    },
-  );
+    });
+  });
 });

@@ -215,7 +215,7 @@ describe('createCheck', () => {
     expect(checkUpdate({ expires_at: 'soon' })[0]?.message).toMatch(/^expires_at must be null or an ISO 8601/);
   });
 
-  it.each(['a\0b', '\ud800'])('accepts an id that cannot be stored, which then matches no memory (%#)', (id) => {
+  it.each(['a\0b', '\ud800'])('accepts a string that cannot be stored only in fields for existing ids (%#)', (id) => {
     expect(isStorable(id)).toBe(false);
     const schema = Type.Object({ memory_id: Type.String(), source: Type.String() });
     const found = createCheck(schema, 'body', ['memory_id'])({ memory_id: id, source: id });

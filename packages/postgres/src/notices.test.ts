@@ -113,7 +113,7 @@ describe('notices of processes that share a database', () => {
     expect(await recorder.waitFor(2)).toEqual(['the first', 'the second']);
   });
 
-  it('are sent before the database is closed', async () => {
+  it('are sent before their sender is closed', async () => {
     const url = await createDatabase();
     const recorder = await listen(open(url).notices);
     const { notices } = open(url);

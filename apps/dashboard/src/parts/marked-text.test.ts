@@ -7,7 +7,7 @@ const marked = (text: string, words: string[]) =>
     .filter(({ isMarked }) => isMarked)
     .map(({ piece }) => piece);
 
-describe('words marked in a text', () => {
+describe('words to mark in a text', () => {
   it.each([
     ['at every occurrence', 'a key, my key', ['key'], ['key', 'key']],
     ['only as whole words', 'keys and monkeys', ['key'], []],
@@ -18,7 +18,7 @@ describe('words marked in a text', () => {
     ['as whole words in other scripts', 'мир и миры', ['мир'], ['мир']],
   ])('are marked %s', (_, text, words, expected) => expect(marked(text, words)).toEqual(expected));
 
-  it('leave any text unchanged', () => {
+  it('are marked without changing the text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

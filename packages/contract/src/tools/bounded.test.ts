@@ -4,7 +4,7 @@ import { firstThatFit } from './bounded.ts';
 
 const getBytes = (items: string[]) => items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
 
-it('bounded returns the longest prefix of a list within 128 KiB, but at least one item', () => {
+it('firstThatFit returns the longest prefix of a list within 128 KiB, but at least one item', () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 150_000 }), { maxLength: 12 });
   fc.assert(
     fc.property(sizes, (lengths) => {

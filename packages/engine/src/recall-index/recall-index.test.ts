@@ -185,7 +185,7 @@ describe('recall index word search', () => {
     expect(counted()).toEqual([1, 1, 1]);
   });
 
-  it('keeps the document frequencies of a changing index equal to those of a rebuilt index', () => {
+  it('returns the same document frequencies from a changed index as from a rebuilt index', () => {
     type Change = Pick<EntryFacts, 'ordinal' | 'frequencies'> & { tier: 'episodic' | 'semantic' | 'gone' };
     const anyTerms = fc.subarray(TERMS).map((terms) => new Map(terms.map((term) => [term, 1])));
     const anyTier = fc.constantFrom<Change['tier']>('episodic', 'semantic', 'gone');
@@ -282,6 +282,19 @@ describe('recall index word search', () => {
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
     expect([...words.frequencies(rows)]).toEqual(rows.map(() => 1));
     expect(findOrdinals(index, [11], wholeNamespace, { count: 3 })).toEqual([20_000, 19_999, 19_998]);
+  });
+
+  it('throws IndexFullError if the result does not fit in memory, and leaves the index usable', () => {
+    const index = new RecallIndex(undefined, 2 ** 24);
+    const entries = Array.from({ length: 1000 }, (_, i) =>
+      packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
+    );
+    for (const entry of entries) index.putEntry(entry);
+    const found = findOrdinals(index, [11]);
+    expect(() => findOrdinals(index, [11], wholeNamespace, { count: 10_000_000 })).toThrow(IndexFullError);
+    expect(index.describe([0, 1]).ordinals).toEqual(Float64Array.of(1, 2));
+    expect(findOrdinals(index, [11])).toEqual(found);
+    expect(index.holds(entries)).toBe(true);
   });
 });
 
@@ -523,7 +536,7 @@ describe('recall index updates', () => {
     expect(index.needsRebuild).toBe(false);
   });
 
-  it('report the share of removed rows or the share of removed terms, whichever is larger', () => {
+  it('set removedShare to the share of removed rows or of removed terms, whichever is larger', () => {
     fc.assert(
       fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
         const index = buildIndex(entries);
@@ -549,19 +562,6 @@ describe('recall index updates', () => {
     expect(() => {
       for (let ordinal = 51; ordinal <= 500; ordinal++) putEntry(ordinal);
     }).toThrow(IndexFullError);
-  });
-
-  it('leave the index usable after a query that does not fit in memory', () => {
-    const index = new RecallIndex(undefined, 2 ** 24);
-    const entries = Array.from({ length: 1000 }, (_, i) =>
-      packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
-    );
-    for (const entry of entries) index.putEntry(entry);
-    const found = findOrdinals(index, [11]);
-    expect(() => findOrdinals(index, [11], wholeNamespace, { count: 10_000_000 })).toThrow(IndexFullError);
-    expect(index.describe([0, 1]).ordinals).toEqual(Float64Array.of(1, 2));
-    expect(findOrdinals(index, [11])).toEqual(found);
-    expect(index.holds(entries)).toBe(true);
   });
 
   it('throw an error other than IndexFullError for a malformed index entry', () => {

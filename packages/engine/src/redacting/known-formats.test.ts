@@ -69,7 +69,7 @@ describe('known formats redactor redacts', () => {
       '6200000000000005',
     ],
     ['payment-card', '3056 930902 5904'],
-  ])('%s', (kind, ...secrets) => {
+  ])('secrets of the kind %s (%#)', (kind, ...secrets) => {
     for (const secret of secrets) {
       for (const [before, after] of [
         ['', ''],

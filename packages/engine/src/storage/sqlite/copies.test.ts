@@ -190,8 +190,10 @@ describe('Storage.backup', () => {
     await expect.poll(left).toBe(false);
     await storage.close();
   });
+});
 
-  it('deletes incomplete copies of crashed processes at the next start, but not those of running processes', async () => {
+describe('openSqlite', () => {
+  it('deletes incomplete copies of crashed processes, but not those of running processes', async () => {
     await prepare();
     const left = [
       'memory.db.copy-4194304-1-1',

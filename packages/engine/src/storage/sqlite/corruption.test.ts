@@ -196,7 +196,7 @@ describe('an integrity check finds', () => {
     expect(verifyFile(path).problems.join('\n')).toMatch(expected);
   });
 
-  it('the same problems in an open database', async () => {
+  it('a corrupted text and a corrupted index entry in an open database', async () => {
     for (const { corrupt } of rows.slice(0, 3)) corrupt();
     const storage = await open();
     const problems = await storage.integrity();
@@ -207,7 +207,7 @@ describe('an integrity check finds', () => {
 });
 
 describe('a corrupted or incompatible file', () => {
-  it('fails reads of the corrupted page with UNAVAILABLE and instructions, and serves reads of other pages', async () => {
+  it('causes UNAVAILABLE with instructions for reads of the corrupted page, but not of other pages', async () => {
     const bytes = await readFile(path);
     const place = bytes.indexOf('Text 77 of');
     const page = Math.floor(place / 8192);
@@ -224,7 +224,7 @@ describe('a corrupted or incompatible file', () => {
     await storage.close();
   });
 
-  it('fails searches until a corrupted index entry is restored', async () => {
+  it('causes searches to fail until the corrupted index entry is restored', async () => {
     const entry = getEntry(8);
     change(WRITE_ENTRY, flipped(entry, entry.length - 20), 8);
     const storage = await open();

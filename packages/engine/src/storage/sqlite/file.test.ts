@@ -397,17 +397,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('has about 1/64 of the working maximum promoted at once when the working tier exceeds three quarters of that maximum', async () => {
-    const storage = await open();
-    const working = async () => (await storage.stats('default', 0)).working_count;
-    await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));
-    expect(await working()).toBe(750);
-    await storage.store(memory('over', 'one more than three quarters'));
-    expect(await working()).toBe(735);
-    await storage.close();
-  });
-
-  it('can no longer be used after it was closed', async () => {
+  it('can no longer be read or written by a closed storage', async () => {
     const storage = await open();
     await storage.close();
     await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -442,4 +432,14 @@ describe('the database file', () => {
       await expect(restoreFile(path, below)).rejects.toMatchObject(refusal);
     },
   );
+});
+
+it('a store promotes about 1/64 of the working maximum if the working tier exceeds three quarters of it', async () => {
+  const storage = await open();
+  const working = async () => (await storage.stats('default', 0)).working_count;
+  await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));
+  expect(await working()).toBe(750);
+  await storage.store(memory('over', 'one more than three quarters'));
+  expect(await working()).toBe(735);
+  await storage.close();
 });

@@ -56,7 +56,7 @@ describe('a purge after an earlier purge', () => {
   });
 });
 
-describe('WrittenPages', () => {
+describe('WrittenPages.getRanges', () => {
   let connection: Connection;
   let writtenPages: WrittenPages;
 
@@ -82,7 +82,7 @@ describe('WrittenPages', () => {
     return writtenPages.getRanges()?.reduce((count, { from, until }) => count + until - from, 0);
   };
 
-  it('tracks written pages after the write-ahead log restarts', () => {
+  it('includes the pages written before and after the write-ahead log restarts', () => {
     write('large', 1100);
     const before = countPages();
     expect(before).toBeGreaterThanOrEqual(1100);
