@@ -416,9 +416,9 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  describe('a model with in-process memory', () => suite(() => memory));
+  describe('with in-process memory', () => suite(() => memory));
 
-  describe('a model with a memory server', () => {
+  describe('with a memory server', () => {
     const memoryd = useServer({ env: WORDS_ONLY });
     suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
   });

@@ -134,7 +134,7 @@ describe('a client call', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it.each([0, 1, 3])('is retried at most %i times', async (retries) => {
+  it.each([0, 1, 3])('is retried at most `retries` times (%i)', async (retries) => {
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED')]);
     expect(await getFailure(createClient(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
     expect(requests).toHaveLength(retries + 1);
@@ -230,14 +230,14 @@ describe('a client call', () => {
   });
 });
 
-describe('a header value', () => {
+describe('a header', () => {
   it.each<[string, string, (client: (options: MemoryClientOptions) => MemoryClient) => Promise<unknown>]>([
-    ['of two lines', 'Authorization', (client) => client({ apiKey: 'mmd_secret\nmmd_other' }).stats()],
-    ['in quotation marks', 'Authorization', (client) => client({ apiKey: '“mmd_secret”' }).stats()],
-    ['of two lines', 'X-Team', (client) => client({ headers: { 'X-Team': 'secret\nblue' } }).stats()],
-    ['with a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
-    ['of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
-  ])('is rejected before sending and not shown in the error if it is %s: %s', async (_description, name, call) => {
+    ['a value of two lines', 'Authorization', (client) => client({ apiKey: 'mmd_secret\nmmd_other' }).stats()],
+    ['a value in quotation marks', 'Authorization', (client) => client({ apiKey: '“mmd_secret”' }).stats()],
+    ['a value of two lines', 'X-Team', (client) => client({ headers: { 'X-Team': 'secret\nblue' } }).stats()],
+    ['a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
+    ['a value of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
+  ])('with %s is rejected before sending and not shown in the error: %s', async (_description, name, call) => {
     const { port, requests } = await startService([reply(200, {})]);
     const error = await getFailure(call((options) => createClient(port, options)));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: `/${name}` }] });
@@ -245,7 +245,7 @@ describe('a header value', () => {
     expect(requests).toHaveLength(0);
   });
 
-  it('may have leading and trailing whitespace, such as the line end of a key file', async () => {
+  it('may have leading and trailing whitespace in its value, such as the line end of a key file', async () => {
     const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
     expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
@@ -369,7 +369,7 @@ describe('the version of the service', () => {
   it.each<[string, () => void]>([
     ['throws', () => expect.fail('the listener is broken')],
     ['rejects', () => Promise.reject(new Error('the listener is broken'))],
-  ])('causes a console warning if onWarning %s, and the call resolves', async (_how, onWarning) => {
+  ])('causes a console warning if it differs and onWarning %s, and the call resolves', async (_how, onWarning) => {
     const onConsole = vi.spyOn(console, 'warn').mockReturnValue();
     onTestFinished(() => onConsole.mockRestore());
     const { port } = await startService([reply(200, {})], healthy('9.0.0'));

@@ -239,8 +239,8 @@ describe('client and OpenAPI document', () => {
       expect(metadataKey === undefined).toBe(metadata === undefined);
     },
   );
+});
 
-  it('map every error status to its code', () => {
-    for (const [code, { status }] of Object.entries(ERRORS)) expect(CODE_BY_STATUS[status]).toBe(code);
-  });
+it('the client has the code of each error status', () => {
+  for (const [code, { status }] of Object.entries(ERRORS)) expect(CODE_BY_STATUS[status]).toBe(code);
 });

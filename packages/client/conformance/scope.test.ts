@@ -125,7 +125,7 @@ it.each<[string, () => unknown]>([
   expect(scope).toThrow(/ must /);
 });
 
-it('requests for another user reject with FORBIDDEN before they are sent', async () => {
+it('requests within a scope for another user reject with FORBIDDEN before they are sent', async () => {
   const memory = new MemoryClient({ url: 'http://127.0.0.1:1', retries: 0 }).scope({ userId: 'ada' });
   const error = await memory.recall({ query: 'anything', user_id: 'ben' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(MemoryError);

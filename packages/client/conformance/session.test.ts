@@ -146,7 +146,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
   });
 
-  it('rejects with the error of the first message that was not stored', async () => {
+  it('rejects added messages with the error of the first message that was not stored', async () => {
     const talk = newSession();
     const adding = talk.add([said('user', 'good'), said('user', ''), said('user', ' ')]);
     await expect(adding).rejects.toMatchObject({
@@ -157,7 +157,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     });
   });
 
-  it('reports the ids of the stored messages if other messages were not stored', async () => {
+  it('reports the ids of the stored messages if other added messages were not stored', async () => {
     const talk = newSession();
     const messages = [said('user', 'one'), said('user', 'two'), said('user', '')];
     const { results } = await talk.add(messages).then(
@@ -220,12 +220,12 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(await cook.context('siskin', { tokens: 1000 }))).toEqual(['turn: The siskin burnt the risotto']);
   });
 
-  it('recallForPrompt rejects with TypeError without a userId', async () => {
+  it('rejects recallForPrompt without a userId with TypeError', async () => {
     await expect(recallForPrompt(getMemory(), 'of whom', {} as RecallForPromptOptions)).rejects.toThrow(TypeError);
     await expect(recallForPrompt(getMemory(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
   });
 
-  it('session throws TypeError without a userId', () => {
+  it('throws TypeError for a session without a userId', () => {
     const withoutUser = {} as SessionOptions;
     expect(() => session(getMemory(), 'of whom', withoutUser)).toThrow(
       /^userId must be the id of the end user, or null/,
@@ -234,7 +234,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   });
 }
 
-describe('session() with in-process memory', () => {
+describe('the session module with in-process memory', () => {
   let memory: Awaited<ReturnType<typeof openMemory>>;
   const folder = createTemporaryFolder();
   beforeAll(async () => {
@@ -247,7 +247,7 @@ describe('session() with in-process memory', () => {
   sessionTests(() => memory);
 });
 
-describe('session() with a server', () => {
+describe('the session module with a server', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   sessionTests(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
 });

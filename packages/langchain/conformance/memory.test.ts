@@ -140,7 +140,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect((messages[2] as AIMessage).tool_calls).toEqual([look]);
     });
 
-    it('splits long texts into parts without exceeding the metadata limit', async () => {
+    it('restores a message whose text parts are longer than the metadata limit', async () => {
       const parts = ['Once upon ', 'a time '.repeat(3000), '🐦 '.repeat(3000)].map((text) => ({ type: 'text', text }));
       const content = [parts[0], { type: 'image_url', image_url: { url: 'data:,x' } }, ...parts.slice(1)];
       const history = newHistory();

@@ -50,7 +50,7 @@ async function untilStatus(client: Client, request: Request, status: number): Pr
   );
 }
 
-describe('memoryd with API keys', () => {
+describe('memoryd', () => {
   const dbPath = join(createTemporaryFolder(), 'deep', 'memory.db');
 
   it('adds a key before the first start of the server, and prints only the key to stdout', async () => {

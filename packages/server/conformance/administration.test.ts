@@ -40,7 +40,7 @@ describe('API keys over HTTP', () => {
     }
   });
 
-  it('can be managed only with the operate scope, and not by pages of other origins', async () => {
+  it('can, like namespaces, be managed only with the operate scope and not by pages of other origins', async () => {
     const { dbPath } = memoryd.server;
     const operator = bearer(await addKey(dbPath, 'default', 'operate'));
     for (const scope of ['metrics', 'read', 'write'] as const) {

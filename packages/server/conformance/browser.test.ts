@@ -155,7 +155,7 @@ describe('the security headers', () => {
   });
 });
 
-describe('a stored text with HTML markup', () => {
+describe('HTML markup', () => {
   const markup = '<script>alert(1)</script><img src=x onerror=alert(1)>';
   let id = '';
   beforeAll(async () => {
@@ -175,7 +175,7 @@ describe('a stored text with HTML markup', () => {
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
   };
 
-  it('is returned as JSON even if the client accepts only HTML', async () => {
+  it('of a stored memory is returned as JSON even if the client accepts only HTML', async () => {
     const encoded = encodeURIComponent(markup);
     const paths = [
       `/memories/${id}`,
@@ -194,7 +194,7 @@ describe('a stored text with HTML markup', () => {
     }
   });
 
-  it('appears neither in pages nor in metrics', async () => {
+  it('of a stored memory appears neither in pages nor in metrics', async () => {
     for (const path of ['/docs/', '/redoc', '/metrics'])
       expect((await open.send({ path })).text).not.toContain('alert(1)');
   });
@@ -206,7 +206,7 @@ describe('a stored text with HTML markup', () => {
     { path: '/store/batch', method: 'POST', json: [{ content: 'a', [markup]: 1 }] },
     { path: `/${encodeURIComponent(markup)}` },
     { path: `/memories/${encodeURIComponent(markup)}` },
-  ])('appears in errors only inside JSON: $method $path', async (request) => {
+  ])('in a request appears in errors only inside JSON: $path', async (request) => {
     expectJson(await open.send({ ...request, headers: { ...request.headers, accept: 'text/html' } }));
   });
 });

@@ -526,7 +526,7 @@ describe('an unknown name', () => {
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
   it.each(refused)(
-    'or an invalid value in %j is rejected with a one-line error that names the fix',
+    'is rejected, as is an invalid value, with a one-line error that names the fix: %j',
     async (args, variables, says) => {
       const { code, stdout, stderr } = await runInProcess(args, { env: variables });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

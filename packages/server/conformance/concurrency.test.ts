@@ -49,7 +49,7 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
     expect(await getTotal()).toBe(before + 20);
   });
 
-  it('with 100 different bodies store one memory, and all others fail with a conflict', async () => {
+  it('with 100 different bodies store one memory, and all other requests fail with a conflict', async () => {
     const before = await getTotal();
     const answers = await runConcurrently(100, (n) =>
       memoryd.send<StoreResponse>({

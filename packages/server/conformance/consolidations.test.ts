@@ -14,7 +14,7 @@ async function runConsolidation(client: Client = memoryd): Promise<string> {
 
 const PAST = '2020-01-01T00:00:00Z';
 
-describe('POST /consolidate?dry_run=true', () => {
+describe('POST /consolidate with dry_run', () => {
   it('returns the plan of the next run and changes nothing', async () => {
     await memoryd.consolidate();
     const expired = await memoryd.store({ content: 'gone', session_id: 'plan', expires_at: PAST });
@@ -107,7 +107,7 @@ describe('GET /consolidations', () => {
     ['cursor', 'never given out'],
     ['cursor', '-1.5'],
     ['colour', 'red'],
-  ])('rejects %s=%s', async (field, value) => {
+  ])('rejects %s=%s, as does GET /consolidations/{id}', async (field, value) => {
     for (const path of ['/consolidations', `/consolidations/${await runConsolidation()}`]) {
       expectError(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
     }

@@ -79,7 +79,7 @@ describe('GET /backup', () => {
     expect(listCopies(memoryd)).toEqual([]);
   });
 
-  it('contains all memories stored before the request, even while other memories are being stored', async () => {
+  it('returns all memories stored before the request, even while other memories are being stored', async () => {
     const before = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `before ${n}` })));
     const [{ bytes }] = await Promise.all([
       download(memoryd.server.port, '/backup'),
@@ -115,7 +115,7 @@ describe('GET /backup', () => {
     expect(answer.headers).not.toHaveProperty('content-length');
   });
 
-  it('and the backup command set the time of the last backup in the metrics', async () => {
+  it('sets the time of the last backup in the metrics, as does the backup command', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const lastBackup = async () => {
       const headers = { accept: 'application/openmetrics-text' };
@@ -233,7 +233,7 @@ describe('exports and imports', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('reject each invalid line with its line number and a reason', async () => {
+  it('reject each invalid line of an import with its line number and a reason', async () => {
     const [first, good = ''] = (await exportText(memoryd)).split('\n');
     const id = `import-${uniqueWord()}`;
     const line = JSON.stringify({ ...JSON.parse(good), id, merged_into: null });
@@ -256,7 +256,7 @@ describe('exports and imports', () => {
     ['version', 1_000_000_000_000_000],
     ['revision', 2 ** 63],
     ['access_count', 1e300],
-  ])('reject a line whose %s is %d, and store the other lines', async (field, count) => {
+  ])('reject an imported line whose %s is %d, and store the other lines', async (field, count) => {
     const good = JSON.parse((await getLine()) ?? '');
     const lines = [0, 1].map(() => ({ ...good, id: `import-${uniqueWord()}`, merged_into: null }));
     const text = [HEADER, ...[{ ...lines[0], [field]: count }, lines[1]].map((line) => JSON.stringify(line))];
@@ -275,7 +275,7 @@ describe('exports and imports', () => {
     expectError(await importText(memoryd, body));
   });
 
-  it('return 413 for a line that is too long', async () => {
+  it('return 413 for an imported line that is too long', async () => {
     const port = memoryd.server.port;
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
@@ -299,7 +299,7 @@ describe('exports and imports', () => {
     expect(answer.text).toContain('line 2');
   });
 
-  it('accept HEAD, and reject unknown query parameters', async () => {
+  it('accept HEAD for an export, and reject unknown query parameters', async () => {
     const head = await memoryd.send({ method: 'HEAD', path: '/export' });
     expect([head.status, head.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
     expect(head.headers).not.toHaveProperty('content-length');

@@ -20,7 +20,7 @@ interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
 }
 
-describe('GET /openapi.json', () => {
+describe('the OpenAPI document at /openapi.json', () => {
   const getDocument = () => memoryd.get<OpenApi>('/openapi.json');
 
   /** Returns an operation of the document, whatever the names of its path parameters. */

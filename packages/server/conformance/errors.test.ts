@@ -115,21 +115,21 @@ describe('POST /store rejects', () => {
   });
 
   const bodies: { row: string; body?: string | Uint8Array; headers?: Record<string, string> }[] = [
-    { row: 'no body and no content type', headers: {} },
-    { row: 'no body with a JSON content type' },
+    { row: 'missing, without a content type', headers: {} },
+    { row: 'missing, with a JSON content type' },
     { row: 'an empty body', body: '' },
     { row: 'only whitespace', body: ' \n ' },
     { row: 'an unterminated object', body: '{"content":"a"' },
     { row: 'an unterminated string', body: '{"content":"a' },
-    { row: 'a missing value', body: '{"content":}' },
-    { row: 'a trailing comma', body: '{"content":"a",}' },
+    { row: 'JSON with a missing value', body: '{"content":}' },
+    { row: 'JSON with a trailing comma', body: '{"content":"a",}' },
     { row: 'an object followed by other text', body: '{"content":"a"} x' },
     { row: 'two objects', body: '{"content":"a"}{"content":"b"}' },
-    { row: 'single quotes', body: `{'content':'a'}` },
-    { row: 'a name without quotes', body: '{content:"a"}' },
-    { row: 'a comment', body: '{"content":"a"/* b */}' },
-    { row: 'NaN', body: '{"content":"a","importance":NaN}' },
-    { row: 'a number too large for a double', body: '{"content":"a","importance":1e999}' },
+    { row: 'JSON with single quotes', body: `{'content':'a'}` },
+    { row: 'JSON with a name without quotes', body: '{content:"a"}' },
+    { row: 'JSON with a comment', body: '{"content":"a"/* b */}' },
+    { row: 'JSON with NaN', body: '{"content":"a","importance":NaN}' },
+    { row: 'JSON with a number too large for a double', body: '{"content":"a","importance":1e999}' },
     { row: 'a string with an unescaped line break', body: '{"content":"a\nb"}' },
     { row: 'a string with an invalid escape', body: String.raw`{"content":"\x41"}` },
     { row: 'null', body: 'null' },
@@ -147,7 +147,7 @@ describe('POST /store rejects', () => {
       body: Buffer.from([...Buffer.from('{"content":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
     },
     {
-      row: 'a surrogate in UTF-8',
+      row: 'UTF-8 with a surrogate',
       body: Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
     },
     {
@@ -239,7 +239,7 @@ describe('PUT /update/{memory_id} rejects', () => {
     expect(await memoryd.memory(id)).toMatchObject({ content: 'unchanged', tags: ['a'], importance: 0.4, version: 1 });
   });
 
-  it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body %s', async (body) => {
+  it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body "%s"', async (body) => {
     expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
     expect((await memoryd.memory(id)).version).toBe(1);
   });
@@ -379,17 +379,17 @@ describe('an unknown id returns 404:', () => {
   });
 });
 
-describe('a body with a Content-Encoding returns 415', () => {
+describe('a body with a Content-Encoding', () => {
   const body = gzipSync('{"content":"compressed"}');
 
-  it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('%s', async (encoding) => {
+  it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('returns 415 for %s', async (encoding) => {
     for (const path of ['/store', '/store/batch', '/import']) {
       const request = { method: 'POST', path, headers: { ...JSON_TYPE, 'content-encoding': encoding }, body };
       expectError(await memoryd.send(request), { code: 'UNSUPPORTED_MEDIA_TYPE' });
     }
   });
 
-  it('unless the encoding is identity or the body is empty', async () => {
+  it('is accepted if the encoding is identity or the body is empty', async () => {
     const headers = { ...JSON_TYPE, 'content-encoding': 'Identity' };
     const stored = await memoryd.send({ method: 'POST', path: '/store', headers, body: '{"content":"plain"}' });
     expect(stored.status).toBe(200);
@@ -465,7 +465,7 @@ describe('a malformed URL returns 400:', () => {
   );
 });
 
-describe('an unusual query string', () => {
+describe('an unusual URL', () => {
   it.each(['/recall?query=a&', '/recall?&query=a', '/recall?query=a#part', '/recall?query=a=b', '/recall?query=a%26b'])(
     'returns 200: %s',
     async (path) => {

@@ -42,7 +42,7 @@ describe('GET /events', () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(4);
   });
 
-  it('contains no texts of memories or queries', async () => {
+  it('returns no texts of memories or queries', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'the xylograph', tags: ['woodcut'], metadata: { about: 'engraving' } });
     await memoryd.recall('xylograph woodcut engraving');

@@ -31,7 +31,7 @@ describe('GET /memories/{id}/history', () => {
     expect(texts).toMatchObject([{ content: ' the only\ntext ', held_until: null }]);
   });
 
-  it('starts at the time of storing, regardless of created_at', async () => {
+  it('returns a first text that is valid from the time of storing, regardless of created_at', async () => {
     const before = Date.now();
     const id = await memoryd.store({ content: 'back-filled', created_at: '2001-01-01T00:00:00Z' });
     expect(Date.parse((await getHistory(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);

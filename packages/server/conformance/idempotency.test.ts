@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { expectError } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
-describe('Idempotency-Key on POST /store', () => {
+describe('POST /store with Idempotency-Key', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   const storeWith = (key: string, json: object) =>
     memoryd.send<StoreResponse>({ method: 'POST', path: '/store', headers: { 'idempotency-key': key }, json });
@@ -46,13 +46,13 @@ describe('Idempotency-Key on POST /store', () => {
     expect(second.body.id).not.toBe(first.body.id);
   });
 
-  it('is case-sensitive', async () => {
+  it('distinguishes keys that differ in case', async () => {
     const lower = await storeWith('key', { content: 'lower' });
     const upper = await storeWith('KEY', { content: 'upper' });
     expect([lower.status, upper.status]).toEqual([200, 200]);
   });
 
-  it('can be used again after a rejected request', async () => {
+  it('accepts the key of a rejected request again', async () => {
     expectError(await storeWith('again', { content: '' }), { field: 'content' });
     expect((await storeWith('again', { content: 'now it is right' })).status).toBe(200);
   });
@@ -86,7 +86,7 @@ describe('Idempotency-Key on POST /store', () => {
     expect(await total()).toBe(before);
   });
 
-  it('survives a restart', async () => {
+  it('returns the first response after a restart, and stores nothing', async () => {
     const request = {
       method: 'POST',
       path: '/store',

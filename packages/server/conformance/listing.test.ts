@@ -163,7 +163,7 @@ describe('GET /sessions', () => {
   });
 });
 
-describe('GET /, GET /stats and GET /health', () => {
+describe('the status endpoints:', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
   it('GET /health returns its nine documented fields', async () => {

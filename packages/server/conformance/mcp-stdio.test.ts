@@ -355,7 +355,7 @@ it('memoryd mcp sends no response to a cancelled request, and shuts down gracefu
 });
 
 describe('the command line of memoryd mcp', () => {
-  it('accepts the flags of the engine and rejects the flags of the HTTP server', async () => {
+  it('lists the flags of the engine in its help, and rejects the flags of the HTTP server', async () => {
     const { code, stdout } = await runInProcess(['mcp', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('--db-path');

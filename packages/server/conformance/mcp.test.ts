@@ -222,7 +222,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     { tool: 'consolidate', args: { dry_run: 'yes' }, code: 'INVALID_REQUEST', message: /dry_run must be/ },
     { tool: 'stats', args: { tier: 'working' }, code: 'INVALID_REQUEST', message: /tier is not a known field/ },
   ];
-  it.each(failures)('$tool fails with $code: $message', async ({ tool, args, code, message }) => {
+  it.each(failures)('gets $code from $tool: $message', async ({ tool, args, code, message }) => {
     const { error, text } = await agent.failure(tool, args);
     expect(error).toMatchObject({ code, message: expect.stringMatching(/\S/) });
     expect(text).toMatch(new RegExp(`^${code}: .+\\. [A-Z].+\\.$`));

@@ -202,7 +202,7 @@ describe('common words of a question', () => {
   });
 });
 
-describe('recall ranking', () => {
+describe('recall', () => {
   it('ranks equally relevant memories by created_at, newest first, regardless of the order of storing', async () => {
     for (const [colour, year] of Object.entries({ red: 2025, blue: 2024, green: 2026 })) {
       const created_at = `${year}-05-01T00:00:00Z`;
@@ -234,7 +234,7 @@ describe('recall ranking', () => {
   });
 });
 
-describe('recall succeeds for the query', () => {
+describe('recall returns 200, or 400 for a blank query, for the query', () => {
   beforeAll(async () => {
     await storeBatch(termsOnly, EVERYDAY, 'default');
   });
@@ -327,10 +327,10 @@ describe('scores when unrelated memories make the database ten times larger', ()
   }
 
   const rows = [3, 12].flatMap((size) => [
-    { row: `from ${size} by embeddings and terms`, client: withModel, size },
-    { row: `from ${size} by terms only`, client: termsOnly, size },
+    { row: `${size} memories at first, by embeddings and terms`, client: withModel, size },
+    { row: `${size} memories at first, by terms only`, client: termsOnly, size },
   ]);
-  it.each(rows)('change by less than 0.05 $row, and do not depend on top_k', async ({ client, size }) => {
+  it.each(rows)('change by less than 0.05 with $row, and do not depend on top_k', async ({ client, size }) => {
     const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
     await storeBatch(client, texts, 'first');
     const before = await getScores(client, '');

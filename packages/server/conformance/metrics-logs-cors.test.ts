@@ -114,7 +114,7 @@ describe('GET /metrics', () => {
     expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);
   });
 
-  it('creates no time series from values that clients send', async () => {
+  it('returns no additional time series for values that clients send', async () => {
     const series = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       return text.split('\n').flatMap((line) => /^(service_(?!nodejs|process)[^ ]+) /.exec(line)?.[1] ?? []);
@@ -133,7 +133,7 @@ describe('GET /metrics', () => {
     expect(await series()).toEqual(before);
   });
 
-  it('counts error responses by code', async () => {
+  it('returns the number of error responses by code', async () => {
     const counts = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       const samples = text.matchAll(/^service_errors_total\{code="(\w+)"\} (\d+)$/gm);
@@ -150,7 +150,7 @@ describe('GET /metrics', () => {
     });
   });
 
-  it('counts open event streams', async () => {
+  it('returns the number of open event streams', async () => {
     const streams = async () => {
       const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
       return Number(/^service_event_streams (\d+)$/m.exec(text)?.[1]);
@@ -276,46 +276,56 @@ describe('cross-origin access', () => {
   const productionListed = useServer({ env: { ...listed, NODE_ENV: 'production' } });
 
   const rows: { row: string; client: Client; origin: string; allowed: boolean }[] = [
-    { row: 'development allows any origin', client: memoryd, origin: 'http://any.example', allowed: true },
-    { row: 'development allows a local origin', client: memoryd, origin: 'http://localhost:5173', allowed: true },
-    { row: 'production allows no origin by default', client: production, origin: 'http://any.example', allowed: false },
+    { row: 'in development is allowed from any origin', client: memoryd, origin: 'http://any.example', allowed: true },
     {
-      row: 'production allows the first listed origin',
+      row: 'in development is allowed from a local origin',
+      client: memoryd,
+      origin: 'http://localhost:5173',
+      allowed: true,
+    },
+    {
+      row: 'in production is allowed from no origin by default',
+      client: production,
+      origin: 'http://any.example',
+      allowed: false,
+    },
+    {
+      row: 'in production is allowed from the first listed origin',
       client: productionListed,
       origin: 'https://a.example',
       allowed: true,
     },
     {
-      row: 'production allows the second listed origin',
+      row: 'in production is allowed from the second listed origin',
       client: productionListed,
       origin: 'https://b.example:8443',
       allowed: true,
     },
     {
-      row: 'production rejects an origin that is not listed',
+      row: 'in production is denied from an origin that is not listed',
       client: productionListed,
       origin: 'https://c.example',
       allowed: false,
     },
     {
-      row: 'production rejects a listed host on another port',
+      row: 'in production is denied from a listed host on another port',
       client: productionListed,
       origin: 'https://b.example',
       allowed: false,
     },
     {
-      row: 'production rejects a listed host with another scheme',
+      row: 'in production is denied from a listed host with another scheme',
       client: productionListed,
       origin: 'http://a.example',
       allowed: false,
     },
     {
-      row: 'production rejects a longer host name',
+      row: 'in production is denied from a longer host name',
       client: productionListed,
       origin: 'https://a.example.org',
       allowed: false,
     },
-    { row: 'production rejects the origin null', client: productionListed, origin: 'null', allowed: false },
+    { row: 'in production is denied from the origin null', client: productionListed, origin: 'null', allowed: false },
   ];
   const expectOrigin = (header: string | string[] | undefined, origin: string, allowed: boolean) => {
     if (allowed) expect(['*', origin]).toContain(header);
@@ -363,7 +373,7 @@ describe('cross-origin access', () => {
     expect(readSettings({}, { NODE_ENV: 'production' }).production).toBe(true);
   });
 
-  it('sets CORS headers in error responses too', async () => {
+  it('gets CORS headers in error responses too', async () => {
     const answer = await memoryd.send({ path: '/nothing', headers: { origin: 'http://any.example' } });
     expectOrigin(answer.headers['access-control-allow-origin'], 'http://any.example', true);
   });

@@ -378,12 +378,12 @@ describe('recall filters before it limits the results to top_k', () => {
     }
   });
 
-  it('and returns no results if no memory matches the filter', async () => {
+  it('by a tag that no memory has, with no results', async () => {
     expect(await memoryd.recall('quince', 'tag=never-given')).toEqual({ results: [], total: 0 });
   });
 });
 
-describe('only_relevant', () => {
+describe('GET /recall with only_relevant', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   const answered = 'Does the spare key to the house hang behind the cellar door?';
   const unanswered = 'Which office did the architect of the old cathedral design after the great flood?';
@@ -418,7 +418,7 @@ describe('only_relevant', () => {
     expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=0.00001')).toEqual([keyId]);
   });
 
-  it('returns 400 with the field and its two valid values for any other value', async () => {
+  it('returns 400 with the field and its valid values for a value other than true and false', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&only_relevant=maybe' });
     expectError(response, { field: 'only_relevant' });
     expect(response.body.error.message).toBe('only_relevant must be true or false');
@@ -456,7 +456,7 @@ describe('highlight', () => {
     expect(same).toEqual(results);
   });
 
-  it('returns 400 with the field and its two valid values for any other value', async () => {
+  it('as a query parameter must be true or false', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&highlight=maybe' });
     expectError(response, { field: 'highlight' });
     expect(response.body.error.message).toBe('highlight must be true or false');

@@ -23,7 +23,7 @@ function getMode(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-describe('starting memoryd', () => {
+describe('memoryd', () => {
   it('creates the folders of --db-path, and files that only their owner may read', async () => {
     const dbPath = join(createTemporaryFolder(), 'some', 'deep folder', 'the memories.db');
     const client = await startClient({ env: WORDS_ONLY, dbPath });
@@ -150,7 +150,7 @@ describe('starting memoryd', () => {
   });
 });
 
-describe('without keys, a request with a forwarding header is UNAUTHORIZED', () => {
+describe('without keys, a request with a forwarding header', () => {
   const headers: Record<string, string>[] = [
     { 'x-forwarded-for': '203.0.113.7' },
     { 'x-forwarded-for': '127.0.0.1' },
@@ -161,7 +161,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     { 'x-real-ip': '203.0.113.7' },
   ];
   it.each(headers.map((header) => ({ row: JSON.stringify(header), header })))(
-    'for the header $row',
+    'is UNAUTHORIZED with the header $row',
     async ({ header }) => {
       const answer = await memoryd.send({ path: '/stats', headers: header });
       expectError(answer, { code: 'UNAUTHORIZED' });
@@ -185,7 +185,7 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     { path: '/sessions' },
   ];
   it.each(protectedRequests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'for $row, and the request has no effect',
+    'is UNAUTHORIZED for $row, and has no effect',
     async ({ request }) => {
       const id = await memoryd.store({ content: 'stays' });
       const before = await memoryd.stats();
@@ -197,14 +197,14 @@ describe('without keys, a request with a forwarding header is UNAUTHORIZED', () 
     },
   );
 
-  it('even with an invented key', async () => {
+  it('is UNAUTHORIZED even with an invented key', async () => {
     for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
       const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
       expectError(answer, { code: 'UNAUTHORIZED' });
     }
   });
 
-  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('except for %s', async (path) => {
+  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('is accepted for %s', async (path) => {
     const answer = await memoryd.send({ path, headers: { 'x-forwarded-for': '203.0.113.7' } });
     expect([200, 301, 302, 307, 308]).toContain(answer.status);
   });

@@ -253,7 +253,7 @@ describe('a batch of JSON Lines', () => {
   });
 });
 
-describe('Idempotency-Key on POST /store/batch', () => {
+describe('POST /store/batch with Idempotency-Key', () => {
   it('returns the same ids for the same batch, and stores nothing', async () => {
     const items = createMemories(300, 'sent twice');
     const first = await storeBatch(memoryd, items, { key: 'whole' });
@@ -287,7 +287,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it('is independent of the same key on POST /store', async () => {
+  it('stores a memory even if POST /store has received the same key', async () => {
     await memoryd.store({ content: 'shared' }, { 'idempotency-key': 'shared' });
     const answer = await storeBatch(memoryd, [{ content: 'something else' }], { key: 'shared' });
     expect(answer.stored_count).toBe(1);

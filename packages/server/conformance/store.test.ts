@@ -109,14 +109,14 @@ describe('content is stored byte for byte with', () => {
     expect((await memoryd.memory(answer.body.id)).content).toBe('é😀/\n');
   });
 
-  it('mixed whitespace and Unicode, in a recall result', async () => {
+  it('mixed whitespace and Unicode, and returned unchanged by recall', async () => {
     const content = '  Zwölf  Boxkämpfer\r\njagen "Viktor" \u{1f98a}  ';
     await memoryd.store({ content });
     expect((await memoryd.recall('Boxkämpfer')).results[0]?.content).toBe(content);
   });
 });
 
-describe('fields of a stored memory', () => {
+describe('fields of a stored memory:', () => {
   const tags = (count: number) => Array.from({ length: count }, (_, n) => `tag ${n}`);
   const fields: { row: string; store?: Partial<StoreRequest>; reads: Partial<Memory> }[] = [
     { row: 'tags default to []', reads: { tags: [] } },

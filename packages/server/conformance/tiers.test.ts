@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('POST /consolidate', () => {
-  it('leaves last_sleep_at null before the first run', async () => {
+  it('has null as last_sleep_at in /stats and /health before the first run', async () => {
     expect(await memoryd.stats()).toMatchObject({ last_sleep_at: null, working_count: 0, episodic_count: 0 });
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at: null });
   });
@@ -106,7 +106,7 @@ describe('POST /consolidate', () => {
   });
 });
 
-describe('min_age_seconds of a consolidation', () => {
+describe('POST /consolidate with min_age_seconds', () => {
   it('does not promote memories stored fewer seconds ago, regardless of created_at', async () => {
     const id = await memoryd.store({ content: 'young by storing time', created_at: '2001-01-01T00:00:00Z' });
     expect(await memoryd.consolidate('min_age_seconds=3600')).toMatchObject({ consolidated_count: 0 });
@@ -124,7 +124,7 @@ describe('min_age_seconds of a consolidation', () => {
     await memoryd.consolidate();
   });
 
-  it.each(['-1', '1.5', 'soon', ''])('rejects "%s"', async (age) => {
+  it.each(['-1', '1.5', 'soon', ''])('rejects the value "%s"', async (age) => {
     const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
     expectError(answer, { field: 'min_age_seconds' });
   });
@@ -305,7 +305,7 @@ describe('SERVICE_EPISODIC_MAX', () => {
 });
 
 describe('SERVICE_WORKING_MAX', () => {
-  it('promotes the oldest working memories immediately when three quarters of the maximum are exceeded', async () => {
+  it('makes stores promote the oldest working memories when three quarters of the maximum are exceeded', async () => {
     const ids = await smallWorkingTier.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
     const stats = await smallWorkingTier.stats();
     expect(stats.working_count).toBeLessThanOrEqual(15);

@@ -151,7 +151,7 @@ describe('an export of one user', () => {
   });
 });
 
-describe('a key that is bound to a user', () => {
+describe('a key that is bound to a user or an agent', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
   let operator: Record<string, string> = {};
   let ada: Record<string, string>;

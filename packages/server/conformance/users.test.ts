@@ -37,10 +37,10 @@ describe('a user-bound key', () => {
   });
 });
 
-describe('GET /users and user quotas', () => {
+describe('the users of a namespace', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_USER_MAX_MEMORIES: '3' } });
 
-  it('list the users of the namespace with counts and quotas, page by page', async () => {
+  it('are returned by GET /users with counts and quotas, page by page', async () => {
     await memoryd.storeAll(['a', 'b', 'b', 'c'].map((user_id, n) => ({ user_id, content: `text ${n}` })));
     await memoryd.store({ content: 'of nobody' });
     const first = await memoryd.get<UsersResponse>('/users?limit=2');
@@ -56,7 +56,7 @@ describe('GET /users and user quotas', () => {
     expect(rest.next_cursor).toBeUndefined();
   });
 
-  it('reject stores above the quota of a user, and accept stores of other users', async () => {
+  it('cannot store above their quota, while other users can store', async () => {
     const store = (user_id: string, content: string) =>
       memoryd.send({ method: 'POST', path: '/store', json: { user_id, content } });
     for (const content of ['one', 'two', 'three']) expect((await store('full', content)).status).toBe(200);

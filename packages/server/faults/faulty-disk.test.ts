@@ -127,7 +127,7 @@ const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 /** User id of `nobody`. */
 const NOBODY = 65_534;
 
-describe.concurrent('with a read-only database file', () => {
+describe.concurrent('on read-only storage', () => {
   // File modes do not restrict root.
   const isRoot = process.getuid?.() === 0;
   const uid = isRoot ? NOBODY : undefined;
@@ -145,7 +145,7 @@ describe.concurrent('with a read-only database file', () => {
     return folder;
   }
 
-  it.runIf(canRun)('or a read-only folder, a server refuses to start until both are writable', async () => {
+  it.runIf(canRun)('a server refuses to start until the database file and its folder are writable', async () => {
     const folder = createUserFolder();
     const dbPath = join(folder, 'memory.db');
     const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
@@ -168,7 +168,7 @@ describe.concurrent('with a read-only database file', () => {
   });
 
   it.runIf(canRun)(
-    'verify and doctor report the problem and leave no files that would prevent a later start',
+    'verify and doctor report the read-only file and leave no files that would prevent a later start',
     async () => {
       const folder = createUserFolder();
       const dbPath = join(folder, 'memory.db');

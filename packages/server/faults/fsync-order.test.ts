@@ -63,7 +63,7 @@ async function storeConcurrently(client: Client): Promise<void> {
 }
 const CONCURRENT_WRITES = 8 * 9;
 
-describe.runIf(canTrace())('a write is acknowledged only after its data is synced to disk', () => {
+describe.runIf(canTrace())('the acknowledgement of a write', () => {
   const rows: [
     row: string,
     work: (client: Client) => Promise<void>,
@@ -74,19 +74,22 @@ describe.runIf(canTrace())('a write is acknowledged only after its data is synce
     ['concurrent stores and batches', storeConcurrently, checkConcurrentStores, CONCURRENT_WRITES],
   ];
 
-  it.each(rows)('for %s', async (_row, work, check, total) => {
+  it.each(rows)('follows the sync of its data to disk, for %s', async (_row, work, check, total) => {
     const { traceFile, dbPath } = await trace(work);
     expect(check(traceFile, dbPath)).toEqual({ total, early: [] });
   });
 
-  it.each(rows)('but not with synchronous=NORMAL, for %s', async (_row, work, check, total) => {
-    const { traceFile, dbPath } = await trace(work, NORMAL_SYNC);
-    const report = check(traceFile, dbPath);
-    expect(report.total).toBe(total);
-    expect(report.early.length).toBeGreaterThan(total / 2);
-  });
+  it.each(rows)(
+    'often precedes the sync of its data with synchronous=NORMAL, for %s',
+    async (_row, work, check, total) => {
+      const { traceFile, dbPath } = await trace(work, NORMAL_SYNC);
+      const report = check(traceFile, dbPath);
+      expect(report.total).toBe(total);
+      expect(report.early.length).toBeGreaterThan(total / 2);
+    },
+  );
 
-  it('and after the folders created for the database are synced', async () => {
+  it('follows the sync of the folders created for the database', async () => {
     const { traceFile, dbPath } = await trace((client) => client.store({ content: 'in a new folder' }));
     const [before = ''] = readFileSync(traceFile, 'latin1').split('status\\":\\"stored');
     const parent = dirname(dirname(dbPath));

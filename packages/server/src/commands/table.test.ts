@@ -34,8 +34,8 @@ describe('a table', () => {
       { numRuns: 30 },
     );
   });
+});
 
-  it('escapes control characters as code points', () => {
-    expect(toPrintable('a\u001b[2J\tb\r\nc\u202e')).toBe('a\\u{1b}[2J\\u{9}b\\u{d} c\\u{202e}');
-  });
+it('toPrintable escapes control characters as code points', () => {
+  expect(toPrintable('a\u001b[2J\tb\r\nc\u202e')).toBe('a\\u{1b}[2J\\u{9}b\\u{d} c\\u{202e}');
 });

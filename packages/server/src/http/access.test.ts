@@ -60,7 +60,7 @@ async function getStatus(url: string, options: RequestOptions, app = withoutKeys
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-describe('access while there are no keys', () => {
+describe('the access gate without keys', () => {
   it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])(
     'allows requests from %s to operate the default namespace',
     async (remoteAddress) => {
@@ -124,7 +124,7 @@ describe('access while there are no keys', () => {
   });
 });
 
-describe('access once there are keys', () => {
+describe('the access gate with keys', () => {
   it.each(['127.0.0.1', REMOTE_ADDRESS])('requires a key for requests from %s', async (remoteAddress) => {
     const response = await withKeys.inject({ url: '/read', remoteAddress });
     expect(response.statusCode).toBe(401);
@@ -235,10 +235,10 @@ describe('the key in the setting apiKey', () => {
   });
 });
 
-describe('access while the keys cannot be read', () => {
+describe('the access gate with unreadable keys', () => {
   const app = serve(closed);
 
-  it('is unavailable with and without a key', async () => {
+  it('returns 503 with and without a key', async () => {
     for (const headers of [{}, bearer(operator.key)]) expect(await getStatus('/read', { headers }, app)).toBe(503);
   });
 

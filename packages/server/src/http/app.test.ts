@@ -225,7 +225,7 @@ describe('/mcp', () => {
   );
 });
 
-describe('/backup and /export', () => {
+describe('on a full disk', () => {
   const full = new MemoryError('UNAVAILABLE', 'the disk is full');
   let another: App;
   beforeAll(async () => {
@@ -241,7 +241,7 @@ describe('/backup and /export', () => {
   });
   afterAll(() => another.close());
 
-  it.each(['/backup', '/export'])('%s returns 503 if the disk is full', async (url) => {
+  it.each(['/backup', '/export'])('%s returns 503', async (url) => {
     const response = await another.inject(url);
     expect(response.statusCode).toBe(503);
     expect(response.headers['retry-after']).toBe('1');
@@ -285,7 +285,7 @@ describe('a response', () => {
   });
 });
 
-describe('a proxy header after many other headers', () => {
+describe('a proxy header', () => {
   let open: App;
   let port: string;
   beforeAll(async () => {

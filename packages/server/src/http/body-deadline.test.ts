@@ -87,7 +87,7 @@ describe('the deadline of a request body', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n[\s\S]*body must arrive whole/i);
   });
 
-  it('drains a long body after an early response, so that the connection can be reused', async () => {
+  it('allows a long body to be drained after an early response, so that the connection can be reused', async () => {
     const { socket, response } = await send('/partial', 10);
     await expect.poll(() => response.text).toContain('{"read":"something"}');
     socket.write('x'.repeat(990));

@@ -478,7 +478,7 @@ describe('a namespace', () => {
     expect(parameters.filter((one) => !wasRequested(one.route, named(one)))).toEqual([]);
   });
 
-  it('has no route without an access level', () => {
+  it('is accessed only through routes with an access level', () => {
     expect(alone.undeclared).toEqual([]);
   });
 });

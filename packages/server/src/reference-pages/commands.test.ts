@@ -21,7 +21,7 @@ it('the commands page lists the aliases of a command', () => {
   expect(commandsPage()).toContain('`memoryd show [options] <id>`\n\nAlso `memoryd get`.');
 });
 
-it('every command with the option --yes is listed as destructive', () => {
+it('isDestructive returns true for every command with the option --yes', () => {
   const program = createProgram({});
   const findCommand = (path: string) =>
     path.split(' ').reduce((at, name) => at.commands.find((each) => each.name() === name) ?? at, program);

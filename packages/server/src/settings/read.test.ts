@@ -51,7 +51,7 @@ describe('settings', () => {
     expect(await getSettings(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
   });
 
-  it('each have a flag and an environment variable', () => {
+  it('have a flag and an environment variable that are named after the key', () => {
     expect(SETTING_NAMES.find(({ key }) => key === 'consolidationIntervalSeconds')).toMatchObject({
       flag: '--consolidation-interval-seconds',
       env: 'SERVICE_CONSOLIDATION_INTERVAL_SECONDS',
