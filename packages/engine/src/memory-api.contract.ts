@@ -49,9 +49,9 @@ export function memoryApiContract(
   });
   afterAll(() => opened.close());
 
-  function describeMethod(name: keyof MemoryApi, tests: () => void): void {
+  function describeMethod(name: keyof MemoryApi, tests: () => void, title: string = name): void {
     const reason = without[name];
-    describe(name, () => {
+    describe(title, () => {
       if (reason === undefined) tests();
       else it('is not supported', ({ skip }) => skip(reason));
     });
@@ -720,7 +720,7 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'forgotten' })).total).toBe(0);
     });
 
-    it('also deletes the hidden duplicates of a visible memory, and returns their ids', async () => {
+    it('deletes the hidden duplicates together with a visible memory, and returns their ids', async () => {
       const [visible = '', hidden = ''] = await storeAll('duplicates', ['the same plovers', 'the same plovers']);
       await memory.consolidate();
       expect((await memory.memory(hidden)).merged_into).toBe(visible);
@@ -875,129 +875,141 @@ export function memoryApiContract(
     });
   });
 
+  const SESSION = 'of two users';
+  const inScope = (userId: string, agentId?: string) =>
+    withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
+
+  describeMethod(
+    'users',
+    () => {
+      it('isolates two users from each other, even if texts and session ids are the same', async () => {
+        const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
+        const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+        const adas = await getId(ada.store(words));
+        const bens = await getId(ben.store(words));
+        await memory.consolidate();
+        expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
+        expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
+        expect((await ben.session({ session_id: SESSION })).memories.map(({ id }) => id)).toEqual([bens]);
+        expect(await ben.sessions({})).toMatchObject({ total: 1, sessions: [{ session_id: SESSION, total: 1 }] });
+        expect((await ben.memories({})).memories.map(({ id }) => id)).toEqual([bens]);
+        expect((await ben.stats()).episodic_count).toBe(1);
+        const lines: string[] = [];
+        for await (const line of ben.exportMemories()) lines.push(line);
+        expect(lines.slice(1).map((line) => JSON.parse(line).id)).toEqual([bens]);
+        for (const call of [
+          () => ben.memory(adas),
+          () => ben.history(adas),
+          () => ben.update(adas, { importance: 1 }),
+          () => ben.forget(adas),
+          () => ben.store({ ...words, supersedes: adas }),
+        ]) {
+          await expectError(call(), 'NOT_FOUND');
+        }
+        expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
+        expect(await ada.memory(adas)).toMatchObject({ content: words.content });
+      });
+
+      it('recalls only the memories of its agent, and with shared: true also memories without an agent', async () => {
+        const user = 'contract-cleo';
+        const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
+        const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
+        await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
+        const createRecallForCheck = async (withShared: boolean) =>
+          (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
+            .map(({ id }) => id)
+            .sort();
+        expect(await createRecallForCheck(false)).toEqual([cook]);
+        expect(await createRecallForCheck(true)).toEqual([shared, cook].sort());
+        await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
+      });
+
+      it('rejects requests for another user and methods on the whole namespace', async () => {
+        const ada = inScope('contract-ada');
+        const user_id = 'contract-ben';
+        for (const call of [
+          () => ada.store({ content: 'not mine', user_id }),
+          () => ada.recall({ query: 'corncrake', user_id }),
+          () => ada.forgetMany({ tag: 'corncrake', user_id }),
+          () => ada.scope({ userId: user_id }).memories({}),
+          () => ada.users(),
+          () => ada.consolidate(),
+          () => ada.consolidations({}),
+        ]) {
+          await expectError(call(), 'FORBIDDEN');
+        }
+      });
+
+      it('rejects an invalid request, and treats an undefined request as empty', async () => {
+        const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+        const id = await getId(ada.store({ content: 'The whinchat stays' }));
+        for (const wrong of [5, 'x', [], () => {}] as never[]) {
+          await expectError((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
+          await expectError((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
+          await expectError((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
+          await expectError((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
+        }
+        expect((await ben.memories(undefined as never)).memories).toEqual([]);
+        expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
+      });
+
+      it('applies its own shared option if it is nested in another scope', async () => {
+        await memory.store({ content: 'The redstart is for all', session_id: SESSION });
+        const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
+        const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
+        expect(await found(outer)).toBe(1);
+        expect(await found(outer.scope({ agentId: 'cook' }))).toBe(0);
+        expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
+      });
+
+      it('does not reveal by an import whether a memory id belongs to another user', async () => {
+        const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
+        const ben = inScope('contract-ben');
+        await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
+        const lines: string[] = [];
+        for await (const line of ben.exportMemories()) lines.push(line);
+        const { forgotten_count } = await ben.forgetMany({ session_id: 'ouzel' });
+        expect(forgotten_count).toBe(1);
+        const own = JSON.parse(lines.find((line) => line.includes('ouzel is not')) as string);
+        const header = JSON.stringify({ format: 'memoryd', version: 1 });
+        const linked = (supersedes: string, id: string) =>
+          ben.importMemories(asBytes([header, JSON.stringify({ ...own, id, supersedes })]));
+        const known = await linked(theirs, 'contract-linked-1');
+        expect(known).toEqual(await linked('nobody', 'contract-linked-2'));
+        expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
+      });
+    },
+    'a scope',
+  );
+
+  describeMethod(
+    'users',
+    () => {
+      it('is rejected if its user_id is undefined, because only an absent user_id selects all users', async () => {
+        const nobody = { user_id: undefined as never };
+        const calls = [
+          () => memory.store({ content: 'whose memory', ...nobody }),
+          () => memory.recall({ query: 'corncrake', ...nobody }),
+          () => memory.memories(nobody),
+          () => memory.memory('any', nobody),
+          () => memory.update('any', { importance: 1 }, nobody),
+          () => memory.forget('any', nobody),
+          () => memory.forgetMany({ session_id: SESSION, ...nobody }),
+          () => memory.stats(nobody),
+          () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
+          () => memory.importMemories(asBytes([]), nobody),
+        ];
+        for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
+      });
+
+      it('is rejected if it is a bulk forget whose only condition is shared', async () => {
+        await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
+      });
+    },
+    'a request outside of a scope',
+  );
+
   describeMethod('users', () => {
-    const SESSION = 'of two users';
-    const inScope = (userId: string, agentId?: string) =>
-      withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
-
-    it('isolates two users from each other, even if texts and session ids are the same', async () => {
-      const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
-      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-      const adas = await getId(ada.store(words));
-      const bens = await getId(ben.store(words));
-      await memory.consolidate();
-      expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
-      expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
-      expect((await ben.session({ session_id: SESSION })).memories.map(({ id }) => id)).toEqual([bens]);
-      expect(await ben.sessions({})).toMatchObject({ total: 1, sessions: [{ session_id: SESSION, total: 1 }] });
-      expect((await ben.memories({})).memories.map(({ id }) => id)).toEqual([bens]);
-      expect((await ben.stats()).episodic_count).toBe(1);
-      const lines: string[] = [];
-      for await (const line of ben.exportMemories()) lines.push(line);
-      expect(lines.slice(1).map((line) => JSON.parse(line).id)).toEqual([bens]);
-      for (const call of [
-        () => ben.memory(adas),
-        () => ben.history(adas),
-        () => ben.update(adas, { importance: 1 }),
-        () => ben.forget(adas),
-        () => ben.store({ ...words, supersedes: adas }),
-      ]) {
-        await expectError(call(), 'NOT_FOUND');
-      }
-      expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
-      expect(await ada.memory(adas)).toMatchObject({ content: words.content });
-    });
-
-    it('recalls only the memories of the agent of the scope, and with shared: true also memories without an agent', async () => {
-      const user = 'contract-cleo';
-      const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
-      const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
-      await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
-      const createRecallForCheck = async (withShared: boolean) =>
-        (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
-          .map(({ id }) => id)
-          .sort();
-      expect(await createRecallForCheck(false)).toEqual([cook]);
-      expect(await createRecallForCheck(true)).toEqual([shared, cook].sort());
-      await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
-    });
-
-    it('rejects requests for another user and methods on the whole namespace within the scope of a user', async () => {
-      const ada = inScope('contract-ada');
-      const user_id = 'contract-ben';
-      for (const call of [
-        () => ada.store({ content: 'not mine', user_id }),
-        () => ada.recall({ query: 'corncrake', user_id }),
-        () => ada.forgetMany({ tag: 'corncrake', user_id }),
-        () => ada.scope({ userId: user_id }).memories({}),
-        () => ada.users(),
-        () => ada.consolidate(),
-        () => ada.consolidations({}),
-      ]) {
-        await expectError(call(), 'FORBIDDEN');
-      }
-    });
-
-    it('rejects a user_id of undefined, because a request without user_id applies to all users', async () => {
-      const nobody = { user_id: undefined as never };
-      const calls = [
-        () => memory.store({ content: 'whose memory', ...nobody }),
-        () => memory.recall({ query: 'corncrake', ...nobody }),
-        () => memory.memories(nobody),
-        () => memory.memory('any', nobody),
-        () => memory.update('any', { importance: 1 }, nobody),
-        () => memory.forget('any', nobody),
-        () => memory.forgetMany({ session_id: SESSION, ...nobody }),
-        () => memory.stats(nobody),
-        () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
-        () => memory.importMemories(asBytes([]), nobody),
-      ];
-      for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
-    });
-
-    it('rejects an invalid request within a scope, and treats an undefined request as empty', async () => {
-      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-      const id = await getId(ada.store({ content: 'The whinchat stays' }));
-      for (const wrong of [5, 'x', [], () => {}] as never[]) {
-        await expectError((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
-        await expectError((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
-        await expectError((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
-        await expectError((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
-      }
-      expect((await ben.memories(undefined as never)).memories).toEqual([]);
-      expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
-    });
-
-    it('applies the shared option of the inner scope if scopes are nested', async () => {
-      await memory.store({ content: 'The redstart is for all', session_id: SESSION });
-      const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
-      const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
-      expect(await found(outer)).toBe(1);
-      expect(await found(outer.scope({ agentId: 'cook' }))).toBe(0);
-      expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
-    });
-
-    it('rejects a bulk forget whose only condition is shared', async () => {
-      await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
-    });
-
-    it('does not reveal by an import whether a memory id belongs to another user', async () => {
-      const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
-      const ben = inScope('contract-ben');
-      await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
-      const lines: string[] = [];
-      for await (const line of ben.exportMemories()) lines.push(line);
-      const { forgotten_count } = await ben.forgetMany({ session_id: 'ouzel' });
-      expect(forgotten_count).toBe(1);
-      const own = JSON.parse(lines.find((line) => line.includes('ouzel is not')) as string);
-      const header = JSON.stringify({ format: 'memoryd', version: 1 });
-      const linked = (supersedes: string, id: string) =>
-        ben.importMemories(asBytes([header, JSON.stringify({ ...own, id, supersedes })]));
-      const known = await linked(theirs, 'contract-linked-1');
-      expect(known).toEqual(await linked('nobody', 'contract-linked-2'));
-      expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
-    });
-
     it('lists the users with their counts, page by page', async () => {
       await inScope('contract-dora').store({ content: 'first' });
       await inScope('contract-dora').store({ content: 'second' });

@@ -78,42 +78,6 @@ describe('openMemory', () => {
     },
   );
 
-  it('isolates namespaces', async () => {
-    const path = newPath();
-    const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);
-    const { id } = await ours.store({ content: 'ours' });
-    await expect(theirs.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await Promise.all([ours.close(), theirs.close()]);
-  });
-
-  it('reports the memories that a failed bulk forget has deleted', async () => {
-    const path = newPath();
-    const memory = await openMemory(path, QUIET);
-    await memory.storeBatch(Array.from({ length: 250 }, (_, i) => ({ content: `text ${i}`, tags: ['gone'] })));
-    const other = new Sqlite(path);
-    other.exec(`
-      CREATE TRIGGER failing BEFORE DELETE ON memory WHEN (SELECT count(*) FROM memory) <= 150
-      BEGIN SELECT RAISE(ABORT, 'no further'); END`);
-    other.close();
-    const controller = new AbortController();
-    const event = memory
-      .events({ type: ['forgotten'] }, controller.signal)
-      [Symbol.asyncIterator]()
-      .next();
-    await expect(memory.forgetMany({ tag: 'gone' })).rejects.toThrow();
-    expect((await event).value).toMatchObject({ type: 'forgotten', count: 100 });
-    controller.abort();
-    await memory.close();
-  });
-
-  it('recalls by vectors by default, and rejects a running recall when it is closed', async () => {
-    const memory = await openMemory(newPath());
-    await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
-    await waitForVectors(memory);
-    const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
-    await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
-  });
-
   it('treats undefined options like absent options', async () => {
     const names = [...Object.keys(ENGINE_DEFAULTS), 'namespace', 'telemetry', 'redact', 'clock', 'keepModel'];
     const path = newPath();
@@ -162,6 +126,44 @@ describe('openMemory', () => {
     await third.store({ content: 'the first memory' });
     expect((await third.stats()).embedding).toMatchObject({ model: expect.stringMatching(/^minilm/), embedded: 1 });
     await third.close();
+  });
+});
+
+describe('an opened memory', () => {
+  it('does not return memories of another namespace', async () => {
+    const path = newPath();
+    const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);
+    const { id } = await ours.store({ content: 'ours' });
+    await expect(theirs.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await Promise.all([ours.close(), theirs.close()]);
+  });
+
+  it('reports the memories that a failed bulk forget has deleted', async () => {
+    const path = newPath();
+    const memory = await openMemory(path, QUIET);
+    await memory.storeBatch(Array.from({ length: 250 }, (_, i) => ({ content: `text ${i}`, tags: ['gone'] })));
+    const other = new Sqlite(path);
+    other.exec(`
+      CREATE TRIGGER failing BEFORE DELETE ON memory WHEN (SELECT count(*) FROM memory) <= 150
+      BEGIN SELECT RAISE(ABORT, 'no further'); END`);
+    other.close();
+    const controller = new AbortController();
+    const event = memory
+      .events({ type: ['forgotten'] }, controller.signal)
+      [Symbol.asyncIterator]()
+      .next();
+    await expect(memory.forgetMany({ tag: 'gone' })).rejects.toThrow();
+    expect((await event).value).toMatchObject({ type: 'forgotten', count: 100 });
+    controller.abort();
+    await memory.close();
+  });
+
+  it('recalls by vectors by default, and rejects a running recall when it is closed', async () => {
+    const memory = await openMemory(newPath());
+    await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
+    await waitForVectors(memory);
+    const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
+    await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
   });
 
   it('emits a process warning for errors', async () => {

@@ -149,9 +149,9 @@ describe('a background task', () => {
     await stopping;
     expect(reported).toEqual([]);
   });
+});
 
-  it('doubles a pause up to the maximum', () => {
-    const pauses = Array.from({ length: 6 }, (_, failures) => doubling(500, 3000)(failures));
-    expect(pauses).toEqual([500, 500, 1000, 2000, 3000, 3000]);
-  });
+it('doubling returns a pause that doubles with each failure, up to the maximum', () => {
+  const pauses = Array.from({ length: 6 }, (_, failures) => doubling(500, 3000)(failures));
+  expect(pauses).toEqual([500, 500, 1000, 2000, 3000, 3000]);
 });

@@ -11,7 +11,7 @@ const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const [positions, numbers, texts] = [positionCursors('a'), numberCursors('a'), textCursors('a')];
 
 describe('a cursor', () => {
-  it('returns the position that was encoded', () => {
+  it('decodes to the position that was encoded', () => {
     fc.assert(
       fc.property(integer, count, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
         const position = { createdAt, ordinal };

@@ -53,7 +53,7 @@ describe('an event stream', () => {
   describe('limited to one user', () => {
     const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
 
-    it('has ids that do not reveal events of other users, and resumes after such an id', async () => {
+    it('has event ids that do not reveal events of other users, and resumes after such an id', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada' });
       log.publishMemories('default', 'stored', of('ada', 'first'));
@@ -90,7 +90,7 @@ describe('an event stream', () => {
     expect(getIds(await coming)).toEqual(['late']);
   });
 
-  it('delivers all events to each client', async () => {
+  it('delivers all events, even if another stream delivers the same events', async () => {
     const log = newLog();
     const streams = [follow(log), follow(log)];
     store(log, 'one');
@@ -115,7 +115,7 @@ describe('an event stream', () => {
     expect(getIds(await take(stream, 1))).toEqual(['here']);
   });
 
-  it('lists the first 256 memory ids and the total count', async () => {
+  it('delivers the first 256 memory ids and the total count of an event with more memories', async () => {
     const log = newLog();
     const stream = follow(log);
     log.publishMemories('default', 'recalled', shared(numbers(1000)));
@@ -185,7 +185,7 @@ describe('an event stream', () => {
     expect(await take(follow(log, { last_event_id: (read as MemoryEvent).id }), 1)).toMatchObject([{ type: 'gap' }]);
   });
 
-  it('stores fewer events if the events list many memories', async () => {
+  it('begins with fewer stored events if the events list many memories', async () => {
     const log = newLog();
     for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', shared(numbers(256)));
     store(log, 'last');

@@ -20,7 +20,7 @@ function highlight(query: string, content: string, thesaurus = NO_SYNONYMS): str
 /** Sentences without words of the queries below. */
 const filler = (chars: number) => `${'Lorem ipsum dolor sit amet. '.repeat(chars / 28 + 1).slice(0, chars - 2)}. `;
 
-describe('createHighlighter', () => {
+describe('a highlighter', () => {
   it('returns the part around the rarer of two English words if they are far apart', () => {
     const content = `They live here. ${filler(600)}The quokka sleeps.`;
     const ranks = { live: 5, quokka: undefined };

@@ -33,7 +33,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await tested.keys.read()).toEqual({ keys: [], changes: 7, isLoopbackOpen: false });
     });
 
-    it('returns every field of each key, in order of creation', async () => {
+    it('returns every field of each key, in the order in which the keys were added', async () => {
       const keys = [
         key({
           id: 'z',

@@ -7,6 +7,16 @@ import type { MemoryChange, NewMemory } from './storage-memories.ts';
 export function consolidationStorageContract(tested: TestedStorage): void {
   const { storeMemory, findOrdinals, countTiers, beginRun, promote, mergeDuplicates, evictExpired } = tested;
 
+  const read = (id: string) => tested.storage.memory('default', id, NOW);
+
+  /** Stores texts, merges duplicates and returns the ids of the stored memories. */
+  async function merged(...contents: string[]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const content of contents) ids.push((await storeMemory({ content })).id);
+    await mergeDuplicates(10);
+    return ids;
+  }
+
   describe('consolidation', () => {
     it('promotes the memories that were stored up to a given time, in batches', async () => {
       const stored = [await storeMemory(), await storeMemory(), await storeMemory()];
@@ -17,16 +27,6 @@ export function consolidationStorageContract(tested: TestedStorage): void {
     });
 
     const duplicates = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
-
-    const read = (id: string) => tested.storage.memory('default', id, NOW);
-
-    /** Stores texts, merges duplicates and returns the ids of the stored memories. */
-    async function merged(...contents: string[]): Promise<string[]> {
-      const ids: string[] = [];
-      for (const content of contents) ids.push((await storeMemory({ content })).id);
-      await mergeDuplicates(10);
-      return ids;
-    }
 
     it('merges duplicates into the oldest, which receives their tags, maximum importance and access counts', async () => {
       const [second, first, third] = [
@@ -56,7 +56,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('limits the access count, also after a merge, to the maximum that an import accepts', async () => {
+    it('limits merged access counts, also after later accesses, to the maximum that an import accepts', async () => {
       const [first, second] = [
         await storeMemory({ content: 'duplicate' }),
         await storeMemory({ content: 'duplicate' }),
@@ -112,43 +112,6 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
-    it('forgets a visible memory together with its hidden duplicates, and returns the ids of the duplicates', async () => {
-      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
-      const forgotten = await tested.storage.forget('default', visible);
-      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
-      for (const id of [visible, ...hidden]) expect(await read(id)).toBeUndefined();
-      expect(await countTiers()).toEqual([0, 0, 0]);
-    });
-
-    it('forgets a hidden duplicate alone, and returns the ids of the remaining memories with the same text', async () => {
-      const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
-      const forgotten = await tested.storage.forget('default', second);
-      expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });
-      expect(await read(second)).toBeUndefined();
-      expect(await read(third)).toMatchObject({ content: 'x', mergedInto: visible });
-      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
-      expect(await tested.storage.forget('default', third)).toMatchObject({ remainingDuplicates: [] });
-      expect(await countTiers()).toEqual([1, 0, 0]);
-    });
-
-    it('transfers the successor of a forgotten hidden duplicate to the visible memory', async () => {
-      const [visible = '', hidden = ''] = await merged('x', 'x');
-      const correction = await storeMemory({ content: 'y', supersedes: hidden });
-      await tested.storage.forget('default', hidden);
-      expect(await read(visible)).toMatchObject({ supersededBy: correction.id });
-      expect(await read(correction.id)).toMatchObject({ supersedes: visible });
-    });
-
-    it('makes a hidden duplicate independent if its text changes', async () => {
-      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
-      await mergeDuplicates(10);
-      await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'individual' });
-      expect((await tested.storage.memory('default', duplicate.id, NOW))?.mergedInto).toBeNull();
-      expect(await findOrdinals('individual')).toEqual([duplicate.ordinal]);
-      expect(await findOrdinals('x')).toEqual([first.ordinal]);
-      expect(await countTiers()).toEqual([2, 0, 0]);
-    });
-
     it('does not merge memories that differ in source or metadata', async () => {
       const stored = [
         await storeMemory({ content: 'x' }),
@@ -159,40 +122,6 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('x', { source: 'mail' })).toEqual([stored[1]?.ordinal]);
       await tested.storage.update({ namespace: 'default', id: stored[2]?.id ?? '', at: NOW, metadata: {} });
       expect((await mergeDuplicates(10)).count).toBe(1);
-    });
-
-    // A change of the visible memory by a client changes the whole group.
-    it.each<[string, Partial<MemoryChange>]>([
-      ['another text', { content: 'changed' }],
-      ['other metadata', { metadata: { k: '3' } }],
-      ['other tags', { tags: ['other'] }],
-      ['another importance', { importance: 0.9 }],
-      ['an expiry', { expiresAt: NOW * 2 }],
-    ])('keeps duplicates hidden when the visible memory gets %s', async (_, change) => {
-      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
-      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, ...change });
-      expect((await mergeDuplicates(10)).count).toBe(0);
-      for (const id of hidden) expect(await read(id)).toMatchObject({ content: 'x', mergedInto: visible });
-      expect(await countTiers()).toEqual([1, 0, 0]);
-      const { ordinal } = (await read(visible)) ?? {};
-      expect(await findOrdinals(change.content ?? 'x')).toEqual([ordinal]);
-      if (change.content !== undefined) expect(await findOrdinals('x')).toEqual([]);
-    });
-
-    it('expires hidden duplicates together with the visible memory, until the expiry is cleared', async () => {
-      const ids = await merged('x', 'x');
-      const update = (expiresAt: number | null) =>
-        tested.storage.update({ namespace: 'default', id: ids[0] ?? '', at: NOW, expiresAt });
-      await update(NOW + 5);
-      for (const id of ids) {
-        expect(await tested.storage.memory('default', id, NOW + 4)).toBeDefined();
-        expect(await tested.storage.memory('default', id, NOW + 5)).toBeUndefined();
-      }
-      await update(null);
-      for (const id of ids) expect(await tested.storage.memory('default', id, NOW + 5)).toBeDefined();
-      await update(NOW + 5);
-      await evictExpired(NOW + 5, 10);
-      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([]);
     });
 
     it('merges a memory and its hidden duplicates into an older memory after the memory gets the text of the older memory', async () => {
@@ -210,68 +139,6 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       await tested.storage.update({ namespace: 'default', id: stored[1]?.id ?? '', at: NOW, expiresAt: null });
       expect((await mergeDuplicates(10)).count).toBe(1);
       expect(await findOrdinals('x')).toEqual([stored[0]?.ordinal]);
-    });
-
-    it.each([
-      ['tags', { tags: ['later'] }],
-      ['importance', { importance: 0.9 }],
-      ['an expiry', { expiresAt: NOW + 5 }],
-    ])('keeps a hidden duplicate hidden when it gets %s', async (_, change) => {
-      const [visible = '', hidden = ''] = await merged('x', 'x');
-      const changed = { namespace: 'default', id: hidden, at: NOW, ...change };
-      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: false });
-      expect(await read(hidden)).toMatchObject({ mergedInto: visible, ...change });
-      await evictExpired(NOW + 5, 10);
-      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
-    });
-
-    it('makes a hidden duplicate independent if its metadata changes', async () => {
-      const [visible = '', hidden = ''] = await merged('x', 'x');
-      const changed = { namespace: 'default', id: hidden, at: NOW, metadata: { k: '1' } };
-      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
-      expect(await findOrdinals('x', { metadata: { k: '1' } })).toEqual([(await read(hidden))?.ordinal]);
-      expect((await read(visible))?.mergedInto).toBeNull();
-      expect(await countTiers()).toEqual([2, 0, 0]);
-    });
-
-    it('marks the visible memory as superseded by the successor of a hidden duplicate, until the successor is forgotten', async () => {
-      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
-      await mergeDuplicates(10);
-      const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
-      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
-      expect(await findOrdinals('x')).toEqual([first.ordinal, correction.ordinal]);
-      await tested.storage.forget('default', correction.id);
-      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
-      expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBeNull();
-    });
-
-    it('marks a memory as superseded as long as any successor of the memory or of its duplicate exists', async () => {
-      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
-      await mergeDuplicates(10);
-      const corrections = [];
-      for (const { id } of [first, duplicate, first, duplicate])
-        corrections.push(await storeMemory({ content: 'y', supersedes: id }));
-      const supersededBy = async ({ id }: NewMemory) => (await tested.storage.memory('default', id, NOW))?.supersededBy;
-      const [ofFirst, ofDuplicate, ofFirstToo, ofDuplicateToo] = corrections.map(({ id }) => id);
-      for (const [forgotten, left, leftOfDuplicate] of [
-        [ofFirstToo, ofDuplicateToo, ofDuplicateToo],
-        [ofDuplicateToo, ofDuplicate, ofDuplicate],
-        [ofDuplicate, ofFirst, null],
-        [ofFirst, null, null],
-      ]) {
-        await tested.storage.forget('default', forgotten as string);
-        expect([await supersededBy(first), await supersededBy(duplicate)]).toEqual([left, leftOfDuplicate]);
-      }
-    });
-
-    it('removes the successor from the visible memory if the superseded hidden duplicate becomes independent', async () => {
-      const [visible = '', hidden = ''] = await merged('x', 'x');
-      const correction = await storeMemory({ content: 'y', supersedes: hidden });
-      await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, content: 'something else' });
-      expect((await read(visible))?.supersededBy).toBeNull();
-      expect((await read(hidden))?.supersededBy).toBe(correction.id);
-      await tested.storage.forget('default', correction.id);
-      expect((await read(hidden))?.supersededBy).toBeNull();
     });
 
     it('merges a limited number of memories per step', async () => {
@@ -320,7 +187,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
     });
 
-    it('evicts memories from a full tier, once each, without losing their texts', async () => {
+    it('evicts the given memories from a tier, once each, without losing their texts', async () => {
       const [one, two] = [await storeMemory({ content: 'was here' }), await storeMemory({ content: 'was here too' })];
       const other = await storeMemory({ content: 'was here', namespace: 'other' });
       const run = await beginRun();
@@ -335,7 +202,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('returns the end time of the last consolidation of a namespace', async () => {
+    it('records the end time of the last run in the statistics of its namespace', async () => {
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBeNull();
       await tested.storage.endRun(await beginRun(), NOW + 5);
       expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
@@ -374,6 +241,141 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       ]);
       // Emptying the database takes longer than opening a new one.
       await tested.close();
+    });
+  });
+
+  describe('a hidden duplicate', () => {
+    it('is forgotten together with the visible memory, and the forget returns its id', async () => {
+      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
+      const forgotten = await tested.storage.forget('default', visible);
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
+      for (const id of [visible, ...hidden]) expect(await read(id)).toBeUndefined();
+      expect(await countTiers()).toEqual([0, 0, 0]);
+    });
+
+    it('can be forgotten alone, and the forget returns the ids of the remaining duplicates', async () => {
+      const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
+      const forgotten = await tested.storage.forget('default', second);
+      expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });
+      expect(await read(second)).toBeUndefined();
+      expect(await read(third)).toMatchObject({ content: 'x', mergedInto: visible });
+      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
+      expect(await tested.storage.forget('default', third)).toMatchObject({ remainingDuplicates: [] });
+      expect(await countTiers()).toEqual([1, 0, 0]);
+    });
+
+    it('transfers its successor to the visible memory when the hidden duplicate is forgotten', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const correction = await storeMemory({ content: 'y', supersedes: hidden });
+      await tested.storage.forget('default', hidden);
+      expect(await read(visible)).toMatchObject({ supersededBy: correction.id });
+      expect(await read(correction.id)).toMatchObject({ supersedes: visible });
+    });
+
+    it('becomes independent if its text changes', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
+      await mergeDuplicates(10);
+      await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'individual' });
+      expect((await tested.storage.memory('default', duplicate.id, NOW))?.mergedInto).toBeNull();
+      expect(await findOrdinals('individual')).toEqual([duplicate.ordinal]);
+      expect(await findOrdinals('x')).toEqual([first.ordinal]);
+      expect(await countTiers()).toEqual([2, 0, 0]);
+    });
+
+    // A change of the visible memory by a client changes the whole group.
+    it.each<[string, Partial<MemoryChange>]>([
+      ['another text', { content: 'changed' }],
+      ['other metadata', { metadata: { k: '3' } }],
+      ['other tags', { tags: ['other'] }],
+      ['another importance', { importance: 0.9 }],
+      ['an expiry', { expiresAt: NOW * 2 }],
+    ])('stays hidden when the visible memory gets %s', async (_, change) => {
+      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
+      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, ...change });
+      expect((await mergeDuplicates(10)).count).toBe(0);
+      for (const id of hidden) expect(await read(id)).toMatchObject({ content: 'x', mergedInto: visible });
+      expect(await countTiers()).toEqual([1, 0, 0]);
+      const { ordinal } = (await read(visible)) ?? {};
+      expect(await findOrdinals(change.content ?? 'x')).toEqual([ordinal]);
+      if (change.content !== undefined) expect(await findOrdinals('x')).toEqual([]);
+    });
+
+    it('expires together with the visible memory, until the expiry is cleared', async () => {
+      const ids = await merged('x', 'x');
+      const update = (expiresAt: number | null) =>
+        tested.storage.update({ namespace: 'default', id: ids[0] ?? '', at: NOW, expiresAt });
+      await update(NOW + 5);
+      for (const id of ids) {
+        expect(await tested.storage.memory('default', id, NOW + 4)).toBeDefined();
+        expect(await tested.storage.memory('default', id, NOW + 5)).toBeUndefined();
+      }
+      await update(null);
+      for (const id of ids) expect(await tested.storage.memory('default', id, NOW + 5)).toBeDefined();
+      await update(NOW + 5);
+      await evictExpired(NOW + 5, 10);
+      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([]);
+    });
+
+    it.each([
+      ['tags', { tags: ['later'] }],
+      ['importance', { importance: 0.9 }],
+      ['an expiry', { expiresAt: NOW + 5 }],
+    ])('stays hidden when the hidden duplicate itself gets %s', async (_, change) => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const changed = { namespace: 'default', id: hidden, at: NOW, ...change };
+      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: false });
+      expect(await read(hidden)).toMatchObject({ mergedInto: visible, ...change });
+      await evictExpired(NOW + 5, 10);
+      expect(await findOrdinals('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
+    });
+
+    it('becomes independent if its metadata changes', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const changed = { namespace: 'default', id: hidden, at: NOW, metadata: { k: '1' } };
+      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
+      expect(await findOrdinals('x', { metadata: { k: '1' } })).toEqual([(await read(hidden))?.ordinal]);
+      expect((await read(visible))?.mergedInto).toBeNull();
+      expect(await countTiers()).toEqual([2, 0, 0]);
+    });
+
+    it('shares its successor with the visible memory, until the successor is forgotten', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
+      await mergeDuplicates(10);
+      const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
+      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
+      expect(await findOrdinals('x')).toEqual([first.ordinal, correction.ordinal]);
+      await tested.storage.forget('default', correction.id);
+      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBeNull();
+    });
+
+    it('makes the visible memory superseded as long as any successor of either memory exists', async () => {
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
+      await mergeDuplicates(10);
+      const corrections = [];
+      for (const { id } of [first, duplicate, first, duplicate])
+        corrections.push(await storeMemory({ content: 'y', supersedes: id }));
+      const supersededBy = async ({ id }: NewMemory) => (await tested.storage.memory('default', id, NOW))?.supersededBy;
+      const [ofFirst, ofDuplicate, ofFirstToo, ofDuplicateToo] = corrections.map(({ id }) => id);
+      for (const [forgotten, left, leftOfDuplicate] of [
+        [ofFirstToo, ofDuplicateToo, ofDuplicateToo],
+        [ofDuplicateToo, ofDuplicate, ofDuplicate],
+        [ofDuplicate, ofFirst, null],
+        [ofFirst, null, null],
+      ]) {
+        await tested.storage.forget('default', forgotten as string);
+        expect([await supersededBy(first), await supersededBy(duplicate)]).toEqual([left, leftOfDuplicate]);
+      }
+    });
+
+    it('keeps its successor when it becomes independent, and the visible memory loses that successor', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const correction = await storeMemory({ content: 'y', supersedes: hidden });
+      await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, content: 'something else' });
+      expect((await read(visible))?.supersededBy).toBeNull();
+      expect((await read(hidden))?.supersededBy).toBe(correction.id);
+      await tested.storage.forget('default', correction.id);
+      expect((await read(hidden))?.supersededBy).toBeNull();
     });
   });
 }

@@ -107,8 +107,8 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
 
     it.each([
-      ['do not count the name before a colon as a shared rare word in a session', 's', 0],
-      ['count the name before a colon as a shared rare word outside of a session', DEFAULTS.sessionId, 1],
+      ['do not share the name before a colon as a rare word in a session', 's', 0],
+      ['share the name before a colon as a rare word outside of a session', DEFAULTS.sessionId, 1],
     ])('%s', async (_, sessionId, shared) => {
       for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await storeMemory(said, 1, { sessionId });
       const [first] = (await candidates()).candidates;
@@ -268,7 +268,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
-    it('ignores vectors of an earlier text', async () => {
+    it('stays pending for vectors after it gets the vectors of an earlier text', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       await inRun((run) =>
@@ -421,7 +421,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
     });
 
-    it('includes deleted semantic memories in the number that a bulk forget returns', async () => {
+    it('adds semantic memories that are deleted too to the number that a bulk forget returns', async () => {
       await distil(await storeAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });

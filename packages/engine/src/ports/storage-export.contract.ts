@@ -291,7 +291,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await other.storage.memory(namespace, 'semantic', life.time)).toBeUndefined();
     });
 
-    it('imports a semantic memory whose text a client wrote, even without its sources', async () => {
+    it('stores a semantic memory whose text a client wrote, even without its sources', async () => {
       await storeSome();
       await database.storage.update({ namespace, id: 'semantic', at: life.time, content: 'mine' });
       const semantic = (await exported(database)).at(-1) ?? '';

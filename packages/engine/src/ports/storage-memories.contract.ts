@@ -40,20 +40,6 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('preserves memories, vectors and the database secret after a restart', async () => {
-      const secret = await tested.storage.secret();
-      expect(secret).toMatch(/^[0-9a-f]{32}$/);
-      await tested.storage.useModel(MODEL);
-      const stored = await storeMemory({ content: 'survives the night' });
-      await putVector(stored, 1);
-      await tested.reopen();
-      expect(await tested.storage.secret()).toBe(secret);
-      expect(getAdmitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([stored.ordinal]);
-      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ content: 'survives the night' });
-      expect(await findOrdinals('night')).toEqual([stored.ordinal]);
-      expect(await countTiers()).toEqual([1, 0, 0]);
-    });
-
     it('keeps the order of arrival of many concurrently stored memories', async () => {
       const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
       await Promise.all(memories.map((memory) => tested.storage.store(memory)));
@@ -156,6 +142,22 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(
         (await tested.storage.memories('default', { tier: 'episodic' }, ALL, NOW + 1e6)).items.map((m) => m.ordinal),
       ).toEqual(stored.slice(0, 10).reverse());
+    });
+  });
+
+  describe('a restart', () => {
+    it('preserves memories, vectors and the database secret', async () => {
+      const secret = await tested.storage.secret();
+      expect(secret).toMatch(/^[0-9a-f]{32}$/);
+      await tested.storage.useModel(MODEL);
+      const stored = await storeMemory({ content: 'survives the night' });
+      await putVector(stored, 1);
+      await tested.reopen();
+      expect(await tested.storage.secret()).toBe(secret);
+      expect(getAdmitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([stored.ordinal]);
+      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ content: 'survives the night' });
+      expect(await findOrdinals('night')).toEqual([stored.ordinal]);
+      expect(await countTiers()).toEqual([1, 0, 0]);
     });
   });
 
@@ -280,7 +282,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', id, NOW + 1e6))?.updatedAt).toBe(storedAt + 5);
     });
 
-    it('contains the text that was valid at a given time', async () => {
+    it('returns the text that was valid at a given time', async () => {
       const { id, storedAt } = await storeMemory({ content: 'first' });
       await change(id, storedAt + 10, 'second');
       const textAt = async (at: number) => (await tested.storage.textAt('default', id, at, NOW + 1e6))?.content;
@@ -351,7 +353,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('never reuses the ordinal of a forgotten memory', async () => {
+    it('does not free the ordinal of a forgotten memory for a later memory', async () => {
       const last = await storeMemory();
       await tested.storage.forget('default', last.id);
       expect((await storeMemory()).ordinal).toBeGreaterThan(last.ordinal);
@@ -426,8 +428,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
   });
 
-  describe('listing memories and sessions', () => {
-    it('lists memories newest first, page by page, each once', async () => {
+  describe('reading memories and sessions', () => {
+    it('returns memories newest first, page by page, each once', async () => {
       const stored = [];
       for (let i = 0; i < 7; i++) stored.push(await storeMemory({ createdAt: NOW + Math.floor(i / 2) }));
       const seen: number[] = [];
@@ -471,7 +473,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('returns a session by creation time and then by arrival, oldest first', async () => {
+    it('returns the memories of a session by creation time and then by arrival, oldest first', async () => {
       const third = await storeMemory({ sessionId: 's', createdAt: NOW + 2 });
       const first = await storeMemory({ sessionId: 's', createdAt: NOW });
       const second = await storeMemory({ sessionId: 's', createdAt: NOW });
@@ -515,7 +517,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
     });
 
-    it('lists sessions by id with the number and times of their memories', async () => {
+    it('returns sessions in the order of their ids, with the number and times of their memories', async () => {
       await storeMemory({ sessionId: 'b', createdAt: NOW });
       await storeMemory({ sessionId: 'b', createdAt: NOW + 9 });
       await storeMemory({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
@@ -550,7 +552,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ['a text in the metadata', { metadata: { project: 'apollo' } }],
       ['a number in the metadata', { metadata: { year: '1969' } }],
       ['a truth value in the metadata', { metadata: { done: 'true' } }],
-    ])('filters lists and searches by %s', async (_name, filter) => {
+    ])('filters memories and search results by %s', async (_name, filter) => {
       const passes = await storeMemory({
         content: 'moon landing',
         tags: ['x', 'y'],
@@ -572,7 +574,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('moon landing', filter)).toEqual([passes.ordinal]);
     });
 
-    it('filters by the maximum number of tags and metadata fields', async () => {
+    it('accepts a filter with the maximum number of tags and metadata fields', async () => {
       const tags = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
       const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`field ${i}`, `${i}`]));
       const passes = await storeMemory({ content: 'owl', tags, metadata });

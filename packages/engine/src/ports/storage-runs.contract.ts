@@ -406,7 +406,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('has a preview with the total number of merges of a large group and the first merges', async () => {
+    it('has a preview with the total number of merges of large groups and the first merges', async () => {
       for (let i = 0; i < 100; i++) await storeMemory({ content: `again ${i % 2}` });
       const plan = await tested.storage.planMerge('default', NOW, 60);
       expect([plan.total, plan.items.length]).toEqual([98, 60]);

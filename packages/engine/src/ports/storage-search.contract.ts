@@ -134,16 +134,6 @@ export function searchStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('reads only memories that are neither expired nor hidden duplicates', async () => {
-      const expired = await storeMemory({ expiresAt: NOW });
-      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
-      await mergeDuplicates(10);
-      const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
-      expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
-        first.ordinal,
-      ]);
-    });
-
     it('marks candidates that have equal texts', async () => {
       const same = [await storeMemory({ content: 'a heron waits', sessionId: 'a' })];
       const other = await storeMemory({ content: 'the heron sleeps', sessionId: 'b' });
@@ -363,7 +353,31 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(getAdmitted(signals).slice(-4)).toEqual([1, 2, 3, 4].map((after) => newest.ordinal + after));
     });
 
-    it('reads memories in the requested order, up to the maximum size', async () => {
+    it('includes the memories between two passages if there are at most two such memories', async () => {
+      const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
+      const stored: number[] = [];
+      for (const content of texts) stored.push((await storeMemory({ content, sessionId: 's' })).ordinal);
+      const { ordinals, previous, next } = await search('heron');
+      expect([...ordinals].sort((a, b) => a - b)).toEqual(stored.filter((_, i) => i < 7 || i > 9));
+      const linked = (from: number, step: Int32Array) =>
+        ordinals[step[ordinals.indexOf(stored[from] as number)] as number];
+      expect([linked(2, next), linked(3, previous)]).toEqual([stored[3], stored[2]]);
+      expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
+    });
+  });
+
+  describe('read', () => {
+    it('returns only memories that are neither expired nor hidden duplicates', async () => {
+      const expired = await storeMemory({ expiresAt: NOW });
+      const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
+      await mergeDuplicates(10);
+      const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
+      expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
+        first.ordinal,
+      ]);
+    });
+
+    it('returns memories in the order of the ordinals, up to the maximum size of the result', async () => {
       const a = await storeMemory({ content: 'a'.repeat(1000) });
       const b = await storeMemory({ content: 'b'.repeat(1000) });
       const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
@@ -374,8 +388,10 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(one.truncated).toBe(true);
       expect((await tested.storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
     });
+  });
 
-    it('returns the texts of the best-ranked candidates, up to the maximum size', async () => {
+  describe('searchAndRank', () => {
+    it('returns the best-ranked candidates with their texts, up to the maximum size of the result', async () => {
       for (let i = 0; i < 12; i++) {
         await storeMemory({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
         await storeMemory({ content: `blue ${i}`, sessionId: `s${i % 4}` });
@@ -393,18 +409,6 @@ export function searchStorageContract(tested: TestedStorage): void {
       const short = await tested.storage.searchAndRank({ ...request, maxBytes: 1 });
       expect(short.results.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
       expect(short.truncated).toBe(true);
-    });
-
-    it('includes the memories between two passages if there are at most two such memories', async () => {
-      const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
-      const stored: number[] = [];
-      for (const content of texts) stored.push((await storeMemory({ content, sessionId: 's' })).ordinal);
-      const { ordinals, previous, next } = await search('heron');
-      expect([...ordinals].sort((a, b) => a - b)).toEqual(stored.filter((_, i) => i < 7 || i > 9));
-      const linked = (from: number, step: Int32Array) =>
-        ordinals[step[ordinals.indexOf(stored[from] as number)] as number];
-      expect([linked(2, next), linked(3, previous)]).toEqual([stored[3], stored[2]]);
-      expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
     });
   });
 

@@ -238,7 +238,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(await getNearness(stored, 3, 5)).toBeCloseTo(0.5, 5);
       });
 
-      it('returns NaN if the model returned no token states or the text has changed since', async () => {
+      it('returns the similarity NaN if the model returned no token states or the text has changed since', async () => {
         const [stored, without] = [
           await storeMemory({ content: 'lantern oil' }),
           await storeMemory({ content: 'lantern wick' }),

@@ -329,7 +329,7 @@ describe('consolidation', () => {
     expect((await storage.run('default', id))?.state).toBe('undone');
   });
 
-  it('undoes a run after all queued runs', async () => {
+  it('is undone after all queued runs have ended', async () => {
     await store('a');
     const one = consolidator();
     const first = await one.consolidate('default', 0);
@@ -341,14 +341,14 @@ describe('consolidation', () => {
     expect((await storage.stats('default', now)).working_count).toBe(2);
   });
 
-  it('does not undo a run that is older than the archive period', async () => {
+  it('cannot be undone if the run is older than the archive period', async () => {
     await store('a');
     const { id } = await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
     expect(await consolidator().undo('default', id)).toEqual({ outcome: 'too-old' });
   });
 
-  it('plans the next run without changing anything', async () => {
+  it('has a plan with the counts of the next run, and planning changes nothing', async () => {
     for (const id of ['a', 'b']) await store(id, { content: 'same' });
     await store('expired', { expiresAt: now });
     const before = await storage.stats('default', now);
@@ -359,7 +359,7 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts).toMatchObject(totals);
   });
 
-  it('does not plan to evict a memory that the run would merge', async () => {
+  it('has a plan that does not evict a memory that the run would merge', async () => {
     await store('kept', { importance: 1 });
     for (const [id, importance] of [
       ['survivor', 0.2],

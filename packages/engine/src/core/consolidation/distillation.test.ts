@@ -96,7 +96,7 @@ describe('distillation', () => {
     );
   });
 
-  it('plans exactly the changes that the next run makes, and changes nothing', async () => {
+  it('has a plan with exactly the changes of the next run, and planning changes nothing', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 6);
     const { distil } = await createConsolidator(world).plan('default', 0);
@@ -114,7 +114,7 @@ describe('distillation', () => {
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
 
-  it('counts planned semantic memories when it plans evictions', async () => {
+  it('is taken into account in the plan of evictions', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 4);
     const consolidator = createConsolidator(world, extractive, 1);

@@ -134,7 +134,7 @@ describe('the embedding queue', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('embeds in order of arrival', async () => {
+  it('embeds memories in order of arrival', async () => {
     const seen: string[] = [];
     await storeAll(numbered(70));
     await start(withHook((texts) => void seen.push(...texts)));

@@ -151,14 +151,14 @@ async function fill(
 
 const first = async (found: Promise<Map<number, number>>) => [...(await found).keys()][0];
 
-describe('another embedding model', () => {
+describe('a process with another embedding model than before', () => {
   const tested = testedStorage(openNewSqlite(10_000));
 
   it.each([
-    ['of other dimensions', 512],
-    ['of equal dimensions', 256],
+    ['other dimensions', 512],
+    ['equal dimensions', 256],
   ])(
-    '%s is never compared with vectors of the old model, while recall uses words and re-embedded memories',
+    'recalls by words and re-embedded memories, and never by old vectors, if the new model has %s',
     async (_, dimensions) => {
       const { cat, ferry } = await fill(tested.storage, await model('before', 256), 60);
       await tested.reopen();
@@ -245,7 +245,7 @@ describe('another embedding model', () => {
     expect(embedded).toHaveLength(32);
   });
 
-  it('can be replaced by the old model, and the remaining old vectors are used again', async () => {
+  it('uses the remaining vectors of the model again if the database had that model earlier', async () => {
     const before = await model('before', 256);
     const { cat, ferry } = await fill(tested.storage, before, 60);
     let batches = 0;

@@ -48,7 +48,9 @@ describe('word search', () => {
     ['1.3.2', 'release v1.2.3'],
     ['555-0142', '0142 555'],
   ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
+});
 
+describe('termFrequencies', () => {
   it('returns terms in the order of the text', () => {
     expect(terms('Melanie painted a sunrise')).toEqual(['melani', 'paint', 'a', 'sunris']);
   });
@@ -93,7 +95,7 @@ describe('search for identifiers, numbers and addresses', () => {
     ['12', 'half a cup: ½'],
   ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
 
-  it('does not split a digest into parts', () => {
+  it('treats a digest as one term', () => {
     expect(terms('3fA85f64Bc')).toEqual(['3fa85f64bc']);
   });
 });
@@ -119,7 +121,7 @@ describe('search in scripts without spaces', () => {
     expect(termFrequencies('東京都').length).toBe(2);
   });
 
-  it('separates adjacent scripts into different terms', () => {
+  it('separates adjacent scripts of a query into different terms', () => {
     expect(plain('iPhone手机2023年')).toEqual(['iphon', 'phone', '手机', '2023', '年']);
   });
 });
@@ -139,7 +141,7 @@ describe('search for symbols', () => {
     expect(finds('🇷🇩', '🇫🇷🇩🇪')).toBe(false);
   });
 
-  it('indexes a line of one repeated symbol as one term', () => {
+  it('treats a line of one repeated symbol as one term', () => {
     expect(terms('──────')).toEqual(['─']);
   });
 
