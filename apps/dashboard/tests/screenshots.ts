@@ -13,7 +13,7 @@ const QUERIES = ['bicycle', 'what hurt after the marathon', 'Lisbon', 'who revie
 /** Views with an element that shows that they are loaded. */
 const VIEWS = [
   { name: 'overview', address: '', until: '.growth svg' },
-  { name: 'recall', address: 'recall?query=what+can+Ada+not+eat%3F', until: '.result' },
+  { name: 'recall', address: 'recall?query=Can+Ada+eat+peanut+butter%3F', until: '.result' },
   { name: 'explore', address: 'explore', until: '.list .row' },
   { name: 'session', address: 'session?id=kitchen', until: '.turn' },
   { name: 'consolidation', address: 'consolidation', until: '.list .row' },
