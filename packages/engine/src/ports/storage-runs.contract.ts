@@ -299,7 +299,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBe(correction.id);
     });
 
-    it('returns the successor of a duplicate to the previous visible memory when it is undone', async () => {
+    it('moves the successor of a duplicate back to the previously visible memory when the run is undone', async () => {
       const later = [
         await storeMemory({ content: 'x', createdAt: NOW + 5 }),
         await storeMemory({ content: 'x', createdAt: NOW + 6 }),

@@ -214,7 +214,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect([...signals.synonymFrequencies]).toEqual([0, 1]);
     });
 
-    it('returns more synonyms than the maximum number of query words', async () => {
+    it('can return more synonyms than the maximum number of query words, but at most 128', async () => {
       const asked = [
         'doctor',
         'guitar',

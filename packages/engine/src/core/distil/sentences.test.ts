@@ -51,7 +51,7 @@ describe('findQuotes', () => {
     expect(areQuestions('Ada: I moved. And you?')).toEqual([false]);
   });
 
-  it('quotes a text of U+0085 characters unchanged', () => {
+  it('splits a text at U+0085, but quotes U+0085 characters if the text contains nothing else', () => {
     expect(quoted(' \u0085\u0085\n')).toEqual(['\u0085\u0085']);
     expect(quoted('Tea.\u0085Milk.')).toEqual(['Tea.', 'Milk.']);
     expect(quoted(' \n\u2028')).toEqual([]);
