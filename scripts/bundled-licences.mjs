@@ -10,6 +10,6 @@ export function getBundledLicenses({ moduleIds }) {
 function readLicense(folder) {
   const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  if (file === undefined) throw new Error(`cannot bundle ${name}: it has no license file`);
+  if (file === undefined) throw new Error(`cannot bundle ${name}: the package has no license file`);
   return `/*!\n${name}\n${readFileSync(join(folder, file), 'utf8')}*/`;
 }

@@ -135,7 +135,7 @@ function parseObject(text: string, location: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`${location} must be JSON`, { cause: error });
+    throw new Error(`${location} must be JSON: ${(error as Error).message}`, { cause: error });
   }
   throw new Error(`${location} must be a JSON object`);
 }

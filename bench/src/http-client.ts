@@ -74,7 +74,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     async storeBatch(requests) {
       const response = await post('/store/batch', requests);
       if (response.status === 404) return false;
-      const { failed } = JSON.parse(getText('POST /store/batch', response)) as { failed: number };
+      const { failed_count: failed } = JSON.parse(getText('POST /store/batch', response)) as { failed_count: number };
       if (failed > 0)
         throw new Error(
           `POST /store/batch refused ${failed} memories: ${response.text.slice(0, MAX_ERROR_BODY_CHARS)}`,

@@ -50,8 +50,8 @@ interface ServerHandle extends RunningServer {
 
 /** Rejects unless the server reports that it is healthy. */
 export async function assertHealthy(client: HttpClient): Promise<void> {
-  const { status } = await client.health();
-  if (status !== 'healthy') throw new Error(`the server must be healthy, but it is ${status}; check its log`);
+  const { status, reason } = await client.health();
+  if (status !== 'healthy') throw new Error(`the server must be healthy, but is ${status} (${reason})`);
 }
 
 /** Runs `use` with a new server, and stops the server afterwards, even if `use` fails or this process exits. */
@@ -129,7 +129,8 @@ async function waitForProbe(child: ChildProcess, client: HttpClient, options: Se
     } catch (error) {
       options.signal.throwIfAborted();
       if (hasExited(child) || performance.now() > deadlineMs) {
-        throw new Error('the server did not start', { cause: error });
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`the server did not start within ${START_TIMEOUT_MS / 1000} s: ${reason}`, { cause: error });
       }
     }
     await sleep(POLL_INTERVAL_MS, undefined, { signal: options.signal });

@@ -51,10 +51,11 @@ describe('a baseline', () => {
     for (const { count, command } of lines) expect(command).toContain(`npm run bench:latency -- --count ${count} `);
   });
 
-  it('is rejected if a line has an unknown format', () =>
+  it.each(['{"set":"locomo"}', '{"count":'])('is rejected if a line has an unknown format (%s)', (line) =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
-      writeFileSync(path, '{"set":"locomo"}\n');
-      expect(() => readBaseline(path)).toThrow('baseline.jsonl:1');
-    }));
+      writeFileSync(path, `${line}\n`);
+      expect(() => readBaseline(path)).toThrow('baseline.jsonl:1 must be a line that bench:latency printed');
+    }),
+  );
 });

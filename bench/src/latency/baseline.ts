@@ -32,10 +32,19 @@ export function readBaseline(path: string): SizeLine[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.flatMap((text, index) => {
     if (text === '') return [];
-    const line = JSON.parse(text) as SizeLine;
-    if (typeof line.count === 'number' && typeof line.steps === 'object') return [line];
+    const line = parseJson(text) as SizeLine | undefined;
+    if (typeof line?.count === 'number' && typeof line.steps === 'object') return [line];
     throw new Error(`${path}:${index + 1} must be a line that bench:latency printed`);
   });
+}
+
+/** Returns undefined if the text is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Compares the times, rates and sizes that both lines have. */

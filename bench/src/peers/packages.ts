@@ -20,7 +20,12 @@ export function installPackages(): void {
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   });
-  if (status !== 0) throw new Error('npm ci failed', { cause: error });
+  if (status !== 0) {
+    const reason = error?.message ?? `exit code ${status}`;
+    throw new Error(`npm ci failed in ${folder} (${reason}); correct the error that npm printed above`, {
+      cause: error,
+    });
+  }
 }
 
 /**

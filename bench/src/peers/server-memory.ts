@@ -19,6 +19,7 @@ interface Entity {
 
 interface ToolAnswer {
   isError?: boolean;
+  content?: { text?: string }[];
   structuredContent?: { entities: Entity[] };
 }
 
@@ -91,9 +92,14 @@ async function connect(filePath: string): Promise<McpClient> {
 function getTools(client: McpClient): CallTool {
   return async (name, parameters) => {
     const request = { name, arguments: parameters };
-    const { isError, structuredContent } = await client.callTool(request, undefined, { timeout: REQUEST_TIMEOUT_MS });
-    if (isError || structuredContent === undefined) throw new Error(`${name} failed`);
-    return structuredContent.entities;
+    const result = await client.callTool(request, undefined, { timeout: REQUEST_TIMEOUT_MS });
+    if (result.isError) {
+      throw new Error(`the tool ${name} of server-memory failed: ${result.content?.map(({ text }) => text).join(' ')}`);
+    }
+    if (result.structuredContent === undefined) {
+      throw new Error(`the tool ${name} of server-memory must return structuredContent`);
+    }
+    return result.structuredContent.entities;
   };
 }
 

@@ -15,10 +15,15 @@ describe('a saved run', () => {
       expect(readSavedRun(path)).toEqual([question, { ...question, id: 'q2' }]);
     }));
 
-  it('is rejected if a line lacks a score', () =>
+  it.each([
+    ['lacks a score', JSON.stringify({ ...question, MRR: undefined })],
+    ['is not JSON', '{"set":'],
+    ['is not an object', 'null'],
+  ])('is rejected if a line %s', (_row, line) =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
-      writeFileSync(path, `${JSON.stringify({ ...question, MRR: undefined })}\n`);
+      writeFileSync(path, `${line}\n`);
       expect(() => readSavedRun(path)).toThrow('run.jsonl:1 must be a line that --save wrote');
-    }));
+    }),
+  );
 });

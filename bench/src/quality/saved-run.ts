@@ -24,8 +24,17 @@ export function readSavedRun(path: string): QuestionScores[] {
   return lines.flatMap((line, index) => (line === '' ? [] : [parseLine(line, `${path}:${index + 1}`)]));
 }
 
+/** Returns an empty object if the text is not a JSON object. */
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
 function parseLine(line: string, place: string): QuestionScores {
-  const fields = JSON.parse(line) as Record<string, unknown>;
+  const fields = parseObject(line);
   const isNamed = ['set', 'store', 'id', 'category'].every((field) => typeof fields[field] === 'string');
   const isScored = METRICS.every((metric) => Number.isFinite(fields[metric]));
   if (!isNamed || !isScored) throw new Error(`${place} must be a line that --save wrote`);

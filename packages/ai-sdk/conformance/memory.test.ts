@@ -458,8 +458,8 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       failures.length = 0;
       expect((await generateText({ model: getModel(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
       expect(failures).toEqual([
-        ['recall', 'the memory service did not respond within 20 ms'],
-        ['store', 'the memory service did not respond within 20 ms'],
+        ['recall', 'the memory service did not respond within 20 ms; check the service, or raise timeoutMs'],
+        ['store', 'the memory service did not respond within 20 ms; check the service, or raise timeoutMs'],
       ]);
     });
 

@@ -9,7 +9,8 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>, sig
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     if (timeoutMs > MAX_TIMER_MS) return;
-    timer = setTimeout(() => reject(new Error(`the memory service did not respond within ${timeoutMs} ms`)), timeoutMs);
+    const message = `the memory service did not respond within ${timeoutMs} ms; check the service, or raise timeoutMs`;
+    timer = setTimeout(() => reject(new Error(message)), timeoutMs);
   });
   try {
     return await withSignal(Promise.race([promise, timeout]), signal);

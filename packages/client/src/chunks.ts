@@ -50,7 +50,8 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
       pending = [next];
       chars = next.length;
     }
-    if (chars > MAX_LINE_CHARS) throw new MemoryError('INTERNAL_ERROR', 'a line of the response is too long');
+    if (chars > MAX_LINE_CHARS)
+      throw new MemoryError('INTERNAL_ERROR', `a line of the response must be at most ${MAX_LINE_CHARS} characters`);
   }
   const last = joinLine([...pending, decoder.decode()]);
   if (last !== '') yield last;

@@ -416,7 +416,10 @@ function getPath({ path: template }: Operation, id: string): string {
 
 function toIdempotencyHeader({ idempotencyKey = createIdempotencyKey() }: StoreOptions): Record<string, string> {
   if (!/^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)) {
-    throw createFieldError('Idempotency-Key', 'be printable ASCII characters without leading or trailing spaces');
+    throw createFieldError(
+      'Idempotency-Key',
+      'be 1 to 255 printable ASCII characters without leading or trailing spaces',
+    );
   }
   return { 'Idempotency-Key': idempotencyKey };
 }

@@ -71,6 +71,9 @@ export function createFieldError(field: string, must: string): MemoryError {
   return new MemoryError('INVALID_REQUEST', message, { details: [{ path: `/${field}`, message }] });
 }
 
+/** Advice for a response that memoryd would not have sent. */
+const CHECK_ADDRESS = 'check the address of the service, and the proxy if there is one';
+
 /** Converts a response with an error status to an error. `text` is the body of the response. */
 export function toError(response: Response, text: string): MemoryError {
   const { status, statusText, headers } = response;
@@ -81,14 +84,14 @@ export function toError(response: Response, text: string): MemoryError {
   };
   const { code, message, details } = parseErrorBody(text) ?? {};
   if (isErrorCode(code)) return new MemoryError(code, message ?? code, { ...options, details });
-  const unknown = `the response ${status} ${statusText} is not a memoryd error`.replace('  ', ' ');
+  const unknown = `the response ${status} ${statusText} is not a memoryd error; ${CHECK_ADDRESS}`.replace('  ', ' ');
   return new MemoryError(CODE_BY_STATUS[status] ?? 'INTERNAL_ERROR', unknown, options);
 }
 
 /** Creates the error for a successful response that memoryd would not have sent, such as the page of a proxy. */
 export function toUnexpectedResponse({ status, headers }: Response, expected: string): MemoryError {
   const requestId = headers.get('x-request-id') ?? undefined;
-  const message = `the response ${status} does not contain ${expected}`;
+  const message = `the response ${status} does not contain ${expected}; ${CHECK_ADDRESS}`;
   return new MemoryError('INTERNAL_ERROR', message, { status, requestId });
 }
 

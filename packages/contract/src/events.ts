@@ -19,7 +19,7 @@ export const EventsRequest = Type.Object(
         minItems: 1,
         maxItems: EVENT_TYPES.length,
         description: 'Event types to send. Defaults to all types.',
-        'x-must': `be given at most ${EVENT_TYPES.length} times, each time with one of ${EVENT_TYPES.join(', ')}`,
+        'x-must': `be given 1 to ${EVENT_TYPES.length} times, each time with one of ${EVENT_TYPES.join(', ')}`,
       }),
     ),
     ...scopeFields,

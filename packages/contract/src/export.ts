@@ -1,4 +1,15 @@
-import { Content, Importance, Metadata, SessionId, Source, Tags, Tier, Timestamp, timestamp } from './field.ts';
+import {
+  Content,
+  Importance,
+  Metadata,
+  SessionId,
+  Source,
+  Tags,
+  TIMESTAMP_MUST,
+  Tier,
+  Timestamp,
+  timestamp,
+} from './field.ts';
 import { LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -15,7 +26,7 @@ export const ExportHeader = Type.Object(
       Type.Integer({
         minimum: 0,
         description: 'Number of lines that follow. An import uses it to detect a truncated export.',
-        'x-must': 'be a whole number',
+        'x-must': 'be a whole number of at least 0',
       }),
     ),
   },
@@ -23,21 +34,24 @@ export const ExportHeader = Type.Object(
 );
 export type ExportHeader = Type.Static<typeof ExportHeader>;
 
+const MAX_ID_CHARS = 256;
 const ExportedId = Type.String({
   minLength: 1,
-  maxLength: 256,
+  maxLength: MAX_ID_CHARS,
   description: 'The id of the memory, assigned by the service.',
-  'x-must': 'be a string of 1 to 256 characters',
+  'x-must': `be a string of 1 to ${MAX_ID_CHARS} characters`,
 });
+const ID_MUST = `be the id of a memory, of 1 to ${MAX_ID_CHARS} characters, or null`;
+const IDS_MUST = `be an array of memory ids of 1 to ${MAX_ID_CHARS} characters`;
 
 function link(description: string) {
-  return Type.Union([ExportedId, Type.Null()], { description, 'x-must': 'be the id of a memory or null' });
+  return Type.Union([ExportedId, Type.Null()], { description, 'x-must': ID_MUST });
 }
 
 function timestampOrNull(description: string) {
   return Type.Union([timestamp(description), Type.Null()], {
     description,
-    'x-must': 'be an ISO 8601 date and time with a time zone, or null',
+    'x-must': `${TIMESTAMP_MUST}, or null`,
   });
 }
 
@@ -81,11 +95,11 @@ export const ExportedMemory = Type.Object(
     derived_from: Type.Array(ExportedId, {
       description:
         'The sources that a semantic memory was distilled from. At least one of them precedes it in the export.',
-      'x-must': 'be an array of memory ids',
+      'x-must': IDS_MUST,
     }),
     formerly_derived_from: Type.Array(ExportedId, {
       description: 'Former sources of a semantic memory. Only its earlier texts may contain information from them.',
-      'x-must': 'be an array of memory ids',
+      'x-must': IDS_MUST,
     }),
     version: counter('Number of client writes to the memory.'),
     revision: counter('Number of texts that the memory has had.'),
@@ -101,7 +115,9 @@ export const ExportedMemory = Type.Object(
     accessed_at: timestampOrNull('Time of the last recall that returned the memory. Null if it was never recalled.'),
     history: Type.Array(EarlierText, {
       description: 'Earlier texts of the memory, oldest first.',
-      'x-must': 'be an array of objects with revision, content and replaced_at',
+      'x-must':
+        `be an array of objects that contain only revision (a whole number from 1 to ${LIMITS.counterValue}), content ` +
+        `(a string with at least one non-blank character) and replaced_at (${TIMESTAMP_MUST.replace(/^be /, '')})`,
     }),
     awaits: Type.Array(Type.Enum(['merging', 'distilling']), {
       description: 'Steps of the next consolidation run that the memory is queued for.',
@@ -119,7 +135,7 @@ export const ExportedDecline = Type.Object(
       pattern: '^[0-9A-F]{64}$',
       description:
         'Digest of the ids and revisions of the group. A client forgot the semantic memory that was distilled from it.',
-      'x-must': 'be 64 hexadecimal digits',
+      'x-must': 'be 64 hexadecimal digits, with letters in upper case',
     }),
     ...ownerFields,
   },

@@ -71,7 +71,7 @@ export const MemoryId = Type.String({
   'x-must': 'be the id of a memory',
 });
 
-/** Pattern of a `MemoryIdPart`: 4 to 36 letters, digits and hyphens. */
+/** Pattern of a `MemoryIdPart`: 4 to 36 ASCII letters, digits and hyphens. */
 export const MEMORY_ID_PART = '^[0-9A-Za-z-]{4,36}$';
 
 /**
@@ -82,7 +82,7 @@ export const MemoryIdPart = Type.String({
   pattern: MEMORY_ID_PART,
   description:
     'The whole id, or its first or last characters, at least 4. Finds merged memories too, as `GET /memories/{id}` does.',
-  'x-must': 'be 4 to 36 letters, digits and hyphens',
+  'x-must': 'be 4 to 36 ASCII letters, digits and hyphens',
 });
 
 export const ConsolidationId = Type.String({
@@ -94,6 +94,9 @@ export const EvictionReason = Type.Enum(['expired', 'maximum'], {
   description: 'Why the memory was evicted. `expired`: it had expired. `maximum`: its tier exceeded its maximum size.',
 });
 
+/** Rule for a time in an export; completes "<field> must …". */
+export const TIMESTAMP_MUST = 'be an ISO 8601 date and time with seconds and a time zone, such as 2026-01-31T09:30:00Z';
+
 /**
  * A time in a response. Years have four digits, because ISO 8601 allows other years only by agreement between the
  * parties.
@@ -101,7 +104,7 @@ export const EvictionReason = Type.Enum(['expired', 'maximum'], {
 export const Timestamp = Type.String({
   format: 'date-time',
   description: 'ISO 8601 date and time with a time zone, with millisecond precision.',
-  'x-must': 'be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+  'x-must': TIMESTAMP_MUST,
 });
 
 /** Returns the schema of a time in a request. See `parseTime`. */

@@ -11,7 +11,7 @@ export const filterFields = {
       minItems: 1,
       maxItems: LIMITS.tags,
       description: 'Only memories that have all of these tags.',
-      'x-must': `be given at most ${LIMITS.tags} times, each time with 1 to ${LIMITS.tagChars} characters`,
+      'x-must': `be given 1 to ${LIMITS.tags} times, each time with 1 to ${LIMITS.tagChars} characters`,
     }),
   ),
   tier: Type.Optional(Tier),
@@ -30,7 +30,8 @@ export const filterFields = {
       maxProperties: 16,
       description:
         'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
-      'x-must': 'be at most 16 pairs of a metadata field and the value it must equal',
+      'x-must':
+        'be at most 16 pairs of a non-empty metadata field name and the text that the value of the field must equal',
     }),
   ),
 };

@@ -20,7 +20,7 @@ export const MemoriesRequest = Type.Object(
         description:
           'Times for `growth`. For each time, the response counts the memories that match the filter with a `created_at` ' +
           'up to that time. A date without a time means the end of that day in UTC.',
-        'x-must': `be at most ${LIMITS.growthMoments} values, each of which must ${TIME_MUST}`,
+        'x-must': `be 1 to ${LIMITS.growthMoments} values, each of which must ${TIME_MUST}`,
       }),
     ),
     limit: Type.Optional(Limit),

@@ -48,7 +48,7 @@ export async function migrateDatabase(
   options: { signal?: AbortSignal; onProgress?: OnProgress } = {},
 ): Promise<Migrated> {
   if (from.dbPath !== undefined && !existsSync(from.dbPath)) {
-    throw new MemoryError('NOT_FOUND', `there is no database at ${from.dbPath}`);
+    throw new MemoryError('NOT_FOUND', `there is no database at ${from.dbPath}; check the path`);
   }
   const source = await openStorage({ ...from, ...AT_REST });
   try {

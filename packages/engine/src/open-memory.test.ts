@@ -26,7 +26,7 @@ function newPath(): string {
 
 /**
  * Waits until recall uses vectors: stores a text that shares no word with a question, and polls until the question
- * finds it. On a busy machine, opening the model takes long.
+ * finds it. On a busy machine, opening the model takes a long time.
  */
 async function waitForVectors(memory: MemoryApi): Promise<void> {
   const { id } = await memory.store({ content: 'Maria is allergic to peanuts and shellfish.' });
@@ -120,7 +120,7 @@ describe('openMemory', () => {
     expect((await second.stats()).embedding).toEqual(embedding);
     await second.close();
     expect(reported).toContain(
-      `the database has vectors of ${embedding?.model}, and this command does not re-embed it`,
+      `the database has vectors of ${embedding?.model}, and this command does not re-embed the database`,
     );
     const third = await openMemory(newPath(), { keepModel: true, consolidationIntervalSeconds: 0 });
     await third.store({ content: 'the first memory' });

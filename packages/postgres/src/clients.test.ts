@@ -37,7 +37,7 @@ describe('a database address', () => {
   it('without a matching host is rejected with an error that names the host', async () => {
     await expect(open(withHosts([replicaHost], 'read-write'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: `the database cannot be used now: the server at ${replicaHost} does not match target_session_attrs=read-write`,
+      message: `the database cannot be used now: the server at ${replicaHost} does not match target_session_attrs=read-write; correct target_session_attrs, or the hosts`,
     });
   });
 

@@ -45,7 +45,7 @@ const LIVENESS_CHECK = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 /** Maximum wait for an aborted statement to end. */
 const TERMINATE_TIMEOUT_MS = 2000;
 
-/** 1/`READ_RESERVE_DIVISOR` of the connections are reserved for reads, because writes may wait long for a lock. */
+/** 1/`READ_RESERVE_DIVISOR` of the connections are reserved for reads, because writes may wait a long time for a lock. */
 const READ_RESERVE_DIVISOR = 4;
 
 /** Maximum attempts if a conflict occurs or a connection is lost. */
@@ -64,7 +64,7 @@ export interface Connection extends Queries {
   readonly process: string;
   /** Runs reads in one snapshot of the database. `settings` are statements that apply only to this transaction. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
-  /** Like `snapshot`, but on a dedicated connection, for reads that take long. The signal aborts the reads. */
+  /** Like `snapshot`, but on a dedicated connection, for reads that take a long time. The signal aborts the reads. */
   dedicatedSnapshot<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Like `dedicatedSnapshot`, but without a statement timeout. */
   snapshotWithoutTimeout<T>(read: (queries: Queries) => Promise<T>): Promise<T>;

@@ -121,9 +121,10 @@ async function openTemporaryFile(): Promise<FileHandle> {
     await rm(path);
     return file;
   } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
     throw new MemoryError(
       'UNAVAILABLE',
-      'a temporary file for the copy could not be created; check the permissions and space of the temporary folder',
+      `a temporary file for the copy could not be created (${code}); check the permissions and space of the temporary folder`,
       { cause },
     );
   }

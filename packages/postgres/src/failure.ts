@@ -111,7 +111,9 @@ export class WrongServerError extends Error {
   readonly code = '25006';
 
   constructor(host: string, target: string) {
-    super(`the server at ${host} does not match target_session_attrs=${target}`);
+    super(
+      `the server at ${host} does not match target_session_attrs=${target}; correct target_session_attrs, or the hosts`,
+    );
   }
 }
 

@@ -116,14 +116,14 @@ async function assertSafeSettings(connection: Connection): Promise<void> {
   if (settings?.commit === 'off') {
     throw new MemoryError(
       'UNAVAILABLE',
-      'synchronous_commit is off for this database, so stored memories could be lost; turn it on',
+      'synchronous_commit is off for this database, so stored memories could be lost; turn synchronous_commit on',
     );
   }
   // Other encodings lack some characters. SQL_ASCII treats a text as bytes, so `left` could cut within a character.
   if (settings?.encoding !== 'UTF8') {
     throw new MemoryError(
       'UNAVAILABLE',
-      `the database has the encoding ${settings?.encoding}, which cannot store every text; create it with ENCODING 'UTF8'`,
+      `the database has the encoding ${settings?.encoding}, which cannot store every text; create a database with ENCODING 'UTF8'`,
     );
   }
 }

@@ -86,7 +86,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       async close() {
         await copies.close();
         await stores.idle();
-        // These tasks can take long, and end when the connection is closed below.
+        // These tasks can take a long time, and end when the connection is closed below.
         const stopped = [vacuum.stop(), vectorIndexes.stop()];
         await notices.close();
         await dropClaims(connection).catch(() => {});

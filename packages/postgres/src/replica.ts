@@ -244,7 +244,7 @@ class OtherDatabaseError extends MemoryError {
   constructor() {
     super(
       'UNAVAILABLE',
-      'databaseReadUrl leads to another database than databaseUrl; set it to the address of a replica',
+      'databaseReadUrl leads to another database than databaseUrl; set databaseReadUrl to the address of a replica',
     );
   }
 }

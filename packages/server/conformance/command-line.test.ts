@@ -282,7 +282,10 @@ describe('commands for memories of a service', () => {
     const { code, stderr } = await runInProcess(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);
     const dry = await runInProcess(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
-    expect([dry.code, dry.stderr]).toEqual([2, 'memoryd consolidate undo does not take --dry-run\n']);
+    expect([dry.code, dry.stderr]).toEqual([
+      2,
+      'memoryd consolidate undo does not take --dry-run; remove the option\n',
+    ]);
   });
 
   it('forget several memories only with --yes', async () => {

@@ -25,10 +25,10 @@ export interface StoppableService {
 }
 
 /**
- * Stops the service on SIGINT or SIGTERM: new connections are refused, pending requests finish within
- * `REQUESTS_GRACE_MS` or are cut off, and the engine writes and closes. The exit code is 0, or 1 if stopping fails,
- * takes too long, or a second signal is received. The same signal within `REPEATED_SIGNAL_MS` is not treated as a
- * second signal. The log lists the requests that were cut off.
+ * Stops the service on SIGINT or SIGTERM: refuses new connections, cuts off requests that are still pending after
+ * `REQUESTS_GRACE_MS`, writes the engine's pending data, and closes the engine. Exits with code 0, or with code 1 if
+ * stopping fails, if stopping exceeds `STOP_LIMIT_MS`, or if a second signal is received. The same signal within
+ * `REPEATED_SIGNAL_MS` of the first is ignored. Requests that were cut off are logged.
  *
  * @param exit ends the process after the log is written
  */

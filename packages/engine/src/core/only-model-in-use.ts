@@ -13,7 +13,7 @@ export function requireModelInUse(open: OpenEmbedder, storage: Storage, clock: C
     try {
       const { embedding } = await storage.stats(DEFAULTS.namespace, clock.now());
       if (!embedding || embedding.modelId === embedder.modelId) return embedder;
-      const message = `the database has vectors of ${embedding.modelId}, and this command does not re-embed it`;
+      const message = `the database has vectors of ${embedding.modelId}, and this command does not re-embed the database`;
       throw new EmbedderUnavailable(message, { option: 'embedder' });
     } catch (error) {
       await embedder.close();

@@ -36,8 +36,8 @@ export interface Storage
   /** Records the time of a backup. */
   recordBackup(at: number): Promise<void>;
   /**
-   * Checks the integrity of all data. Returns the problems as texts for operators; an empty list if there are no
-   * problems. Compares all recall data with the memories themselves, which takes long for large databases.
+   * Checks the integrity of all data. Returns the problems as messages for operators; an empty list if there are no
+   * problems. Compares all recall data with the memories, so a check of a large database takes a long time.
    */
   integrity(): Promise<string[]>;
   /**

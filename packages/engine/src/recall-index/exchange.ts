@@ -9,7 +9,11 @@ import type { Kernel } from './kernel.ts';
  */
 export class IndexFullError extends MemoryError {
   constructor(cause: unknown) {
-    super('UNAVAILABLE', 'there are more memories than one process can search', { cause });
+    super(
+      'UNAVAILABLE',
+      'the database has more memories than one process can search; forget memories, or migrate the database to PostgreSQL',
+      { cause },
+    );
   }
 }
 

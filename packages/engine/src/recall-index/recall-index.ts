@@ -118,7 +118,10 @@ export class RecallIndex {
    */
   constructor(model?: IndexedModel, maxBytes = MAX_BYTES) {
     if (model && model.dimensions > MAX_DIMENSIONS) {
-      throw new Error(`the model's vectors may have at most ${MAX_DIMENSIONS} dimensions`);
+      throw new Error(
+        `the vectors of the embedding model must have at most ${MAX_DIMENSIONS} dimensions, but have ${model.dimensions}; ` +
+          'choose another model',
+      );
     }
     this.model = model;
     const { min, perWord, max } = DAMPING;

@@ -51,7 +51,9 @@ function getFlags(command: Command): CommonFlags {
   const flags = command.optsWithGlobals<CommonFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
   if (field === undefined) return flags;
-  throw new UsageError(`memoryd consolidate ${command.name()} does not take --${field.replaceAll('_', '-')}`);
+  throw new UsageError(
+    `memoryd consolidate ${command.name()} does not take --${field.replaceAll('_', '-')}; remove the option`,
+  );
 }
 
 async function consolidate(flags: CommonFlags, env: Environment): Promise<void> {

@@ -91,7 +91,7 @@ async function* getIds(api: MemoryApi, ids: readonly string[]): AsyncIterable<st
 }
 
 function getId(text: string | undefined, number: number): string {
-  if (text === undefined) throw new UsageError(`line ${number} must be UTF-8`);
+  if (text === undefined) throw new UsageError(`line ${number} of standard input must be UTF-8`);
   return text.trim();
 }
 

@@ -38,7 +38,7 @@ async function openFile(file: string): Promise<{ pieces: Readable; sizeBytes: nu
     const handle = await open(file);
     const stats = await handle.stat();
     // Opening a folder succeeds, and only reading it would fail.
-    if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    if (stats.isDirectory()) throw Object.assign(new Error('the path is a folder'), { code: 'EISDIR' });
     return { pieces: handle.createReadStream(), sizeBytes: stats.size };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

@@ -24,7 +24,9 @@ export function withQuotaOptions(command: Command): Command {
 function parseLimit(text: string): Limit {
   if (text === 'default') return text;
   const limit = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(limit)) throw new InvalidArgumentError('Use a whole number from 0, or default.');
+  if (!Number.isSafeInteger(limit)) {
+    throw new InvalidArgumentError(`Use a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, or default.`);
+  }
   return limit;
 }
 

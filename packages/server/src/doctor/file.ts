@@ -15,7 +15,8 @@ export async function checkFile(dbPath: string): Promise<Finding> {
     const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';
     return { check: 'file', state: 'problem', found: `${first}${more}`, advice: RESTORE };
   } catch (error) {
-    const found = `${dbPath}: ${getMessage(error)}`;
+    const message = getMessage(error);
+    const found = message.includes(dbPath) ? message : `${dbPath}: ${message}`;
     return { check: 'file', state: 'problem', found, advice: `set --db-path to the right file; or ${RESTORE}` };
   }
 }

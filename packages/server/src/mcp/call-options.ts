@@ -1,4 +1,4 @@
-import { assertValid, createCheck, type StoreOptions, type WriteCondition } from '@memoryd/contract';
+import { assertValid, createCheck, LIMITS, type StoreOptions, type WriteCondition } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 
 /**
@@ -6,9 +6,14 @@ import { Type } from '@memoryd/contract/typebox';
  * `Idempotency-Key` and `If-Match` of the REST interface.
  */
 const CallMeta = Type.Object({
-  'memoryd/idempotencyKey': Type.Optional(Type.String({ 'x-must': 'be a string' })),
+  'memoryd/idempotencyKey': Type.Optional(
+    Type.String({ 'x-must': `be a string of 1 to ${LIMITS.idempotencyKeyChars} characters` }),
+  ),
   'memoryd/ifVersions': Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 100, 'x-must': 'be an array of at most 100 versions' }),
+    Type.Array(Type.Integer({ minimum: 1 }), {
+      maxItems: 100,
+      'x-must': 'be an array of at most 100 versions, each a whole number of at least 1',
+    }),
   ),
 });
 

@@ -57,7 +57,8 @@ function toMcpTool(tool: Tool): McpTool {
       // Checked before JSON.stringify, which would overflow the stack on deeply nested arguments.
       tool.check(args);
       if (Buffer.byteLength(JSON.stringify(args)) > maxBytes) {
-        throw new MemoryError('PAYLOAD_TOO_LARGE', `the arguments must be at most ${maxBytes} bytes as JSON`);
+        const message = `the arguments must be at most ${maxBytes} bytes as JSON; shorten the arguments`;
+        throw new MemoryError('PAYLOAD_TOO_LARGE', message);
       }
       const result = await tool.call(api, args, call);
       return { structured: result as Record<string, unknown>, text: tool.text(result, memoryUri) };

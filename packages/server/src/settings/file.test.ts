@@ -121,7 +121,7 @@ describe('a settings file', () => {
     ['{"nothing like it": 1}', 'unknown setting "nothing like it"'],
     ['{"port": "8091"}', 'must be a whole number from 0 to 65535'],
     ['{"logQueries": "true"}', 'must be true or false'],
-    ['{"corsOrigins": "https://a.example"}', 'must be origins'],
+    ['{"corsOrigins": "https://a.example"}', 'must be * or origins'],
     ['{"dbPath": ""}', 'must be a path'],
     ['{"llmModel": "m"}', 'also needs llmUrl'],
     ['[]', 'must contain a JSON object'],

@@ -102,7 +102,7 @@ export const SettingsSchema = Type.Object(
           'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands use instead of opening a database. ' +
           'The flags `--db-path` and `--database-url` override `SERVICE_URL` and the settings file, and cannot be combined ' +
           'with `--url`. The service itself ignores this setting.',
-        'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name',
+        'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name or password',
       }),
       (text) => text === '' || isPlainHttpUrl(text),
     ),
@@ -125,7 +125,8 @@ export const SettingsSchema = Type.Object(
         'x-default-text': 'every origin in development, none in production',
         description:
           'Origins, separated by commas, whose web pages may call the service; `*` means every origin, an empty text none.',
-        'x-must': 'be origins such as https://app.example, separated by commas',
+        'x-must':
+          'be * or origins such as https://app.example, separated by commas, in lower case, without a path or a default port',
       }),
     ),
     apiKey: Type.Optional(
@@ -177,7 +178,7 @@ export const SettingsSchema = Type.Object(
         '`minilm`: recall by words and by meaning with the bundled model. `none`: recall by words only. `openai:MODEL`: a ' +
         'model of a server with the OpenAI embeddings protocol. `transformers:MODEL`: a folder with ONNX weights or a ' +
         'model of the Hugging Face hub, run by the package `@huggingface/transformers`.',
-      'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL',
+      'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL, where MODEL has no spaces at either end',
     }),
     tokenStates: Type.Enum(['on', 'off'], {
       default: 'on',
@@ -190,7 +191,7 @@ export const SettingsSchema = Type.Object(
       Type.String({
         default: ENGINE_DEFAULTS.embeddingUrl,
         description: 'Address of the server of `openai:MODEL`, without `/embeddings`.',
-        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name or password',
       }),
       isPlainHttpUrl,
     ),
@@ -221,7 +222,7 @@ export const SettingsSchema = Type.Object(
           'Address of a server with the OpenAI chat protocol, without `/chat/completions`. Its language model distils ' +
           'semantic memories, and receives the texts of memories. Without a model, or if it fails, distillation quotes ' +
           'sentences.',
-        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name or password',
       }),
       (text) => text === '' || isPlainHttpUrl(text),
     ),

@@ -10,7 +10,7 @@ export function isSettingKey(name: string): boolean {
 
 /** Returns the error message for an unknown key in a settings file. */
 export function describeUnknownKey(name: string): string {
-  return `unknown setting ${JSON.stringify(name)}${suggestKey(name)}`;
+  return `unknown setting ${JSON.stringify(name)}${suggestKey(name) || '; memoryd serve --help lists all settings'}`;
 }
 
 /** Returns a suggestion of a similar key. `key` may have the form of a flag or of an environment variable. */

@@ -5,8 +5,8 @@ import { getLabel } from '../text/traits.ts';
 export const MAX_QUOTE_CHARS = 500;
 
 /**
- * A part of a text: a sentence, a piece of a long sentence, or the first sentences of one speaker. An exact substring
- * without blanks at its ends.
+ * A part of a text: a sentence, a piece of a long sentence, or the first sentences of a line that begins with its
+ * speaker. An exact substring without blanks at its ends.
  */
 export interface Quote {
   text: string;

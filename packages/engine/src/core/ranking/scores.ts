@@ -2,7 +2,7 @@ import type { Evidence } from '../../ports/ranking.ts';
 import { NO_ROW, type Signals } from '../../ports/storage-search.ts';
 import { WEIGHTS } from './weights.ts';
 
-/** The evidence of rows, in columns. */
+/** Evidence in columnar form: one array per kind of evidence, with one element per row. */
 export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
 
 /** The names of all evidence. */

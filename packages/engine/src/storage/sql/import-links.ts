@@ -274,8 +274,8 @@ class UnresolvedLinks {
 }
 
 /**
- * The fields that identify a version of a memory. Accesses do not change these fields. Consolidation changes only the
- * text of a semantic memory.
+ * The fields that identify a version of a memory. Of these fields, consolidation changes only `content`, and only of
+ * semantic memories. Accesses change none of them.
  */
 type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt'>;
 

@@ -450,11 +450,13 @@ describe('verifyFile', () => {
     }
   });
 
-  it('throws for a file that is not a memoryd database', async () => {
+  it('throws for a file that is not a memoryd database, and names the file', async () => {
+    await writeFile(path, 'no database at all\n'.repeat(1000));
+    expect(() => verifyFile(path)).toThrow(`${path} is not a memoryd database, or its header is corrupt`);
     await writeFile(path, '');
-    expect(() => verifyFile(path)).toThrow('the file is empty');
+    expect(() => verifyFile(path)).toThrow(`${path} is empty, so the file is not a memoryd database`);
     new Sqlite(path).exec('CREATE TABLE theirs (a)').close();
-    expect(() => verifyFile(path)).toThrow('another program');
+    expect(() => verifyFile(path)).toThrow(`${path} is a database of another program`);
     expect(() => verifyFile(join(folder, 'none.db'))).toThrow();
   });
 });

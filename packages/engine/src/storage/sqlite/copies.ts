@@ -136,10 +136,14 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
   signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw abortedError();
   if (answer) return answer;
-  if (cause)
-    throw new MemoryError('UNAVAILABLE', 'the copy process could not be started; check the free memory, and retry', {
-      cause,
-    });
+  if (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `the copy process could not be started (${code}); check the free memory, and retry`,
+      { cause },
+    );
+  }
   throw new MemoryError(
     'UNAVAILABLE',
     'the copy process ended unexpectedly; retry, and check the free memory and disk space if it ends again',

@@ -46,19 +46,24 @@ const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
   [/^SQLITE_(READONLY|PERM)/, 'the database file or its folder cannot be written; check the permissions'],
   [/^SQLITE_(CANTOPEN|AUTH)/, 'the database file or its folder cannot be opened; check the path and the permissions'],
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'another process has locked the database for too long; retry later'],
-  [/^SQLITE_IOERR/, 'the disk of the database failed or has no space left'],
+  [/^SQLITE_IOERR/, 'the disk of the database failed or has no space left; check the disk, or free some space'],
 ];
 
 /**
  * Returns the value of an attempt. If the call failed, throws UNAVAILABLE for an unusable file or disk, and otherwise
  * an error with the original message, code and stack.
+ *
+ * @param name replaces "the database file" in messages
  */
-export function unwrap<T>(attempted: Attempt<T>): T {
+export function unwrap<T>(attempted: Attempt<T>, name?: string): T {
   if ('value' in attempted) return attempted.value;
   const { code, message, stack } = attempted.failure;
   const cause = Object.assign(new Error(message), { code, ...(stack ? { stack } : {}) });
   if (code === 'UNAVAILABLE') throw new MemoryError('UNAVAILABLE', message, { cause });
   const [, known] = UNAVAILABLE.find(([codes]) => codes.test(code)) ?? [];
-  if (known !== undefined) throw new MemoryError('UNAVAILABLE', known, { cause });
+  if (known !== undefined) {
+    const named = known.replace(/^the (database )?file\b/, (subject) => name ?? subject);
+    throw new MemoryError('UNAVAILABLE', named, { cause });
+  }
   throw cause;
 }

@@ -26,30 +26,32 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
     // SQLITE_ERROR means that a step does not fit the schema, such as a table that exists already. Disk errors have
     // other codes.
     if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
-    throw new CorruptDatabaseError(`its schema does not match its schema version (${error.message})`);
+    throw new CorruptDatabaseError(`the tables do not match the schema version of the database (${error.message})`);
   }
 }
 
 /**
  * Throws UNAVAILABLE for a file of another program or of a newer memoryd, and CorruptDatabaseError for tables without a
  * schema version. Only reads the file.
+ *
+ * @param name the file in messages
  */
-export function assertMemorydFile(connection: Connection): void {
-  connection.transaction(() => checkMemorydFile(connection))();
+export function assertMemorydFile(connection: Connection, name = 'the file'): void {
+  connection.transaction(() => checkMemorydFile(connection, name))();
 }
 
-function checkMemorydFile(connection: Connection): void {
+function checkMemorydFile(connection: Connection, name: string): void {
   const applicationId = connection.pragma('application_id', { simple: true });
   const tables = connection.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   if (applicationId !== APPLICATION_ID && tables > 0) {
-    throw new MemoryError('UNAVAILABLE', 'the file is a database of another program; choose another path');
+    throw new MemoryError('UNAVAILABLE', `${name} is a database of another program; choose another path`);
   }
   const version = schemaVersion(connection);
-  if (version < 1 && tables > 0) throw new CorruptDatabaseError('it has tables but no schema version');
+  if (version < 1 && tables > 0) throw new CorruptDatabaseError('the database has tables but no schema version');
   if (version > MIGRATIONS.length) {
     throw new MemoryError(
       'UNAVAILABLE',
-      `the file has schema ${version} of a newer memoryd, but this version supports at most ${MIGRATIONS.length}; update memoryd`,
+      `${name} has schema ${version} of a newer memoryd, but this version supports at most ${MIGRATIONS.length}; update memoryd`,
     );
   }
 }

@@ -74,17 +74,20 @@ function isEmpty(connection: Connection): boolean {
  * Opens a memoryd file for reading without migrating it, even if a server uses the file. Leaves no log in the folder of
  * a file that had none, and does not change the log of a crashed process. Throws UNAVAILABLE if the file is empty, not
  * a memoryd database or from a newer memoryd, or if SQLite would create a log that it could not remove.
+ *
+ * @param name the file in messages, such as the path as the caller gave it
  */
-export function openWithoutMigrating(path: string): Connection {
+export function openWithoutMigrating(path: string, name = path): Connection {
   assertLogRemovable(path);
   // A file with a log is opened read-only, because the last writable connection removes the log when the connection
   // closes.
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
   try {
     hardenReading(connection);
-    assertMemorydFile(connection);
-    if (isEmpty(connection))
-      throw new MemoryError('UNAVAILABLE', 'the file is empty, so it is not a memoryd database; check the path');
+    assertMemorydFile(connection, name);
+    if (isEmpty(connection)) {
+      throw new MemoryError('UNAVAILABLE', `${name} is empty, so the file is not a memoryd database; check the path`);
+    }
     connection.pragma('temp_store = MEMORY');
     return connection;
   } catch (error) {
@@ -150,7 +153,7 @@ function assertNotTruncated(connection: Connection, path: string): void {
     missing = missingPages(connection, path);
     if (missing <= 0) return;
   }
-  throw new CorruptDatabaseError(`${missing} of its pages are missing`);
+  throw new CorruptDatabaseError(`${missing} pages of the file are missing`);
 }
 
 // Reads the log size before the file size, because a checkpoint writes pages to the file before it truncates the log.

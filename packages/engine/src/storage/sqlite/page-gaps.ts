@@ -106,7 +106,10 @@ interface Gap {
   end: number;
 }
 
-/** Returns the gap of a page if the gap has nonzero bytes. With `rewrite`, returns every gap. */
+/**
+ * Returns the gap of a page if the gap has nonzero bytes. With `rewrite`, returns the gap even if all of its bytes are
+ * zero.
+ */
 function getGapToZero(bytes: Buffer, page: number, rewrite: boolean): Gap | undefined {
   const gap = getGap(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
   return gap && (rewrite || !isZero(bytes, gap)) ? gap : undefined;

@@ -27,7 +27,7 @@ export async function restoreFile(
   makeParentFolder(path);
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
-    assertSound(to);
+    assertSound(to, copy);
   });
 }
 
@@ -84,19 +84,21 @@ async function copyBytes(
   }
 }
 
-function assertSound(path: string): void {
+/** @param name the copy in messages; `path` is temporary */
+function assertSound(path: string, name: string): void {
   const problems = unwrap(
     attempt(() => {
-      const connection = openWithoutMigrating(path);
+      const connection = openWithoutMigrating(path, name);
       try {
         return connection.pragma('quick_check(1)', { simple: true }) as string;
       } finally {
         connection.close();
       }
     }),
+    name,
   );
   if (problems !== 'ok')
-    throw new MemoryError('UNAVAILABLE', `the copy is corrupt (${problems}); restore another backup`);
+    throw new MemoryError('UNAVAILABLE', `${name} is corrupt (${problems}); restore another backup`);
 }
 
 /** Error codes for hard links that the file system does not support or permit. */

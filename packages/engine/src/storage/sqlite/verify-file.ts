@@ -24,7 +24,7 @@ export type VerifyStage = 'pages' | 'memories' | 'index';
 export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void = () => {}): Verified {
   return unwrap(
     attempt(() => {
-      const connection = openWithoutMigrating(resolve(dbPath));
+      const connection = openWithoutMigrating(resolve(dbPath), dbPath);
       try {
         // Closing ends the transaction. SQLite rejects a commit after reading a corrupted page, even if nothing was
         // written.
@@ -34,6 +34,7 @@ export function verifyFile(dbPath: string, onStage: (stage: VerifyStage) => void
         connection.close();
       }
     }),
+    dbPath,
   );
 }
 

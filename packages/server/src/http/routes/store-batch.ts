@@ -5,6 +5,7 @@ import {
   type StoreBatchResult,
   StoreRequest,
 } from '@memoryd/contract';
+import { getVariable } from '../../settings/names.ts';
 import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
@@ -48,7 +49,7 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
 
 /** Returns the errors of items whose text is larger than a single store request allows, by index. */
 function findTooLargeItems(body: unknown, maxBytes: number): Map<number, StoreBatchResult> {
-  const message = `content must be at most ${maxBytes} bytes`;
+  const message = `content must be at most ${maxBytes} bytes; raise the limit with ${getVariable('maxBodyBytes')}`;
   const errors = new Map<number, StoreBatchResult>();
   // The body has not been validated yet.
   for (const [index, item] of Array.isArray(body) ? body.entries() : []) {
