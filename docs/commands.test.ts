@@ -26,7 +26,7 @@ interface Block {
 }
 
 function getBlocks(path: string): Block[] {
-  const pattern = /(?:<!-- (not run|needs): ([^\n]+) -->\n)?```sh\n([\s\S]*?)\n```(?:\n\n```json\n([^\n]+)\n```)?/g;
+  const pattern = /(?:<!-- (not run|needs): ([^\n]+) -->\n)?```sh\n([\s\S]*?)\n```(?:\n\n```json\n([\s\S]+?)\n```)?/g;
   return [...readFileSync(join(root, path), 'utf8').matchAll(pattern)].map(([, kind, why, commands = '', answer]) => ({
     commands,
     notRun: kind === 'not run' ? why : undefined,
