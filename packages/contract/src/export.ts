@@ -116,8 +116,8 @@ export const ExportedMemory = Type.Object(
     history: Type.Array(EarlierText, {
       description: 'Earlier texts of the memory, oldest first.',
       'x-must':
-        `be an array of objects that contain only revision (a whole number from 1 to ${LIMITS.counterValue}), content ` +
-        `(a string with at least one non-blank character) and replaced_at (${TIMESTAMP_MUST.replace(/^be /, '')})`,
+        `be an array of objects with exactly the fields revision (a whole number from 1 to ${LIMITS.counterValue}), ` +
+        `content (a string with at least one non-blank character) and replaced_at (${TIMESTAMP_MUST.replace(/^be /, '')})`,
     }),
     awaits: Type.Array(Type.Enum(['merging', 'distilling']), {
       description: 'Steps of the next consolidation run that the memory is queued for.',

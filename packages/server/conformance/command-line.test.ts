@@ -393,12 +393,15 @@ describe('commands for a database file', () => {
     expect(run).toMatchObject({ status: 'running' });
   });
 
-  it('exit with 6 and name the file if it is not a database', async () => {
-    const dbPath = newPath();
-    writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
-    const { code, stdout, stderr } = await runInProcess(['stats', '--db-path', dbPath], { env });
-    expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
-  });
+  it.each(['stats', 'keys list', 'users list'])(
+    'exit with 6 and name the file if it is not a database: %s',
+    async (command) => {
+      const dbPath = newPath();
+      writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
+      const { code, stdout, stderr } = await runInProcess([...command.split(' '), '--db-path', dbPath], { env });
+      expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
+    },
+  );
 
   it('share the memories in a database file with a running server', async () => {
     const server = await startServer({ env: WORDS_ONLY });

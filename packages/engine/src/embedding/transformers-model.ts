@@ -40,7 +40,7 @@ export async function loadModels(source: string, encoding: Encoding): Promise<Re
       const { data } = await extract(prefix + window.slice(0, length), { pooling, normalize: true });
       const vector = Float32Array.from(data as Float32Array);
       if (!vector.every(Number.isFinite))
-        throw new Error('the model returned a vector with values that are not finite numbers');
+        throw new Error('the model returned a vector with values that are not finite numbers; choose another model');
       // A text of unknown tokens is treated as empty. Otherwise, all such texts would get the same vector.
       const known = ids.some((id) => id !== extract.tokenizer.unk_token_id);
       return { vector, length, tokens: known ? ids.length : 0 };

@@ -29,8 +29,8 @@ export function fromJson<T>(text: string): T {
   }
 }
 
-/** Returns the value of a text column. Throws CorruptDatabaseError if the value is not a string. */
-export function asText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new CorruptDatabaseError('a text column has a value that is not text');
+/** Returns the content column of a memory. Throws CorruptDatabaseError if the value is not a string. */
+export function asText({ id, content }: { id: string; content: unknown }): string {
+  if (typeof content === 'string') return content;
+  throw new CorruptDatabaseError(`the content of memory ${id} is not text`);
 }

@@ -55,7 +55,7 @@ function toRecalledMemory(row: ResultRow): RecalledMemory {
   return {
     ordinal: row.ordinal,
     id: row.id,
-    content: asText(row.content),
+    content: asText(row),
     tags: fromJson<string[]>(row.tags),
     sessionId: row.session_id,
     userId: row.user_id,
@@ -70,7 +70,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
   return {
     ordinal: row.ordinal,
     id: row.id,
-    content: asText(row.content),
+    content: asText(row),
     tags: fromJson<string[]>(row.tags),
     importance: row.importance,
     source: row.source,

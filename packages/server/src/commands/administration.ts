@@ -1,5 +1,7 @@
+import { MemoryError } from '@memoryd/contract/errors';
 import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
+import { cannotOpen } from '../database-name.ts';
 import type { Environment } from '../settings/read.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
@@ -26,7 +28,10 @@ export async function administerNew<T>(
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { openAdministration } = await import('@memoryd/engine');
-  const administration = await openAdministration(readDatabase(flags, env));
+  const database = readDatabase(flags, env);
+  const administration = await openAdministration(database).catch((cause) => {
+    throw cause instanceof MemoryError ? cannotOpen(database, cause) : cause;
+  });
   try {
     return await work(administration);
   } finally {
