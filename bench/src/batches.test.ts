@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { splitIntoBatches } from './batches.ts';
+import { assertAllStored, splitIntoBatches } from './batches.ts';
 
 describe('splitIntoBatches', () => {
   const requests = (count: number, chars: number) =>
@@ -19,4 +19,17 @@ describe('splitIntoBatches', () => {
     expect(splitIntoBatches(requests(3, 200_000)).map(({ length }) => length)).toEqual([2, 1]);
     expect(splitIntoBatches(requests(2, 600_000)).map(({ length }) => length)).toEqual([1, 1]);
   });
+});
+
+it('assertAllStored throws an error with the first reason if the service rejected a memory', () => {
+  const stored = { id: '1', status: 'stored' as const };
+  const rejected = {
+    status: 'error' as const,
+    error: { code: 'INVALID_REQUEST' as const, message: 'content must not be blank' },
+  };
+  const response = { stored_count: 1, duplicate_count: 0, failed_count: 1 };
+  expect(() => assertAllStored({ ...response, results: [stored, rejected] })).toThrow(
+    /rejected 1 of 2 memories.*content must not be blank/,
+  );
+  expect(() => assertAllStored({ ...response, failed_count: 0, results: [stored] })).not.toThrow();
 });

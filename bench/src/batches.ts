@@ -1,4 +1,4 @@
-import type { StoreRequest } from '@memoryd/contract';
+import type { StoreBatchResponse, StoreRequest } from '@memoryd/contract';
 
 const MAX_ITEMS = 500;
 // Half of the server's default body limit. The other half is a reserve for JSON syntax, escapes and multi-byte
@@ -19,4 +19,13 @@ export function splitIntoBatches(requests: readonly StoreRequest[]): StoreReques
     }
   }
   return batches;
+}
+
+/** Throws an error with the first reason if a memory of a batch was rejected. */
+export function assertAllStored({ results }: StoreBatchResponse): void {
+  const errors = results.flatMap((result) => ('error' in result ? [result.error.message] : []));
+  if (errors.length === 0) return;
+  throw new Error(
+    `the service rejected ${errors.length} of ${results.length} memories of a batch; the first error is: ${errors[0]}`,
+  );
 }

@@ -4,10 +4,12 @@ import type {
   RecallResponse,
   RootResponse,
   StatsResponse,
+  StoreBatchResponse,
   StoreRequest,
   StoreResponse,
 } from '@memoryd/contract';
 import { type Dispatcher, Pool } from 'undici';
+import { assertAllStored } from './batches.ts';
 
 // Ten minutes, because one consolidation request may process a million memories.
 const REQUEST_TIMEOUT_MS = 600_000;
@@ -74,11 +76,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     async storeBatch(requests) {
       const response = await post('/store/batch', requests);
       if (response.status === 404) return false;
-      const { failed_count: failed } = JSON.parse(getText('POST /store/batch', response)) as { failed_count: number };
-      if (failed > 0)
-        throw new Error(
-          `POST /store/batch refused ${failed} memories: ${response.text.slice(0, MAX_ERROR_BODY_CHARS)}`,
-        );
+      assertAllStored(JSON.parse(getText('POST /store/batch', response)) as StoreBatchResponse);
       return true;
     },
     recall: (query, topK, parameters) =>

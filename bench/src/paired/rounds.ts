@@ -1,4 +1,5 @@
 import type { OpenMemory } from '@memoryd/engine';
+import { assertAllStored } from '../batches.ts';
 import type { Dialogue } from '../latency/dialogue.ts';
 import type { Pair } from './ratios.ts';
 import type { Side } from './side.ts';
@@ -31,15 +32,8 @@ const store: Step['call'] = (memory, dialogue, index) => memory.store(storeReque
 const recall: Step['call'] = (memory, dialogue, index) =>
   memory.recall({ query: dialogue.turn(index).content.split(': ').slice(1).join(': ') });
 const storeBatch: Step['call'] = async (memory, dialogue, index) => {
-  const { results } = await memory.storeBatch(
-    Array.from({ length: BATCH_SIZE }, (_, i) => storeRequest(dialogue, index + i)),
-  );
-  const errors = results.flatMap((result) => ('error' in result ? [result.error.message] : []));
-  if (errors.length > 0) {
-    throw new Error(
-      `the engine rejected ${errors.length} of ${BATCH_SIZE} memories of a batch; the first error is: ${errors[0]}`,
-    );
-  }
+  const requests = Array.from({ length: BATCH_SIZE }, (_, i) => storeRequest(dialogue, index + i));
+  assertAllStored(await memory.storeBatch(requests));
 };
 
 /** Steps of one round, by name. */

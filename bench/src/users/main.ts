@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENGINE_DEFAULTS, type OpenMemory, openMemory } from '@memoryd/engine';
 import { Command } from 'commander';
+import { assertAllStored } from '../batches.ts';
 import { parseInteger } from '../command-line.ts';
 import { runInterruptibly } from '../interruption.ts';
 import type { Dialogue } from '../latency/dialogue.ts';
@@ -104,13 +105,7 @@ async function fill({ memory, getUser }: Side, dialogue: Dialogue, count: number
     signal.throwIfAborted();
     const size = Math.min(BATCH_SIZE, count - stored);
     const requests = Array.from({ length: size }, (_, i) => toRequest(dialogue, getUser, stored + i));
-    const { results } = await memory.storeBatch(requests);
-    const errors = results.flatMap((result) => ('error' in result ? [result.error.message] : []));
-    if (errors.length > 0) {
-      throw new Error(
-        `the engine rejected ${errors.length} of ${size} memories of a batch; the first error is: ${errors[0]}`,
-      );
-    }
+    assertAllStored(await memory.storeBatch(requests));
     if (stored % 50_000 === 0) process.stderr.write(`\r${stored} of ${count} stored `);
   }
   for (let left = 1; left > 0; left = (await memory.stats()).pending_embeddings) {

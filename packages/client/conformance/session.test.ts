@@ -228,7 +228,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   it('throws TypeError for a session without a userId', () => {
     const withoutUser = {} as SessionOptions;
     expect(() => session(getMemory(), 'of whom', withoutUser)).toThrow(
-      /^userId must be the id of the end user, or null/,
+      /^userId must be a string, the id of the end user, or null/,
     );
     expect(() => session(getMemory(), 'of whom', { userId: undefined as never })).toThrow(TypeError);
   });

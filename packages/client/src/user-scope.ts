@@ -19,7 +19,7 @@ export function scopeToUser(memory: MemoryApi, scope: UserScope): MemoryApi {
   // JavaScript callers may pass undefined.
   const { userId, agentId }: Partial<UserScope> = scope ?? {};
   if (userId !== null && typeof userId !== 'string') {
-    throw new TypeError('userId must be the id of the end user, or null if the store has only one user');
+    throw new TypeError('userId must be a string, the id of the end user, or null if the store has only one user');
   }
   if (userId === null && agentId === undefined) return memory;
   return withScope(memory).scope({

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { formatCount } from '@memoryd/contract';
 import { getParts } from '@memoryd/minilm/parts';
 import pLimit, { type LimitFunction } from 'p-limit';
 import {
@@ -311,7 +312,8 @@ interface EmbeddingResponse {
  */
 function parseVectors(text: string, inputs: number): Float32Array[] {
   const data = getData(text);
-  if (data.length !== inputs) throw unusable(`${data.length} vectors for ${inputs} texts`);
+  if (data.length !== inputs)
+    throw unusable(`${formatCount(data.length, 'vector')} for ${formatCount(inputs, 'text')}`);
   const vectors: Float32Array[] = [];
   for (const item of data) {
     if (!isItem(item)) throw unusable('an item without a vector');

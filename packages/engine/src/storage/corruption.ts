@@ -25,7 +25,7 @@ export function fromJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new CorruptDatabaseError('a row has invalid JSON');
+    throw new CorruptDatabaseError('a column for tags, metadata or the details of a run has invalid JSON');
   }
 }
 
