@@ -29,8 +29,8 @@ export async function waitForEmbeddings(
     if (pending === 0) return;
     if (performance.now() - lastProgressMs > STALL_TIMEOUT_MS) {
       const { embedder } = await client.health();
-      const stalled = `${pending} embeddings are pending, none finished in ${STALL_TIMEOUT_MS / 1000} s`;
-      throw new Error(`${stalled}; the embedder is ${embedder}`);
+      const rule = `the number of pending embeddings (${pending}) must fall within ${STALL_TIMEOUT_MS / 1000} s`;
+      throw new Error(`${rule}; check the embedder of the server, which is ${embedder}`);
     }
     // The interval grows with the number of pending embeddings, so that polling does not slow embedding down.
     await sleep(Math.min(MAX_POLL_MS, MIN_POLL_MS + pending / 10), undefined, { signal });

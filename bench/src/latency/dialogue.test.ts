@@ -93,6 +93,6 @@ describe('createQuestionSource', () => {
 
   it('throws if there are not enough texts for another question', () => {
     const ask = createQuestionSource({ turn: () => ({ content: 'Ann: yes', sessionId: 's' }) }, 1, 1);
-    expect(() => indexes.forEach(ask)).toThrow('too few');
+    expect(() => indexes.forEach(ask)).toThrow('must exceed');
   });
 });

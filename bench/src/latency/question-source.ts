@@ -35,7 +35,7 @@ export function createQuestionSource(dialogue: Dialogue, count: number, seed: nu
       return question;
     }
     throw new Error(
-      `the texts are too few for more than ${asked.size} different questions; use more data or fewer queries`,
+      `the number of different questions about the texts must exceed ${asked.size}; use more --data or fewer --queries`,
     );
   };
 }

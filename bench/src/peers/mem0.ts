@@ -34,7 +34,7 @@ export function mem0(): PeerKind {
           const messages = memories.map(({ content }) => ({ role: 'user', content }));
           const { results } = await memory.add(messages, { userId: USER, infer: false });
           if (results.length !== messages.length)
-            throw new Error(`mem0 stored ${results.length} of ${messages.length} memories`);
+            throw new Error(`mem0 must store each memory, but stored ${results.length} of ${messages.length}`);
         },
         async recall(query, k) {
           const { results } = await memory.search(query, { filters: { user_id: USER }, topK: k, threshold: 0 });

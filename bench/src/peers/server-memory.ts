@@ -66,7 +66,7 @@ async function openGraph(folder: string, search: Search['search']): Promise<Peer
       const entities = memories.map((memory, index) => getEntity(memory, stored + index));
       const created = await call('create_entities', { entities });
       if (created.length !== memories.length)
-        throw new Error(`server-memory stored ${created.length} of ${memories.length} entities`);
+        throw new Error(`server-memory must store each memory, but stored ${created.length} of ${memories.length}`);
       stored += memories.length;
     },
     async recall(query, k) {

@@ -172,7 +172,8 @@ async function measureUsers(
 async function exportUser({ memory }: Side, scope: { user_id?: string }): Promise<void> {
   let lines = 0;
   for await (const _ of memory.exportMemories(scope)) lines++;
-  if (lines !== options.each + 1) throw new Error(`the export must have ${options.each + 1} lines, but has ${lines}`);
+  if (lines !== options.each + 1)
+    throw new Error(`the export of ${scope.user_id} must have ${options.each + 1} lines, but has ${lines}`);
 }
 
 async function measureWrites(plain: Side, few: Side, dialogue: Dialogue, signal: AbortSignal) {

@@ -410,7 +410,11 @@ function parseObject<T extends object>(text: string): T | undefined {
 // id.
 function getPath({ path: template }: Operation, id: string): string {
   const path = toPath(template, id);
-  if (path === undefined) throw new MemoryError('NOT_FOUND', 'not found: the id cannot be encoded in a URL');
+  if (path === undefined) {
+    const item = template.startsWith('/consolidations/') ? 'consolidation' : 'memory';
+    const message = `${item} not found, because the id cannot be encoded in a URL; use an id that the service returned`;
+    throw new MemoryError('NOT_FOUND', message);
+  }
   return path;
 }
 

@@ -89,7 +89,7 @@ function toBaseUrl(url: string): string {
     throw new TypeError('url must not contain a user name or password; set apiKey instead');
   }
   if (/[?#]/.test(url))
-    throw new TypeError('url must not contain a query or fragment, because paths are appended to it');
+    throw new TypeError('url must not contain a query or fragment, because the client appends paths to the url');
   return url.trim().replace(/\/+$/, '');
 }
 
@@ -158,7 +158,9 @@ export class Transport {
       const problem = timeout.isExpired()
         ? `no response within ${Math.round(timeoutMs)} ms`
         : `no response (${getReason(error)})`;
-      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}`, { cause: error });
+      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}; check that the service runs at this address`, {
+        cause: error,
+      });
     };
     let staysOpen = false;
     try {

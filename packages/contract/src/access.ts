@@ -22,7 +22,7 @@ export const NewKey = Type.Object(
     namespace: Type.String({
       pattern: `^[\\p{L}\\p{M}\\p{N}._:@/+-]{1,${LIMITS.namespaceChars}}$`,
       description: 'The namespace that the key gives access to. A namespace is created on first use.',
-      'x-must': `be a name of 1 to ${LIMITS.namespaceChars} letters, digits or characters from . _ : @ / + -`,
+      'x-must': `be a string of 1 to ${LIMITS.namespaceChars} letters, digits or characters from . _ : @ / + -`,
     }),
     scope: Type.Enum([...SCOPES], {
       description:
@@ -56,7 +56,7 @@ export const NewKey = Type.Object(
 );
 export type NewKey = Type.Static<typeof NewKey>;
 
-const KeyId = Type.String({ description: 'The public id of the key.', 'x-must': 'be the id of a key' });
+const KeyId = Type.String({ description: 'The public id of the key.', 'x-must': 'be a string, the id of a key' });
 
 /** An API key without its secret. */
 export const ApiKey = Type.Object({
@@ -112,7 +112,7 @@ export const usageFields = {
 
 const NamespaceName = Type.String({
   description: 'The name of the namespace.',
-  'x-must': 'be the name of a namespace',
+  'x-must': 'be a string, the name of a namespace',
 });
 export const NamespacePath = Type.Object({ name: NamespaceName });
 

@@ -20,7 +20,7 @@ export const ExportHeader = Type.Object(
     format: Type.Literal('memoryd', { 'x-must': 'be memoryd' }),
     version: Type.Literal(1, {
       description: 'Version of the format.',
-      'x-must': 'be 1, the version that this memoryd reads',
+      'x-must': 'be 1, the only version that this memoryd reads; update memoryd to import a later version',
     }),
     lines: Type.Optional(
       Type.Integer({
@@ -121,7 +121,7 @@ export const ExportedMemory = Type.Object(
     }),
     awaits: Type.Array(Type.Enum(['merging', 'distilling']), {
       description: 'Steps of the next consolidation run that the memory is queued for.',
-      'x-must': 'be an array that contains only merging and distilling',
+      'x-must': 'be an array whose items are merging or distilling',
     }),
   },
   { additionalProperties: false, description: 'One memory.' },
@@ -135,7 +135,7 @@ export const ExportedDecline = Type.Object(
       pattern: '^[0-9A-F]{64}$',
       description:
         'Digest of the ids and revisions of the group. A client forgot the semantic memory that was distilled from it.',
-      'x-must': 'be 64 hexadecimal digits, with letters in upper case',
+      'x-must': 'be a string of 64 hexadecimal digits, with letters in upper case',
     }),
     ...ownerFields,
   },

@@ -68,7 +68,7 @@ export const SessionIdOrNull = Type.Union([SessionId, Type.Null()], { descriptio
 
 export const MemoryId = Type.String({
   description: 'The id of the memory, assigned by the service.',
-  'x-must': 'be the id of a memory',
+  'x-must': 'be a string, the id of a memory',
 });
 
 /** Pattern of a `MemoryIdPart`: 4 to 36 ASCII letters, digits and hyphens. */
@@ -82,12 +82,12 @@ export const MemoryIdPart = Type.String({
   pattern: MEMORY_ID_PART,
   description:
     'The whole id, or its first or last characters, at least 4. Finds merged memories too, as `GET /memories/{id}` does.',
-  'x-must': 'be 4 to 36 ASCII letters, digits and hyphens',
+  'x-must': 'be a string of 4 to 36 ASCII letters, digits and hyphens',
 });
 
 export const ConsolidationId = Type.String({
   description: 'The id of the consolidation run, assigned by the service.',
-  'x-must': 'be the id of a consolidation run',
+  'x-must': 'be a string, the id of a consolidation run',
 });
 
 export const EvictionReason = Type.Enum(['expired', 'maximum'], {

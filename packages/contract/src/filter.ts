@@ -11,7 +11,7 @@ export const filterFields = {
       minItems: 1,
       maxItems: LIMITS.tags,
       description: 'Only memories that have all of these tags.',
-      'x-must': `be given 1 to ${LIMITS.tags} times, each time with 1 to ${LIMITS.tagChars} characters`,
+      'x-must': `be given 1 to ${LIMITS.tags} times, each time with a string of 1 to ${LIMITS.tagChars} characters`,
     }),
   ),
   tier: Type.Optional(Tier),

@@ -38,7 +38,8 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     if (!isObject(request)) throw toError('INVALID_REQUEST', 'request must be an object');
     for (const [field, id] of Object.entries(own)) {
       const asked = (request as Record<string, unknown>)[field] ?? id;
-      if (asked !== id) throw forbidden(`${field} must match the ${field} that the API key or scope is restricted to`);
+      if (asked !== id)
+        throw forbidden(`${field} must match the ${field} that the API key or scope is restricted to, or be omitted`);
     }
     return { ...request, ...own };
   };

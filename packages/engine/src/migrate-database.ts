@@ -108,7 +108,9 @@ class Migration {
   async #begin(): Promise<void> {
     const [source, target] = await Promise.all([this.#source.storage.secret(), this.#target.storage.secret()]);
     if (source === target)
-      throw conflict('source and target must be different databases, but they are one database or copies of it');
+      throw conflict(
+        'source and target must be different databases, but are the same database or copies of one database; choose another target',
+      );
     const name = hash('sha256', `migration\0${source}`);
     if (await this.#target.storage.beginMigration(name)) return;
     throw conflict('the target database must be empty, but has other data; choose an empty database');
@@ -198,7 +200,7 @@ function assertImported(name: string, { refused, refused_count, unlinked_count }
   if (refused_count > 0) {
     const [{ line, error } = { line: 0, error: { message: '' } }] = refused;
     throw conflict(
-      `namespace ${name}: the target refused ${formatCount(refused_count, 'line')}; correct the memory in the source and ` +
+      `namespace ${name}: the target refused ${formatCount(refused_count, 'line')}; correct each refused memory in the source and ` +
         `migrate to an empty database again (first refused: line ${line}: ${error.message})`,
     );
   }

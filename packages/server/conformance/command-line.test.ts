@@ -528,7 +528,7 @@ describe('an unknown name', () => {
     [['recall', 'x', '--tier', 'deep'], {}, 'working, episodic, semantic'],
     [['store', 'x', '--lines'], {}, '--lines and --ndjson read standard input'],
     [['completion', 'tcsh'], {}, 'bash, zsh, fish'],
-    [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a name of 1 to 128 letters'],
+    [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a string of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
   it.each(refused)(

@@ -111,7 +111,10 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
         'the consolidation is older than the archive retention period and can no longer be undone',
       );
     case 'newer':
-      return new MemoryError('CONFLICT', `undo the later consolidation ${outcome.id} first`);
+      return new MemoryError(
+        'CONFLICT',
+        `consolidations must be undone in reverse order; undo the later consolidation ${outcome.id} first`,
+      );
     case 'written':
       return new MemoryError(
         'CONFLICT',

@@ -97,7 +97,7 @@ export function quotaExceeded({ holder, of, limit }: OverQuota): MemoryError {
   const quota = of === 'memories' ? formatCount(limit, 'memory', 'memories') : `${formatCount(limit, 'byte')} of text`;
   return new MemoryError(
     'FORBIDDEN',
-    `the quota of the ${holder} (${quota}) would be exceeded: forget memories, or ask an operator to raise it ` +
+    `the quota of the ${holder} (${quota}) would be exceeded: forget memories, or ask an operator to raise the quota ` +
       `(memoryd ${holder === 'user' ? 'users quota USER' : 'namespaces quota NAME'} --${of} N)`,
   );
 }

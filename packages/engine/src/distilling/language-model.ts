@@ -274,5 +274,8 @@ function isQuoted(text: string | undefined, quote: string): boolean {
 }
 
 function unusable(content: string, isWrongUrl = false): DistillerUnavailable {
-  return new DistillerUnavailable(`the language model returned ${content}`, isWrongUrl ? { option: 'llmUrl' } : {});
+  const message = `the language model returned ${content}`;
+  return isWrongUrl
+    ? new DistillerUnavailable(message, { option: 'llmUrl' })
+    : new DistillerUnavailable(`${message}; if this happens often, choose another model`);
 }

@@ -27,7 +27,8 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
       textsTogether: TEXTS_TOGETHER,
     });
   } catch (cause) {
-    throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
+    const problem = `the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`;
+    throw new Error(`${problem}; reinstall @memoryd/minilm, or choose another embedder`, { cause });
   }
 }
 
