@@ -133,7 +133,7 @@ function* findRowProblems(row: Row): Iterable<string> {
 }
 
 function buildRowEntry(row: Row): ReturnType<typeof buildEntry> {
-  return buildEntry({ ...row, tags: fromJson<string[]>(row.tags) });
+  return buildEntry({ ...row, tags: fromJson<string[]>(row.tags, 'the tags of memory', row.ordinal) });
 }
 
 interface Attribute {

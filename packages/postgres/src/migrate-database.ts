@@ -66,7 +66,7 @@ async function getSchemaVersion(queries: Pick<Connection, 'row'>): Promise<numbe
   if (!found?.vector)
     throw new MemoryError(
       'UNAVAILABLE',
-      'the PostgreSQL server lacks the extension pgvector; install version 0.8 or newer',
+      'the PostgreSQL server must have the extension pgvector in version 0.8 or newer; install or update pgvector',
     );
   const stored = found.property ? await getProperty(queries, SCHEMA_VERSION) : undefined;
   if (stored === undefined && (found.memory || found.property)) {

@@ -88,7 +88,7 @@ export async function readRecallTexts(
   const rows = await transaction.rows<RecallTextRow>(sql`
     SELECT namespace, ordinal, tier, content, tags FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
-  return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags) }));
+  return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags, 'the tags of memory', row.ordinal) }));
 }
 
 /** Inserts the index entries and postings of memories that have none. */

@@ -132,7 +132,9 @@ async function recordDimensions(
   const dimensions = recorded?.dimensions ?? model.dimensions ?? (await modelInUse(transaction))?.dimensions;
   for (const length of lengths) {
     if (length === dimensions) continue;
-    throw new Error(`the embedding model returned a vector with ${length} dimensions instead of ${dimensions}`);
+    throw new Error(
+      `the embedding model returned a vector with ${length} dimensions instead of ${dimensions}; choose another model`,
+    );
   }
 }
 

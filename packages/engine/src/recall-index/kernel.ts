@@ -83,5 +83,5 @@ export function createKernel(): Kernel {
 }
 
 function abort(): never {
-  throw new Error('recall index: the WebAssembly kernel aborted');
+  throw new Error('the WebAssembly kernel of the recall index aborted; restart the process');
 }

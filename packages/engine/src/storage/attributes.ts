@@ -47,7 +47,12 @@ export function attributesOfRow({
   metadata: string;
 }): [string, string][] | undefined {
   try {
-    const all = [...getAttributes(fromJson<string[]>(tags), fromJson<Metadata>(metadata))];
+    const all = [
+      ...getAttributes(
+        fromJson<string[]>(tags, 'the tags of', 'a memory'),
+        fromJson<Metadata>(metadata, 'the metadata of', 'a memory'),
+      ),
+    ];
     return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
   } catch (error) {
     if (error instanceof CorruptDatabaseError) return undefined;

@@ -20,12 +20,17 @@ export function isCorruption(error: unknown): error is MemoryError {
   return error instanceof MemoryError && error.message.startsWith(CORRUPTED_MESSAGE);
 }
 
-/** Parses a JSON column. Throws CorruptDatabaseError if the text is not valid JSON. */
-export function fromJson<T>(text: string): T {
+/**
+ * Parses a JSON value of the database. Throws CorruptDatabaseError if the text is not valid JSON.
+ *
+ * @param item the value in the error message, without the id of its row, such as "the tags of memory"
+ * @param id the id or number of the row
+ */
+export function fromJson<T>(text: string, item: string, id: string | number): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new CorruptDatabaseError('a column for tags, metadata or the details of a run has invalid JSON');
+    throw new CorruptDatabaseError(`invalid JSON in ${item} ${id}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { covers, MemoryError, type Scope } from '@memoryd/contract';
+import { covers, MemoryError } from '@memoryd/contract';
 import type { ToolCall } from '@memoryd/contract/tools';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -83,7 +83,7 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
     if (!tool)
       throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown tool: ${params.name}; use a tool of tools/list`);
     try {
-      if (!covers(caller.scope, tool.scope)) throw createScopeError(tool);
+      if (!covers(caller.scope, tool.scope)) throw createScopeError(tool, caller);
       const result = await withSlot(tool.heavy, extra, options, () =>
         tool.run(caller.api, params.arguments ?? {}, getCall(extra), options.maxArgumentBytes),
       );
@@ -109,14 +109,14 @@ async function withSlot<T>(
   }
 }
 
-function createScopeError({ listed, scope }: McpTool): MemoryError {
-  const needed: Record<Scope, string> = {
-    metrics: 'read metrics',
-    read: 'read',
-    write: 'write',
-    operate: 'operate the service',
-  };
-  return new MemoryError('FORBIDDEN', `${listed.name} needs an API key that is allowed to ${needed[scope]}`);
+function createScopeError({ listed, scope: needed }: McpTool, { scope }: McpCaller): MemoryError {
+  // A caller that is limited to a user or agent never has the scope `operate`. See `scopedCaller`.
+  const condition = needed === 'operate' ? ', and name no user or agent' : '';
+  return new MemoryError(
+    'FORBIDDEN',
+    `the tool ${listed.name} needs the scope ${needed}, but the caller has the scope ${scope}; use an API key with the ` +
+      `scope ${needed}${condition}`,
+  );
 }
 
 function getCall({

@@ -78,7 +78,7 @@ export const SettingsSchema = Type.Object(
       minLength: 1,
       default: '127.0.0.1',
       description: 'Address to listen on.',
-      'x-must': 'be a host name or an address',
+      'x-must': 'be a host name or an IP address',
     }),
     port: wholeNumber({
       minimum: 0,

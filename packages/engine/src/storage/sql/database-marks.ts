@@ -27,7 +27,7 @@ export interface ChangedUntil {
 /** Returns the progress of a model change, or undefined if no model change is in progress. */
 export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
   const value = await getProperty(queries, CHANGED_UNTIL);
-  return value === undefined ? undefined : fromJson<ChangedUntil>(value);
+  return value === undefined ? undefined : fromJson<ChangedUntil>(value, 'the property', CHANGED_UNTIL);
 }
 
 /** The current embedding model. `dimensions` is null until the model has produced a vector. */

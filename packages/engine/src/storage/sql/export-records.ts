@@ -165,7 +165,7 @@ function toKept(row: KeptRow, history: MemoryRecord['history'] = []): MemoryReco
     evictedAt: row.evicted_at,
     revision: row.revision,
     distilledRevision: row.distilled_revision,
-    formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from),
+    formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from, 'the former sources of memory', row.id),
     history,
     awaits: getQueues(row),
   };

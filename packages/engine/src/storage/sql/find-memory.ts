@@ -91,7 +91,12 @@ export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInt
 }
 
 export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasable): MemoryAttributes {
-  return { namespace, ordinal, tags: fromJson<string[]>(tags), metadata: fromJson<Metadata>(metadata) };
+  return {
+    namespace,
+    ordinal,
+    tags: fromJson<string[]>(tags, 'the tags of memory', ordinal),
+    metadata: fromJson<Metadata>(metadata, 'the metadata of memory', ordinal),
+  };
 }
 
 /** The fields that a write needs to check and change a memory. */

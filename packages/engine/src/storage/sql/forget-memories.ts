@@ -141,7 +141,7 @@ function countByOwner(memories: readonly Owner[]): OwnedCount[] {
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
   const { tag, createdBefore, ...others } = selection;
   if (Object.values(selection).every((condition) => condition === undefined)) {
-    throw new Error('a bulk forget needs at least one condition');
+    throw new Error('a bulk forget needs at least one condition, such as tag or createdBefore');
   }
   const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) });
   if (createdBefore === undefined) return matches;

@@ -207,7 +207,7 @@ function byExactText(duplicates: readonly Duplicate[]): Iterable<Duplicate[]> {
 function withRoomForTags(group: readonly Duplicate[]): Duplicate[] {
   let tags = new Set<string>();
   return group.filter((duplicate) => {
-    const all = new Set([...tags, ...fromJson<string[]>(duplicate.tags)]);
+    const all = new Set([...tags, ...fromJson<string[]>(duplicate.tags, 'the tags of memory', duplicate.ordinal)]);
     if (all.size > LIMITS.tags) return false;
     tags = all;
     return true;
@@ -228,10 +228,14 @@ function getGain(survivor: Duplicate, others: readonly Duplicate[]): Gain {
   const lastUse = Math.max(...all.map((duplicate) => duplicate.lastAt ?? 0));
   return {
     importance: Math.max(...all.map((duplicate) => duplicate.importance)),
-    tags: [...new Set(all.flatMap((duplicate) => fromJson<string[]>(duplicate.tags)))],
+    tags: [
+      ...new Set(
+        all.flatMap((duplicate) => fromJson<string[]>(duplicate.tags, 'the tags of memory', duplicate.ordinal)),
+      ),
+    ],
     before: {
       version: survivor.version,
-      tags: fromJson<string[]>(survivor.tags),
+      tags: fromJson<string[]>(survivor.tags, 'the tags of memory', survivor.ordinal),
       importance: survivor.importance,
       accessedAt: survivor.lastAt,
       uses,

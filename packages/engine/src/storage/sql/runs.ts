@@ -91,7 +91,7 @@ export async function assertState(queries: Queries, run: RunRef, state: Consolid
   if (present?.state !== state)
     throw new MemoryError(
       'UNAVAILABLE',
-      `the run must be ${state}, but is ${present?.state ?? 'missing'}; retry later`,
+      `consolidation run ${run.id} must have the state ${state}, but ${present ? `has the state ${present.state}` : 'is missing'}; retry later`,
     );
 }
 
@@ -202,8 +202,8 @@ function toRun(row: RunRow): ConsolidationRun {
     state: row.state,
     startedAt: row.started_at,
     endedAt: row.ended_at,
-    counts: fromJson<Partial<Record<ChangeKind, number>>>(row.counts),
-    notes: fromJson<Record<string, unknown>>(row.notes),
+    counts: fromJson<Partial<Record<ChangeKind, number>>>(row.counts, 'the change counts of consolidation run', row.id),
+    notes: fromJson<Record<string, unknown>>(row.notes, 'the notes of consolidation run', row.id),
   };
 }
 
@@ -260,9 +260,16 @@ export interface ChangeRow {
 /** Returns the id of the memory with an ordinal, or null if it was forgotten. */
 type GetId = (ordinal: number) => string | null;
 
+/** The item of a change in errors of `fromJson`. */
+export const CHANGE_OF_MEMORY = 'a recorded change of memory';
+
 /** Returns the ordinals of the other memories that a change refers to. */
-function getReferencedOrdinals({ detail }: ChangeRow): number[] {
-  const { into, by, sources = [] } = fromJson<{ into?: number; by?: number; sources?: number[] }>(detail);
+function getReferencedOrdinals({ id, detail }: ChangeRow): number[] {
+  const {
+    into,
+    by,
+    sources = [],
+  } = fromJson<{ into?: number; by?: number; sources?: number[] }>(detail, CHANGE_OF_MEMORY, id);
   return [into, by, ...sources].filter((ordinal) => ordinal !== undefined);
 }
 
@@ -282,7 +289,7 @@ function takeChanges(
 
 function toChange({ seq, kind, id, detail }: ChangeRow, getId: GetId): RunChange {
   const toPublicFields = PUBLIC_FIELDS[kind] as ToPublicFields<ChangeKind>;
-  return { seq, kind, id, ...toPublicFields(fromJson<ChangeDetails[ChangeKind]>(detail), getId) };
+  return { seq, kind, id, ...toPublicFields(fromJson<ChangeDetails[ChangeKind]>(detail, CHANGE_OF_MEMORY, id), getId) };
 }
 
 /** Converts the detail of a change to its public fields. */

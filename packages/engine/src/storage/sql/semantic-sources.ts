@@ -224,7 +224,9 @@ export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revisi
 
 /** Returns the fields of a semantic memory that are derived from its sources, except the text. */
 function getSharedFields(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
-  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
+  const [first = [], ...others] = sources.map((source) =>
+    fromJson<string[]>(source.tags, 'the tags of memory', source.id),
+  );
   return {
     createdAt: Math.max(...sources.map((source) => source.createdAt)),
     importance: Math.max(...sources.map((source) => source.importance)),
@@ -279,7 +281,10 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
   const isOpen = semantic === undefined || (memory?.evictedAt === null && !isChangedByClient(memory));
   return {
-    sources: sources.map(({ userId, agentId, ...source }) => ({ ...source, tags: fromJson<string[]>(source.tags) })),
+    sources: sources.map(({ userId, agentId, ...source }) => ({
+      ...source,
+      tags: fromJson<string[]>(source.tags, 'the tags of memory', source.id),
+    })),
     isClosed: !isOpen || groupByOwner(sources).length > 1 || (await isDeclined(queries, namespace, ordinals)),
     ...(memory && { semanticId: memory.id }),
   };

@@ -12,6 +12,7 @@ import type { Queries, Transaction } from './queries.ts';
 import {
   assertRunning,
   assertState,
+  CHANGE_OF_MEMORY,
   type ChangeRow,
   changeCounts,
   isRun,
@@ -125,7 +126,11 @@ async function endUndo(transaction: Transaction, run: RunRef, at: number): Promi
 
 function undoChange(transaction: Transaction, namespace: string, { kind, ordinal, detail }: Change): Promise<void> {
   const undo = UNDO[kind] as Undo<ChangeKind>;
-  return undo(transaction, { namespace, ordinal, detail: fromJson<Recorded<ChangeKind>['detail']>(detail) });
+  return undo(transaction, {
+    namespace,
+    ordinal,
+    detail: fromJson<Recorded<ChangeKind>['detail']>(detail, CHANGE_OF_MEMORY, ordinal),
+  });
 }
 
 /**
@@ -205,7 +210,9 @@ async function restoreGained(
   if (now?.version !== detail.version) return;
   const { tags, importance } = detail;
   const labels = { namespace, ordinal, metadata: {} };
-  await removeAttributes(transaction, [{ ...labels, tags: fromJson<string[]>(now.tags) }]);
+  await removeAttributes(transaction, [
+    { ...labels, tags: fromJson<string[]>(now.tags, 'the tags of memory', ordinal) },
+  ]);
   await addAttributes(transaction, [{ ...labels, tags }]);
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}

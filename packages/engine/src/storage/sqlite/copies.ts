@@ -146,7 +146,7 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
   }
   throw new MemoryError(
     'UNAVAILABLE',
-    'the copy process ended unexpectedly; retry, and check the free memory and disk space if it ends again',
+    'the copy process ended unexpectedly; retry, and check the free memory and disk space if the copy process ends again',
   );
 }
 

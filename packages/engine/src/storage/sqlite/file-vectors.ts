@@ -83,7 +83,9 @@ function noteDimensions(connection: Connection, model: ModelInUse, vectors: read
       sql(connection, 'UPDATE embedding_model SET dimensions = ? WHERE no = ?').run(length, model.number);
     }
     if (length !== model.dimensions) {
-      throw new Error(`the embedding model returned a vector with ${length} dimensions instead of ${model.dimensions}`);
+      throw new Error(
+        `the embedding model returned a vector with ${length} dimensions instead of ${model.dimensions}; choose another model`,
+      );
     }
   }
 }

@@ -157,7 +157,7 @@ export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; 
 export async function assertRoom(path: string): Promise<void> {
   const { diskFreeBytes } = await diskSpace(path);
   if (diskFreeBytes >= MIN_FREE_BYTES) return;
-  throw new MemoryError('UNAVAILABLE', 'the disk is full; free some space');
+  throw new MemoryError('UNAVAILABLE', 'the disk of the database is full; free some space');
 }
 
 /** Returns the bytes of the database file and its log. Throws UNAVAILABLE if the file is missing. */

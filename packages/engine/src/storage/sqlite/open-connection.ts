@@ -153,7 +153,7 @@ function assertNotTruncated(connection: Connection, path: string): void {
     missing = missingPages(connection, path);
     if (missing <= 0) return;
   }
-  throw new CorruptDatabaseError(`${missing} pages of the file are missing`);
+  throw new CorruptDatabaseError(`the file is truncated (missing pages: ${missing})`);
 }
 
 // Reads the log size before the file size, because a checkpoint writes pages to the file before it truncates the log.

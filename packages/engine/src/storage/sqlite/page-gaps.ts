@@ -58,7 +58,10 @@ export interface PageRange {
 export function zeroGaps(file: number, pageBytes: number, ranges: readonly PageRange[], rewrite = false): number {
   const pages = fstatSync(file).size / pageBytes;
   if (pages >= MAX_PAGES)
-    throw new Error(`the file has ${pages} pages, but forgotten texts can be purged from fewer than ${MAX_PAGES} only`);
+    throw new Error(
+      `forgotten texts can be purged only if the database file has fewer than ${MAX_PAGES} pages, but the file has ` +
+        `${pages}; move a part of the memories to another database`,
+    );
   const isPointerMap = createPointerMapCheck(file, pageBytes);
   const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
   let zeroed = false;

@@ -237,5 +237,9 @@ function readRecallable(connection: Connection, ordinal: number): Recallable {
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
-  return { ...row, tags: fromJson<string[]>(row.tags), metadata: fromJson<Metadata>(row.metadata) };
+  return {
+    ...row,
+    tags: fromJson<string[]>(row.tags, 'the tags of memory', ordinal),
+    metadata: fromJson<Metadata>(row.metadata, 'the metadata of memory', ordinal),
+  };
 }

@@ -40,7 +40,10 @@ function connect(): Connection {
 // ends. A purge, which opens the file by its path, would modify another file at that path.
 function assertInPlace(): void {
   if (getFileIdentity(path) === openedFile) return;
-  throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; restart the service');
+  throw new MemoryError(
+    'UNAVAILABLE',
+    'the database file has been moved, deleted or replaced; move the file back, or restore a backup and restart memoryd',
+  );
 }
 
 /** A call of a function of `WriteVerbs`: the function's name, and its arguments after the transaction. */

@@ -120,7 +120,7 @@ export class WrittenPages {
   #followLog(): void {
     const salt = this.#readSalt(SALT_OFFSET);
     if (salt === this.#salt) return;
-    if (this.#isBehind) throw new Error('the log was restarted before it was read');
+    if (this.#isBehind) throw new Error('the write-ahead log was restarted before all its frames were read');
     this.#salt = salt;
     this.#frames = 0;
   }

@@ -134,7 +134,12 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     const { url = '' } = request.routeOptions;
     if (!connections.isReserved(request.raw.socket) || ALWAYS_SERVED.includes(url)) return done();
     reply.header('Connection', 'close');
-    done(new MemoryError('UNAVAILABLE', 'all connections are in use; raise the limit with SERVICE_MAX_CONNECTIONS'));
+    done(
+      new MemoryError(
+        'UNAVAILABLE',
+        'all connections are in use; retry later, or raise the limit with SERVICE_MAX_CONNECTIONS',
+      ),
+    );
   });
 }
 
