@@ -158,9 +158,7 @@ export class Transport {
       const problem = timeout.isExpired()
         ? `no response within ${Math.round(timeoutMs)} ms`
         : `no response (${getReason(error)})`;
-      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}; check that the service runs at this address`, {
-        cause: error,
-      });
+      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}`, { cause: error });
     };
     let staysOpen = false;
     try {

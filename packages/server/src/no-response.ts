@@ -17,8 +17,8 @@ export async function withAdvice<T>(service: MemoryClient, work: (service: Memor
   } catch (cause) {
     const client = await import('@memoryd/client');
     if (!(cause instanceof client.MemoryError && cause.isUnanswered)) throw cause;
-    // The client's advice follows the last semicolon. The command line has its own advice.
-    const problem = cause.message.replace(/; [^;]*$/, '');
-    throw new MemoryError('UNAVAILABLE', `cannot reach the service: ${problem}; ${NO_RESPONSE_ADVICE}`, { cause });
+    throw new MemoryError('UNAVAILABLE', `cannot reach the service: ${cause.message}; ${NO_RESPONSE_ADVICE}`, {
+      cause,
+    });
   }
 }
