@@ -158,7 +158,8 @@ export class Transport {
       const problem = timeout.isExpired()
         ? `no response within ${Math.round(timeoutMs)} ms`
         : `no response (${getReason(error)})`;
-      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}`, { cause: error });
+      const advice = 'check the address of the service, and that the service is running';
+      return new MemoryError('UNAVAILABLE', `${problem} to ${operation}; ${advice}`, { cause: error });
     };
     let staysOpen = false;
     try {

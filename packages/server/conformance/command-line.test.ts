@@ -472,7 +472,7 @@ describe('commands for a service', () => {
       const { code, stdout, stderr } = await runInProcess([name, ...args], { env: variables });
       expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
       expect(stderr).toMatch(
-        /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start the service with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
+        /^cannot reach the service: no response \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; check the address .*; `memoryd serve` starts .*--url, SERVICE_URL.*\n$/,
       );
     },
   );

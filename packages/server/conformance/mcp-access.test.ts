@@ -34,7 +34,7 @@ describe('MCP access with API keys', () => {
     expect(await Promise.all([reader, writer, operator].map(getNames))).toEqual([READING, WRITING, ALL]);
 
     expect((await reader.failure('store', { content: 'not mine to write' })).error.code).toBe('FORBIDDEN');
-    expect((await writer.failure('consolidate')).text).toMatch(/^FORBIDDEN: consolidate needs .* operate/);
+    expect((await writer.failure('consolidate')).text).toMatch(/^FORBIDDEN: the tool consolidate needs .* operate/);
     const id = await writer.store({ content: 'the oven runs hot', session_id: 'oven' });
     const recall = (agent: Agent) => agent.call<RecallResponse>('recall', { query: 'oven' });
     expect((await recall(reader)).results).toMatchObject([{ id }]);

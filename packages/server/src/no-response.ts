@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 
 /** Advice for a service that does not respond. */
 export const NO_RESPONSE_ADVICE =
-  'start the service with `memoryd serve`, restart a running service, or check the address (--url, SERVICE_URL or the settings file)';
+  '`memoryd serve` starts a service, and --url, SERVICE_URL or the settings file sets the address';
 
 /**
  * Calls `work` with a service, and returns its result.

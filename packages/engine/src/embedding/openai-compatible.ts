@@ -319,7 +319,7 @@ function parseVectors(text: string, inputs: number): Float32Array[] {
     if (!isItem(item)) throw unusable('an item without a vector or without an index of at least 0');
     vectors[item.index] = unitVector(item.embedding);
   }
-  for (let i = 0; i < inputs; i++) if (!vectors[i]) throw unusable('two vectors for one text');
+  for (let i = 0; i < inputs; i++) if (!vectors[i]) throw unusable(`no vector with index ${i}`);
   if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw unusable('vectors of different lengths');
   return vectors;
 }

@@ -204,5 +204,8 @@ function checkHost(request: FastifyRequest, ownHost: string): void {
   const name = host.toLowerCase().replace(/:[0-9]*$/, '');
   if (name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'))) return;
   if (name === ownHost || name === `[${ownHost}]`) return;
-  throw new MemoryError('FORBIDDEN', 'the Host header must name this machine, such as localhost');
+  throw new MemoryError(
+    'FORBIDDEN',
+    'the Host header must be localhost, a loopback address or the value of SERVICE_HOST',
+  );
 }
