@@ -41,7 +41,8 @@ export function getFilledFolder(folder: string, filling: Filling): string {
   const kept = JSON.parse(readFileSync(markerPath, 'utf8')) as Filling;
   if (JSON.stringify(kept) !== JSON.stringify(filling)) {
     throw new Error(
-      `${path} was filled with other texts (${JSON.stringify(kept)}); create another database with --keep`,
+      `${path} was filled with other texts (${JSON.stringify(kept)}); use the same --seed and --data, or create a ` +
+        'database in another folder with --keep FOLDER',
     );
   }
   return path;

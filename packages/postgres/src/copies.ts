@@ -124,7 +124,8 @@ async function openTemporaryFile(): Promise<FileHandle> {
     const { code } = cause as NodeJS.ErrnoException;
     throw new MemoryError(
       'UNAVAILABLE',
-      `a temporary file for the copy could not be created (${code}); check the permissions and space of the temporary folder`,
+      `a temporary file for the export could not be created (${code}); check the permissions and free space of the ` +
+        'temporary folder (TMPDIR)',
       { cause },
     );
   }

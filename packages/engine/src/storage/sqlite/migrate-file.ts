@@ -47,7 +47,7 @@ function checkMemorydFile(connection: Connection, name: string): void {
     throw new MemoryError('UNAVAILABLE', `${name} is a database of another program; choose another path`);
   }
   const version = schemaVersion(connection);
-  if (version < 1 && tables > 0) throw new CorruptDatabaseError('the database has tables but no schema version');
+  if (version < 1 && tables > 0) throw new CorruptDatabaseError(`${name} has tables but no schema version`);
   if (version > MIGRATIONS.length) {
     throw new MemoryError(
       'UNAVAILABLE',
