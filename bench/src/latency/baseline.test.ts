@@ -55,7 +55,9 @@ describe('a baseline', () => {
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
       writeFileSync(path, `${line}\n`);
-      expect(() => readBaseline(path)).toThrow('baseline.jsonl:1 must be a line that bench:latency printed');
+      expect(() => readBaseline(path)).toThrow(
+        'baseline.jsonl:1 must be a JSON object with the number count and the object steps',
+      );
     }),
   );
 });

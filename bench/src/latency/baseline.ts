@@ -34,7 +34,9 @@ export function readBaseline(path: string): SizeLine[] {
     if (text === '') return [];
     const line = parseJson(text) as SizeLine | undefined;
     if (typeof line?.count === 'number' && typeof line.steps === 'object') return [line];
-    throw new Error(`${path}:${index + 1} must be a line that bench:latency printed`);
+    throw new Error(
+      `${path}:${index + 1} must be a JSON object with the number count and the object steps; create the file with bench:latency --save FILE`,
+    );
   });
 }
 

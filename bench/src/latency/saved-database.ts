@@ -19,7 +19,10 @@ export interface Filling {
  */
 export function createDatabaseFolder(folder: string, { count }: Filling): string {
   const path = join(folder, String(count));
-  if (existsSync(path)) throw new Error(`${path} already exists; measure it with --reuse ${folder}`);
+  if (existsSync(path))
+    throw new Error(
+      `${path} already exists; measure it with --reuse ${folder}, or create a database in another folder with --keep FOLDER`,
+    );
   mkdirSync(path, { recursive: true });
   return path;
 }

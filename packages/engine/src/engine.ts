@@ -111,7 +111,7 @@ export interface Engine extends Administration {
   namespace(name: string, scope?: Scope, keyId?: string): Scopable<MemoryApi>;
   /**
    * Creates a copy of the whole database while the database is in use. Rejects with UNAVAILABLE if the disk has no
-   * room, too many copies are being created or read, or the signal is aborted. Rejects with NOT_FOUND for PostgreSQL,
+   * room, too many backups and exports are in progress, or the signal is aborted. Rejects with NOT_FOUND for PostgreSQL,
    * which has backup tools of its own.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;

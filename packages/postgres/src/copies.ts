@@ -76,7 +76,7 @@ export class Copies {
 }
 
 function assertNotAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the copy was aborted; start a new copy');
+  if (signal.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted; start a new export');
 }
 
 /** Replaces the content of a file with lines. */

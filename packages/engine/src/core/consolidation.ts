@@ -108,7 +108,7 @@ function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): Memor
     case 'too-old':
       return new MemoryError(
         'CONFLICT',
-        'the consolidation is older than the archive retention period and can no longer be undone',
+        'the consolidation is older than the archive retention period (archiveDays) and can no longer be undone',
       );
     case 'newer':
       return new MemoryError(

@@ -180,7 +180,7 @@ class Import {
     if (this.#pendingLinkCount >= MAX_PENDING_LINKS) {
       throw new MemoryError(
         'UNAVAILABLE',
-        `more than ${MAX_PENDING_LINKS} links point to memories on later lines; move linked memories closer together`,
+        `more than ${MAX_PENDING_LINKS} links point to memories on later lines of the import; move the lines of linked memories closer together`,
       );
     }
     this.#pendingLinkCount++;

@@ -207,7 +207,11 @@ describe('language model failure is reported for', () => {
       reply: { says: { facts: [{ ...tea, text: 'tea\0' }] } },
       says: 'does not match the schema',
     },
-    { row: 'no facts', reply: { says: { facts: [] } }, says: 'returned no fact with a source in the group' },
+    {
+      row: 'no facts',
+      reply: { says: { facts: [] } },
+      says: 'returned no fact with a source among the given memories',
+    },
     {
       row: 'only invented sources',
       reply: { says: { facts: [{ ...tea, sources: ['x'] }] } },

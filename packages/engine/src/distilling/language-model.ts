@@ -203,7 +203,7 @@ const REASONING = /^\s*<think>[\s\S]*?<\/think>/;
 function toDistilled(text: string, group: DistilGroup, by: string): Distilled {
   const response = parseResponse(getContent(text));
   const facts = getFacts(response, group);
-  if (facts.length === 0) throw unusable('no fact with a source in the group');
+  if (facts.length === 0) throw unusable('no fact with a source among the given memories');
   const content = facts.map((fact) => fact.text).join('\n');
   if (facts.length > DISTILLED_LIMITS.facts || content.length > DISTILLED_LIMITS.chars) {
     throw unusable(`more than the maximum of ${DISTILLED_LIMITS.facts} facts or ${DISTILLED_LIMITS.chars} characters`);

@@ -332,7 +332,7 @@ function getData(text: string): unknown[] {
     // The parser's message quotes the response, so only the length of the response and the error name are logged.
     throw new EmbedderUnavailable('the embedding server returned a response that is not JSON', {
       option: 'embeddingUrl',
-      cause: new Error(`${text.length} characters, ${(cause as Error).name}`),
+      cause: new Error(`${formatCount(text.length, 'character')}, ${(cause as Error).name}`),
     });
   }
   if (!Array.isArray(response?.data)) throw unusable('no list of vectors');

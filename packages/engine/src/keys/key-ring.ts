@@ -92,7 +92,8 @@ export class KeyRing implements Keys {
     if (!(await this.#store.add(key))) {
       throw new MemoryError(
         'CONFLICT',
-        `the database already has the maximum of ${LIMITS.keys} API keys; revoke a key first`,
+        `the database already has the maximum of ${LIMITS.keys} API keys, including revoked keys; delete an unused ` +
+          'namespace with `memoryd namespaces delete` to delete its keys',
       );
     }
     await this.#publishChange();

@@ -63,7 +63,7 @@ export class Copies {
 
   async #open(what: CopyScope, signal?: AbortSignal): Promise<OpenCopy> {
     if (this.#count >= MAX_COPIES)
-      throw new MemoryError('UNAVAILABLE', 'too many copies are being created or read; retry later');
+      throw new MemoryError('UNAVAILABLE', 'too many backups and exports are in progress; retry later');
     this.#count++;
     try {
       const stop = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
@@ -140,13 +140,13 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
     const { code } = cause as NodeJS.ErrnoException;
     throw new MemoryError(
       'UNAVAILABLE',
-      `the copy process could not be started (${code}); check the free memory, and retry`,
+      `the process of the backup or export could not be started (${code}); check the free memory and the limits on processes and open files, and retry`,
       { cause },
     );
   }
   throw new MemoryError(
     'UNAVAILABLE',
-    'the copy process ended unexpectedly; retry, and check the free memory and disk space if the copy process ends again',
+    'the process of the backup or export ended unexpectedly; retry, and check the free memory and disk space if the process ends again',
   );
 }
 
@@ -160,7 +160,7 @@ function waitForExit(child: ChildProcess): Promise<Error | undefined> {
 }
 
 function abortedError(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'the copy was aborted; start a new copy');
+  return new MemoryError('UNAVAILABLE', 'the backup or export was aborted; start a new one');
 }
 
 /**

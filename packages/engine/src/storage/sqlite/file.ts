@@ -33,7 +33,7 @@ export function prepareFile(path: string): void {
     const { code } = error as NodeJS.ErrnoException;
     throw new MemoryError(
       'UNAVAILABLE',
-      `the database file ${path} cannot be written (${code}); check the permissions`,
+      `the database file ${path} cannot be written (${code}); check the permissions of the file and its folder`,
       { cause: error },
     );
   }
@@ -157,7 +157,10 @@ export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; 
 export async function assertRoom(path: string): Promise<void> {
   const { diskFreeBytes } = await diskSpace(path);
   if (diskFreeBytes >= MIN_FREE_BYTES) return;
-  throw new MemoryError('UNAVAILABLE', 'the disk of the database is full; free some space');
+  throw new MemoryError(
+    'UNAVAILABLE',
+    `the disk of the database is full (less than ${MIN_FREE_BYTES} bytes are free); free some space`,
+  );
 }
 
 /** Returns the bytes of the database file and its log. Throws UNAVAILABLE if the file is missing. */

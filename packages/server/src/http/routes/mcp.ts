@@ -82,7 +82,10 @@ function toMcpCaller(caller: Caller, api: MemoryApi, { user_id, agent_id, shared
   }
   const scope = { ...binding, ...requested };
   if ((binding?.userId ?? scope.userId) !== scope.userId || (binding?.agentId ?? scope.agentId) !== scope.agentId) {
-    throw new MemoryError('FORBIDDEN', 'user_id and agent_id must be the ones that the API key is bound to');
+    throw new MemoryError(
+      'FORBIDDEN',
+      'user_id and agent_id must be the ones that the API key is bound to, or be omitted',
+    );
   }
   return scopedCaller(
     { api, scope: caller.scope },
