@@ -62,7 +62,9 @@ export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFI
     storesBySet.set(set, [...(storesBySet.get(set) ?? []), store]);
   }
   if (storesBySet.size === 0)
-    throw new Error(`${folder} must contain a folder with a corpus.jsonl and a queries.jsonl`);
+    throw new Error(
+      `${folder} must contain a folder with a corpus.jsonl and a queries.jsonl, at most ${MAX_STORE_DEPTH} levels down`,
+    );
   return [...storesBySet].map(([set, stores]) => ({
     name: basename(set),
     stores: stores.slice(0, storesPerSet).map(readStore),

@@ -23,7 +23,7 @@ describe('a saved run', () => {
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       writeFileSync(path, `${line}\n`);
-      expect(() => readSavedRun(path)).toThrow('run.jsonl:1 must be a line that --save wrote');
+      expect(() => readSavedRun(path)).toThrow('run.jsonl:1 must be a line that --save of this version wrote');
     }),
   );
 });

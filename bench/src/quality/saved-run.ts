@@ -37,6 +37,7 @@ function parseLine(line: string, place: string): QuestionScores {
   const fields = parseObject(line);
   const isNamed = ['set', 'store', 'id', 'category'].every((field) => typeof fields[field] === 'string');
   const isScored = METRICS.every((metric) => Number.isFinite(fields[metric]));
-  if (!isNamed || !isScored) throw new Error(`${place} must be a line that --save wrote`);
+  if (!isNamed || !isScored)
+    throw new Error(`${place} must be a line that --save of this version wrote; create the file again with --save`);
   return fields as unknown as QuestionScores;
 }

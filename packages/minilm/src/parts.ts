@@ -100,7 +100,7 @@ export function takePart(window: string, tokenize: Tokenize, maxTokens: number):
   const part: Part = { ids: [], length: 0 };
   fillPart(part, window, { tokenize, maxTokens, level: 0 });
   if (part.length === 0 && window !== '')
-    throw new RangeError(`a character has more tokens than the maximum of ${maxTokens}`);
+    throw new RangeError(`a character has more tokens than the maximum of ${maxTokens}; choose another model`);
   return part;
 }
 

@@ -47,7 +47,7 @@ export class Copies {
     } catch (error) {
       await close();
       throw isDiskFull(error)
-        ? new MemoryError('UNAVAILABLE', 'the disk for temporary files is full; free some space')
+        ? new MemoryError('UNAVAILABLE', 'the disk of the temporary folder (TMPDIR) is full; free some space')
         : error;
     }
   }

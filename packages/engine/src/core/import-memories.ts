@@ -205,7 +205,8 @@ function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): M
   }
   return new MemoryError(
     'CONFLICT',
-    'a memory with this id already exists with another text or a later version; forget that memory, or omit the line',
+    'a memory with this id already exists with another content, version, stored_at, user_id or agent_id; forget that ' +
+      'memory, or omit the line',
   );
 }
 

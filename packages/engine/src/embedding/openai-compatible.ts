@@ -316,7 +316,8 @@ function parseVectors(text: string, inputs: number): Float32Array[] {
     throw unusable(`${formatCount(data.length, 'vector')} for ${formatCount(inputs, 'text')}`);
   const vectors: Float32Array[] = [];
   for (const item of data) {
-    if (!isItem(item)) throw unusable('an item without a vector or without an index of at least 0');
+    if (!isItem(item))
+      throw unusable('an item without a vector or without an index that is a whole number of at least 0');
     vectors[item.index] = unitVector(item.embedding);
   }
   for (let i = 0; i < inputs; i++) if (!vectors[i]) throw unusable(`no vector with index ${i}`);

@@ -64,8 +64,9 @@ function createPartTaker(prefix: string, { tokenizer, model }: FeatureExtraction
   const [marks, withPrefix] = ['', prefix].map((text) => tokenizer.encode(text).length) as [number, number];
   const minTokens = withPrefix - marks + MIN_TOKENS;
   if (maxTokens < minTokens) {
-    const needs = `the prefix "${prefix}" needs a model that takes at least ${minTokens} tokens`;
-    throw new RangeError(`${needs}, but the model takes ${maxTokens}: shorten the prefix or choose another model`);
+    const needs = `the prefix "${prefix}" needs inputs of at least ${minTokens} tokens`;
+    const limit = `the maximum for this model is ${maxTokens}`;
+    throw new RangeError(`${needs}, but ${limit}: shorten the prefix or choose another model`);
   }
   const tokenize = (text: string) => tokenizer.encode(text, { add_special_tokens: false });
   return (window) => {

@@ -200,7 +200,7 @@ describe('opening a transformers model', () => {
     await (await open(room)).close();
     await expect(open(room + 1)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /needs a model that takes at least 321 tokens, but the model takes 320: shorten the prefix/,
+        /needs inputs of at least 321 tokens, but the maximum for this model is 320: shorten the prefix/,
       ),
       option: 'embedder',
     });

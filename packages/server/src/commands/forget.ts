@@ -45,7 +45,7 @@ async function forget(ids: readonly string[], flags: ForgetFlags, env: Environme
     throw new UsageError('memoryd forget takes ids or options that select memories, not both');
   }
   if (!selects && ids.length === 0) {
-    throw new UsageError('memoryd forget needs an id, or an option that selects memories');
+    throw new UsageError('memoryd forget needs an id, or an option that selects memories, such as --tag');
   }
   await withMemories(flags, env, {}, ({ api }) => (selects ? forgetMany(api, flags) : forgetEach(api, ids, flags)));
 }
@@ -118,7 +118,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
     const total = await countMatches(api, request);
     throw new UsageError(
       `the command permanently forgets ${formatCount(total, 'memory', 'memories')} and the semantic memories ` +
-        'distilled from them; add --yes to confirm',
+        `distilled from ${total === 1 ? 'it' : 'them'}; add --yes to confirm`,
     );
   }
   const forgotten = await api.forgetMany(request);

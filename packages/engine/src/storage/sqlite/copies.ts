@@ -140,13 +140,14 @@ async function runCopyProcess(task: CopyTask, signal: AbortSignal | undefined): 
     const { code } = cause as NodeJS.ErrnoException;
     throw new MemoryError(
       'UNAVAILABLE',
-      `the process of the backup or export could not be started (${code}); check the free memory and the limits on processes and open files, and retry`,
+      `the process of the backup or export could not be started (${code}); check the free memory and the limits on ` +
+        'processes and open files, and retry',
       { cause },
     );
   }
   throw new MemoryError(
     'UNAVAILABLE',
-    'the process of the backup or export ended unexpectedly; retry, and check the free memory and disk space if the process ends again',
+    'the process of the backup or export ended unexpectedly; check the free memory and disk space, and retry',
   );
 }
 
