@@ -55,8 +55,8 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await page.locator('.figure', { hasText: 'Working' }).getByText('2', { exact: true }).waitFor();
     for (const link of ['Explore', 'Sessions'] as const) {
       await page.getByRole('link', { name: link, exact: true }).click();
-      await rows().first().waitFor();
-      expect(await rows().count()).toBe(link === 'Explore' ? 2 : 1);
+      // Polls, because the rows of the previous view are shown until those of the next view are loaded.
+      await expect.poll(() => rows().count()).toBe(link === 'Explore' ? 2 : 1);
       await expectNoneFrom('ben');
     }
     await page.getByRole('link', { name: SESSION }).click();

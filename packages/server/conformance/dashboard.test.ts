@@ -132,7 +132,7 @@ describe('the dashboard at /ui', () => {
     }
   });
 
-  it.each([{}, { accept: '*/*' }, { accept: 'application/json' }])(
+  it.each([{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/html;q=0.0, */*' }])(
     'is not the target of GET / for a client with the headers %j',
     async (sent) => {
       const { status, headers } = await memoryd.send({ path: '/', headers: sent });

@@ -39,7 +39,7 @@ function findSuccessProblems({ operation, method }: Plan, answer: Answer): strin
   if (method !== operation.method) return [`${method} was served`];
   const declared = operation.responses.get(answer.status);
   if (!declared) return [`status ${answer.status} is not declared`];
-  if (answer.status === 304) return answer.text === '' ? [] : ['a response of status 304 has a body'];
+  if (answer.status > 299) return answer.text === '' ? [] : [`a response of status ${answer.status} has a body`];
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
   if (!declared.has(type)) return [`content type ${type} is not declared`];
   const validate = declared.get(type);

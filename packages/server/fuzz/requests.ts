@@ -323,6 +323,7 @@ const oddHeaders: Mutation = (operation, parts) => {
     { 'last-event-id': ['none', 'x.1', '.'.repeat(3000)] },
     { 'last-event-id': `x.${'9'.repeat(400)}` },
     { accept: 'text/html;q=0, */*;q=9' },
+    { accept: 'text/html' },
     { accept: 'application/openmetrics-text;version=99' },
     { 'accept-encoding': 'gzip, br, zstd, *;q=0' },
     { 'content-encoding': 'gzip' },

@@ -25,6 +25,7 @@ import { limitHeavyWork } from './overload/heavy-work.ts';
 import { trackPendingRequests } from './overload/pending-requests.ts';
 import { type PressureLimits, refuseUnderPressure } from './overload/pressure.ts';
 import { type Count, limitRates } from './rate-limits.ts';
+import { acceptsHtml } from './request-headers.ts';
 import { ERROR_SCHEMA } from './response-schemas.ts';
 import { RouteMethods } from './route-methods.ts';
 import { backup } from './routes/backup.ts';
@@ -196,7 +197,7 @@ function createApp(
     bodyLimit: maxBodyBytes,
     genReqId: () => randomUUID(),
     // Browsers accept HTML and get `/ui`, which redirects to the dashboard. Other clients get the response of `/`.
-    rewriteUrl: ({ url = '', headers }) => (url === '/' && headers.accept?.includes('text/html') ? '/ui' : url),
+    rewriteUrl: ({ url = '', headers }) => (url === '/' && acceptsHtml(headers.accept) ? '/ui' : url),
     routerOptions: {
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),

@@ -126,3 +126,14 @@ export function getValues(request: FastifyRequest, name: string): string[] {
   const { rawHeaders } = request.raw;
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
+
+/**
+ * Returns true if an Accept header lists `text/html`, which browsers do, with a weight above 0. See RFC 9110, section
+ * 12.5.1.
+ */
+export function acceptsHtml(accept = ''): boolean {
+  return accept.split(',').some((range) => {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return type === 'text/html' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}

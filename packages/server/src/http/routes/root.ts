@@ -12,7 +12,14 @@ export const root: Route = (app, { getApi }) => {
     summary: 'Status, version and counts by tier. Browsers (Accept: text/html) are redirected to /ui',
     tags: ['service'],
     querystring: NoQuery,
-    response: createResponseSchemas(RootResponse),
+    response: {
+      ...createResponseSchemas(RootResponse),
+      302: {
+        type: 'null',
+        'x-response-description': 'Redirect of a browser to the dashboard.',
+        headers: { Location: { type: 'string', description: 'Address of the dashboard.' } },
+      },
+    },
   };
   app.get('/', { schema, config }, async (request) => {
     const { working_count, episodic_count, semantic_count } = await getApi(request).stats();
