@@ -31,7 +31,7 @@ export const filterFields = {
       description:
         'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
       'x-must':
-        'be at most 16 pairs of a non-empty metadata field name and the text that the value of the field must equal',
+        'be an object of at most 16 non-empty metadata field names, each with the text that the value of the field must equal',
     }),
   ),
 };
