@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import type { DatabaseOptions } from '@memoryd/engine';
 import { splitHosts } from '@memoryd/engine/defaults';
 
@@ -9,8 +9,9 @@ export function getDatabaseName({ dbPath, databaseUrl }: DatabaseOptions): strin
   return `postgres://${addresses.map(({ host }) => host).join()}${addresses[0]?.pathname}`;
 }
 
-/** Returns a copy of an error with the name of the database in its message. */
-export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
+/** Returns a copy of a MemoryError with the name of the database in its message. Returns any other value unchanged. */
+export function cannotOpen(database: DatabaseOptions, cause: unknown): unknown {
+  if (!(cause instanceof MemoryError)) return cause;
   return new MemoryError(cause.code, `cannot open ${getDatabaseName(database)}: ${cause.message}`, {
     cause,
     isDatabaseDown: cause.isDatabaseDown,

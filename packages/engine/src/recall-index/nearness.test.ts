@@ -8,8 +8,7 @@ import { areIntactStates, packStates } from './token-states.ts';
 function measure(query: Int8Array, packed: Buffer): number {
   const nearness = new Nearness(0);
   nearness.setQuery(query);
-  nearness.add(1, packed);
-  return nearness.getScore(1) as number;
+  return nearness.addAndScore(1, packed);
 }
 
 const states = (constraints: { minLength: number; maxLength: number }) =>
@@ -84,8 +83,7 @@ it('Nearness caches the latest token states up to its limit until they are forgo
         if (packed) {
           const hadRoom = nearness.hasRoom(packed.length);
           const before = ordinals.filter((some) => nearness.has(some));
-          nearness.add(ordinal, packed);
-          expect(nearness.getScore(ordinal)).toBe(measure(query, packed));
+          expect(nearness.addAndScore(ordinal, packed)).toBe(measure(query, packed));
           if (hadRoom) expect(ordinals.filter((some) => nearness.has(some))).toEqual(expect.arrayContaining(before));
           latest.set(ordinal, packed);
           added.unshift({ ordinal, packed });

@@ -85,6 +85,12 @@ export class Nearness {
     this.#places.set(ordinal, range);
   }
 
+  /** Caches the packed states of a memory and returns the score of the memory. */
+  addAndScore(ordinal: number, packed: Uint8Array): number {
+    this.add(ordinal, packed);
+    return this.getScore(ordinal) as number;
+  }
+
   /** Removes the states of a memory from the cache. */
   forget(ordinal: number): void {
     this.#places.delete(ordinal);

@@ -125,7 +125,7 @@ function toFacts(columns: Columns, vector: QueryVector | undefined, now: number)
       terms: [],
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
-      nearness: states && nearness ? getNearness(nearness, ordinal, states) : Number.NaN,
+      nearness: states && nearness ? nearness.addAndScore(ordinal, states) : Number.NaN,
       retention: getRetention(retainable, now),
     });
   });
@@ -143,11 +143,6 @@ function prepareNearness(states: Int8Array): Nearness {
   nearness ??= new Nearness(0);
   nearness.setQuery(states);
   return nearness;
-}
-
-function getNearness(nearness: Nearness, ordinal: number, states: Buffer): number {
-  nearness.add(ordinal, states);
-  return nearness.getScore(ordinal) as number;
 }
 
 function parseDigests(text: string): Digest[] {

@@ -1,4 +1,3 @@
-import { MemoryError } from '@memoryd/contract/errors';
 import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
 import { cannotOpen } from '../database-name.ts';
@@ -30,7 +29,7 @@ export async function administerNew<T>(
   const { openAdministration } = await import('@memoryd/engine');
   const database = readDatabase(flags, env);
   const administration = await openAdministration(database).catch((cause) => {
-    throw cause instanceof MemoryError ? cannotOpen(database, cause) : cause;
+    throw cannotOpen(database, cause);
   });
   try {
     return await work(administration);

@@ -1,6 +1,5 @@
 import type { MemoryClient } from '@memoryd/client';
 import { type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
-import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { cannotOpen } from '../database-name.ts';
@@ -175,7 +174,6 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
       telemetry: warnings(),
     });
   } catch (cause) {
-    if (!(cause instanceof MemoryError)) throw cause;
     throw cannotOpen(settings.database, cause);
   }
 }

@@ -150,9 +150,7 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   ][];
   for (const [key, packed] of stored) {
     const place = missing[key] as number;
-    const ordinal = ordinals[place] as number;
-    index.nearness.add(ordinal, packed);
-    nearnesses[place] = index.nearness.getScore(ordinal) as number;
+    nearnesses[place] = index.nearness.addAndScore(ordinals[place] as number, packed);
   }
   return nearnesses;
 }
