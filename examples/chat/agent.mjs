@@ -31,6 +31,7 @@ for await (const said of createInterface({ input: process.stdin })) {
   const turns = items.filter(({ kind }) => kind === 'turn').map(({ role, content }) => ({ role, content }));
   const answer = await askModel(notes, [...turns, { role: 'user', content: said }]);
   console.log(answer);
-  await talk.add([said, answer].map((content, n) => ({ role: n === 0 ? 'user' : 'assistant', content })));
+  talk.add([said, answer].map((content, n) => ({ role: n === 0 ? 'user' : 'assistant', content })));
 }
+await talk.flush();
 await memory.close();

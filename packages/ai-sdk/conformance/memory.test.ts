@@ -1,18 +1,21 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryClient } from '@memoryd/client';
+import { flushStores } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 import { type OpenMemory, openMemory } from '@memoryd/engine';
 import type { ModelMessage } from 'ai';
 import type { MockLanguageModelV4 } from 'ai/test';
 import { countTokens } from 'gpt-tokenizer';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
 import { createModel, createResult, createToolCall, getTexts, text, transformStreams } from './mock-model.ts';
 import { SDKS } from './sdks.ts';
+
+/** A long timeout, because a loaded machine may be slow. */
+const PATIENT = { timeoutMs: 60_000 };
 
 type Call = Parameters<(typeof SDKS)[number]['ai']['generateText']>[0];
 
@@ -40,27 +43,33 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
   function suite(getMemory: () => MemoryApi): void {
     let sessions = 0;
     const newSessionId = () => `talk ${++sessions}`;
+    const unexpected: unknown[] = [];
+    afterEach(() => expect(unexpected).toEqual([]));
 
     /** Wraps a model with memory. Memory errors fail the test. */
     function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
-      const onError = (error: unknown) => expect.fail(String(error));
       const middleware = memoryMiddleware(getMemory(), {
+        ...PATIENT,
         userId: null,
         sessionId: newSessionId(),
-        onError,
+        onError: (error) => unexpected.push(error),
         ...options,
       });
       return wrapLanguageModel({ model, middleware });
     }
 
     async function getTranscript(sessionId: string): Promise<string[]> {
+      await flushStores(getMemory(), PATIENT);
       const { memories } = await getMemory().session({ session_id: sessionId });
       return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
     }
 
     describe.each(ways)('middleware, with $way', ({ run, getCalls }) => {
-      const ask = async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        (await run({ model, messages, system: 'Be brief.' })).text;
+      const ask = async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) => {
+        const { text: answer } = await run({ model, messages, system: 'Be brief.' });
+        await flushStores(getMemory(), PATIENT);
+        return answer;
+      };
       const getPrompt = (model: MockLanguageModelV4) => getCalls(model)[0]?.prompt;
 
       it('adds recalled memories to the user message, and stores the message and the answer', async () => {
@@ -249,7 +258,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         const { steps } = await run({
           model: withMemory(model, { sessionId }),
           prompt: 'The dunnock has moved to room five',
-          tools: memoryTools(memory, { userId: null }),
+          tools: memoryTools(memory, { ...PATIENT, userId: null }),
           stopWhen: stepCountIs(9),
         });
         const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
@@ -282,7 +291,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         const { steps } = await run({
           model,
           prompt: 'Forget it',
-          tools: memoryTools(getMemory(), { userId: null }),
+          tools: memoryTools(getMemory(), { ...PATIENT, userId: null }),
           stopWhen: stepCountIs(2),
         });
         const content = steps[0]?.content ?? [];
@@ -309,7 +318,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const { id } = await getMemory().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
       const say = async (userId: string, ...answers: Parameters<typeof createModelWithAnswers>) => {
         const model = createModelWithAnswers(...answers);
-        const tools = memoryTools(getMemory(), { userId });
+        const tools = memoryTools(getMemory(), { ...PATIENT, userId });
         const prompt = `Where does the garganey live? asks ${userId}`;
         const { steps } = await run({
           model: withMemory(model, { userId, sessionId }),
@@ -331,6 +340,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(read).not.toMatch(/Basra|asks ada/);
       const errors = steps.flatMap(({ content }) => content.filter((part) => part.type === 'tool-error'));
       expect(errors).toMatchObject([{ toolName: 'forget', error: { cause: { code: 'NOT_FOUND' } } }]);
+      await flushStores(getMemory(), PATIENT);
       const { memories } = await getMemory().session({ session_id: sessionId, user_id: 'ben' });
       expect(memories.map(({ content }) => content)).toEqual([
         'Where does the garganey live? asks ben',
@@ -355,6 +365,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           });
           await run({ model, prompt: 'How is the weather?' });
         }
+        await flushStores(getMemory(), PATIENT);
         const { memories } = await getMemory().memories({ session_id: sessionId });
         const kept = memories.map(({ user_id, agent_id, tags, supersedes }) => [
           user_id,
@@ -373,7 +384,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     it.each(['user_id', 'agent_id', 'shared'])(
       'tools reject the argument %s, so that a model cannot choose the user',
       async (field) => {
-        const { recall, store } = memoryTools(getMemory(), { userId: null });
+        const { recall, store } = memoryTools(getMemory(), { ...PATIENT, userId: null });
         const options = { toolCallId: 'a', messages: [], context: {} };
         const chosen = { [field]: field === 'shared' ? true : 'ada' };
         for (const asking of [
@@ -397,7 +408,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const { steps } = await run({
         model,
         prompt: 'Forget the dipper',
-        ...withApproval(memoryTools(memory, { userId: null })),
+        ...withApproval(memoryTools(memory, { ...PATIENT, userId: null })),
       });
       const types = steps.flatMap(({ content }) => content.map(({ type }) => type));
       expect(types).toEqual(['tool-call', 'tool-approval-request']);
@@ -420,7 +431,8 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
 
   describe('with a memory server', () => {
     const memoryd = useServer({ env: WORDS_ONLY });
-    suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
+    let client: MemoryClient | undefined;
+    suite(() => (client ??= new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` })));
   });
 
   describe('memoryMiddleware during failures', () => {
@@ -445,36 +457,19 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(
           await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text),
         ).toBe('Yes');
-        expect(failures).toEqual([
-          ['recall', 'UNAVAILABLE'],
-          ['store', 'UNAVAILABLE'],
-        ]);
+        await expect
+          .poll(() => failures)
+          .toEqual([
+            ['recall', 'UNAVAILABLE'],
+            ['store', 'UNAVAILABLE'],
+          ]);
       },
     );
 
-    it('reports an error after timeoutMs without a response', async () => {
-      const never = new Promise<never>(() => undefined);
-      const silent = { ...memory, recall: () => never, storeBatch: () => never };
-      failures.length = 0;
-      expect((await generateText({ model: getModel(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
-      expect(failures).toEqual([
-        ['recall', 'the memory service did not respond within 20 ms; check the service, or raise timeoutMs'],
-        ['store', 'the memory service did not respond within 20 ms; check the service, or raise timeoutMs'],
-      ]);
+    it.each([0, 60_001, Number.POSITIVE_INFINITY, Number.NaN])('throws RangeError for timeoutMs %d', (timeoutMs) => {
+      expect(() => getModel(memory, timeoutMs)).toThrow(/^timeoutMs must be a number of ms from 1 to 60000$/);
+      expect(() => memoryTools(memory, { userId: null, timeoutMs })).toThrow(RangeError);
     });
-
-    it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
-      'does not time out immediately with timeoutMs %d',
-      async (timeoutMs) => {
-        // Longer than a timer with a delay above the maximum, which would fire immediately.
-        const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
-        failures.length = 0;
-        expect((await generateText({ model: getModel(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe(
-          'Yes',
-        );
-        expect(failures).toEqual([]);
-      },
-    );
 
     it('stops waiting for the memory when the caller aborts the call', async () => {
       const controller = new AbortController();
@@ -507,9 +502,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const sessionId = 'failed';
       const model = wrapLanguageModel({
         model: createModelWithAnswers(),
-        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+        middleware: memoryMiddleware(memory, { ...PATIENT, userId: null, sessionId }),
       });
       await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
+      await flushStores(memory, PATIENT);
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
 
@@ -518,10 +514,11 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const short = createModelWithAnswers(createResult([text('A long story begins')], 'length'));
       const model = wrapLanguageModel({
         model: short,
-        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+        middleware: memoryMiddleware(memory, { ...PATIENT, userId: null, sessionId }),
       });
       const call = { model, prompt: 'Tell me' };
       await (way === 'generate' ? generateText(call) : streamText(call).text);
+      await flushStores(memory, PATIENT);
       const { memories } = await memory.session({ session_id: sessionId });
       expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
     });
@@ -534,12 +531,13 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       );
       const model = wrapLanguageModel({
         model: incomplete,
-        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+        middleware: memoryMiddleware(memory, { ...PATIENT, userId: null, sessionId }),
       });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
       let received = '';
       for await (const chunk of textStream) received += chunk;
       expect(received).toBe('A ong story');
+      await flushStores(memory, PATIENT);
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
 
@@ -551,10 +549,11 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       );
       const model = wrapLanguageModel({
         model: cut,
-        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+        middleware: memoryMiddleware(memory, { ...PATIENT, userId: null, sessionId }),
       });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
       for await (const _chunk of textStream);
+      await flushStores(memory, PATIENT);
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
   });

@@ -1,2 +1,2 @@
-export { type MemoryMiddlewareOptions, memoryMiddleware } from './middleware.ts';
-export { type MemoryTools, memoryTools } from './tools.ts';
+export { type MemoryMiddleware, type MemoryMiddlewareOptions, memoryMiddleware } from './middleware.ts';
+export { type MemoryTools, type MemoryToolsOptions, memoryTools } from './tools.ts';

@@ -1,26 +1,42 @@
 import {
+  AgentMemory,
+  type AgentMemoryOptions,
   estimateTokens,
+  type FlushOptions,
   type PromptRecallOptions,
   recallForPrompt,
-  scopeToUser,
   type UserScope,
 } from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
-import { getText, TextCollector } from './model-output.ts';
+import { withSignal } from './abort.ts';
+import { getDigest } from './digest.ts';
+import { getText, hasToolCall, TextCollector } from './model-output.ts';
 import { addMemories, type CallOptions, formatMemory, getMessageTexts, PREFACE } from './prompt.ts';
-import { withTimeout } from './timeout.ts';
-import { Turns } from './turns.ts';
+import { storeTurn } from './turns.ts';
 
-export interface MemoryMiddlewareOptions extends Pick<PromptRecallOptions, 'countTokens' | 'recall'>, UserScope {
+export interface MemoryMiddlewareOptions
+  extends Pick<PromptRecallOptions, 'countTokens' | 'recall'>,
+    Pick<AgentMemoryOptions, 'timeoutMs'>,
+    UserScope {
   /** Id of the session in which the conversation is stored. */
   sessionId: string;
   /** Maximum tokens that are added to a prompt. Defaults to 1,000. */
   tokens?: number;
-  /** Timeout in ms of the recall before a model call, and of the store after it. Defaults to 10,000. */
-  timeoutMs?: number;
-  /** Receives memory errors, which never fail the model call. Defaults to `console.warn`. */
+  /**
+   * Receives the first error of an outage, for recall and store, and the errors of messages that could not be stored.
+   * Errors never fail the model call. Defaults to `console.warn`.
+   */
   onError?: (error: unknown, operation: 'recall' | 'store') => void;
+}
+
+/** Middleware of the AI SDK with memory. */
+export interface MemoryMiddleware extends LanguageModelMiddleware {
+  /**
+   * Waits until the messages of the session are stored. For programs that end. Rejects with UNAVAILABLE if some are not
+   * stored in time; they still wait then.
+   */
+  flush(options?: FlushOptions): Promise<void>;
 }
 
 /**
@@ -28,43 +44,32 @@ export interface MemoryMiddlewareOptions extends Pick<PromptRecallOptions, 'coun
  *
  * Before a model call, the middleware recalls memories for the last user message, from all sessions of the user unless
  * `recall` has a filter. The memories are added to the beginning of that message, within the token budget and without
- * texts that the prompt already contains. After the call, the middleware stores the user messages since the last
- * answer, and the text of the answer, as messages of the session. In a call with several tool steps, each message is
- * stored once.
+ * texts that the prompt already contains. All steps and retries of a turn use one recall. After the call, the
+ * middleware stores the user messages since the last answer, and the text of the answer, as messages of the session. In
+ * a call with several tool steps, each message is stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
  * new answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
  * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
- * token limit is stored. A stream ends after its answer was stored.
+ * token limit is stored.
  *
- * @throws TypeError if `userId` is missing
+ * Storing never delays an answer. While the service is unavailable, at most 1,000 messages or 8 MiB of all users wait in
+ * memory, and the oldest are refused. The recall is tried once, within `timeoutMs`. After a failure, models are called
+ * without memories for 30 seconds.
+ *
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  * @example
  * wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) });
  */
-export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
-  const memory = scopeToUser(api, options);
-  const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
+export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOptions): MemoryMiddleware {
+  const { userId, agentId, sessionId, tokens = 1000, timeoutMs, onError, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
-  const turns = new Turns(memory, sessionId);
+  // The middleware makes no reads of transcripts, so the operation is `recall` or `store`.
+  const agent = new AgentMemory(api, { userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] });
 
-  /** Reports an error or timeout and resolves with undefined. Rejects only if the signal is aborted. */
-  async function reportErrors<T>(
-    operation: 'recall' | 'store',
-    promise: Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T | undefined> {
-    try {
-      return await withTimeout(timeoutMs, promise, signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      onError(error, operation);
-      return undefined;
-    }
-  }
-
-  async function recallFor({ prompt }: CallOptions): Promise<RecallResult[]> {
+  function recallFor({ prompt }: CallOptions): Promise<RecallResult[] | undefined> {
     const { last, all } = getMessageTexts(prompt);
-    return recallForPrompt(memory, last, {
+    const promptOptions = {
       // Null, because `memory` is already limited to the user.
       userId: null,
       recall,
@@ -74,26 +79,48 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
       getLine: formatMemory,
       // One token for the line terminator of each memory.
       tokensPerItem: 1,
-    });
+    };
+    return agent.read('recall', (memory) => recallForPrompt(memory, last, promptOptions));
   }
 
-  async function storeTurn({ prompt, responseFormat }: CallOptions, answer: string | undefined): Promise<void> {
+  /** Identifies the last user message by the session and the messages up to it. */
+  function getMessageId({ prompt }: CallOptions): Promise<string> {
+    return getDigest([sessionId, tokens, recall, getMessageTexts(prompt).asked]);
+  }
+
+  /** Returns the memories for the last user message; undefined if the recall failed. Never rejects. */
+  async function getMemories(params: CallOptions): Promise<RecallResult[] | undefined> {
+    try {
+      return await agent.recallOnce(await getMessageId(params), () => recallFor(params));
+    } catch (error) {
+      agent.report(error, 'recall');
+      return undefined;
+    }
+  }
+
+  /** Starts to store the turn, and ends the turn unless the model has called a tool. Never throws. */
+  async function endStep(params: CallOptions, answer: string | undefined, hasToolCalls: boolean): Promise<void> {
     if (answer === undefined) return;
-    const { unanswered, all } = getMessageTexts(prompt);
-    const turn = { all, unanswered, answer: responseFormat?.type === 'json' ? '' : answer };
-    if (unanswered.length > 0 || turn.answer !== '') await reportErrors('store', turns.store(turn));
+    const { unanswered, all } = getMessageTexts(params.prompt);
+    try {
+      storeTurn(agent, sessionId, { all, unanswered, answer: params.responseFormat?.type === 'json' ? '' : answer });
+      if (!hasToolCalls) agent.endTurn(await getMessageId(params));
+    } catch (error) {
+      agent.report(error, 'store');
+    }
   }
 
   return {
     // AI SDK 6 requires 'v3', and AI SDK 7 accepts it. The code uses only features that are equal in v3 and v4.
     specificationVersion: 'v3',
     async transformParams({ params }) {
-      const memories = await reportErrors('recall', recallFor(params), params.abortSignal);
+      const memories = await withSignal(getMemories(params), params.abortSignal);
       return memories ? { ...params, prompt: addMemories(params.prompt, memories) } : params;
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();
-      await storeTurn(params, getText(result));
+      // Not awaited: storing must not delay the answer.
+      endStep(params, getText(result), hasToolCall(result.content));
       return result;
     },
     async wrapStream({ doStream, params }) {
@@ -105,15 +132,11 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
             collector.add(part);
             controller.enqueue(part);
           },
-          flush: () => storeTurn(params, collector.text),
+          flush: () => void endStep(params, collector.text, collector.hasToolCall),
         }),
       );
       return { ...rest, stream: storingStream };
     },
+    flush: (flushOptions) => agent.flush(sessionId, flushOptions),
   };
-}
-
-function warn(error: unknown, operation: string): void {
-  // biome-ignore lint/suspicious/noConsole: errors go to the console if no handler is set
-  console.warn(`memory ${operation} failed`, error);
 }

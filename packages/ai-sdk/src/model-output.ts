@@ -14,14 +14,21 @@ export function getText({ content, finishReason }: GenerateResult): string | und
     .trim();
 }
 
+/** Returns true if the model calls a tool, so that the turn usually has a further step. */
+export function hasToolCall(parts: readonly { type: string }[]): boolean {
+  return parts.some(({ type }) => type === 'tool-call');
+}
+
 /** Collects the text of a streamed response. */
 export class TextCollector {
+  hasToolCall = false;
   #text = '';
   #isComplete = false;
   #hasFailed = false;
 
   add(part: StreamPart): void {
     if (part.type === 'text-delta') this.#text += part.delta;
+    if (hasToolCall([part])) this.hasToolCall = true;
     // After a chunk that a provider cannot parse, the stream continues and may finish normally, without the lost text.
     if (part.type === 'error') this.#hasFailed = true;
     if (part.type === 'finish') this.#isComplete = part.finishReason.unified !== 'error';

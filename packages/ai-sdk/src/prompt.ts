@@ -25,6 +25,8 @@ export interface MessageTexts {
   unanswered: string[];
   /** Texts of all messages except system messages. */
   all: string[];
+  /** Texts of the messages up to the last user message. The same in all steps of a turn. */
+  asked: string[];
 }
 
 /** Returns the texts of the messages in a prompt, without texts that were added from memory. */
@@ -32,6 +34,7 @@ export function getMessageTexts(prompt: Prompt): MessageTexts {
   const all: string[] = [];
   let unanswered: string[] = [];
   let last = '';
+  let askedCount = 0;
   for (const message of prompt) {
     if (message.role === 'system') continue;
     const text = getText(message);
@@ -41,8 +44,9 @@ export function getMessageTexts(prompt: Prompt): MessageTexts {
       if (text !== '') unanswered.push(text);
     }
     if (text !== '') all.push(text);
+    if (message.role === 'user') askedCount = all.length;
   }
-  return { last, unanswered, all };
+  return { last, unanswered, all, asked: all.slice(0, askedCount) };
 }
 
 /**

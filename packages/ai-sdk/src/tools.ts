@@ -1,8 +1,8 @@
-import { scopeToUser, type UserScope } from '@memoryd/client/session';
+import { AgentMemory, type AgentMemoryOptions, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 import { type Tool as MemoryTool, MODEL_TOOLS, toModelError } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool } from 'ai';
-import { withSignal } from './timeout.ts';
+import { withSignal } from './abort.ts';
 
 type ModelTools = typeof MODEL_TOOLS;
 type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Result> ? Tool<Args, Result> : never;
@@ -10,16 +10,22 @@ type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Resu
 /** The tools of `memoryTools`, by the names that the model sees. */
 export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name]> };
 
+/** The user of the tools, and the timeout of a call. */
+export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs'> {}
+
 /**
  * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
  * response of the `MemoryApi`, and the model reads the response as text. An error becomes a tool error: the message
  * tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access
  * other users.
  *
- * @throws TypeError if `userId` is missing
+ * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
+ * the tools fail at once for 30 seconds.
+ *
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  */
-export function memoryTools(api: MemoryApi, scope: UserScope): MemoryTools {
-  const memory = scopeToUser(api, scope);
+export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): MemoryTools {
+  const memory = new AgentMemory(api, options).getToolApi();
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
     recall: toAiTool(recall, memory),

@@ -1,5 +1,12 @@
-import { type Session, session } from '@memoryd/client/session';
-import type { MemoryApi } from '@memoryd/contract';
+import {
+  type AgentMemory,
+  createBatchStore,
+  createIdempotencyKey,
+  toStoreRequest,
+  withTime,
+} from '@memoryd/client/session';
+import type { MemoryApi, StoreRequest } from '@memoryd/contract';
+import { getDigest } from './digest.ts';
 
 /** The user messages since the last answer, and the new answer. */
 export interface Turn {
@@ -17,50 +24,54 @@ export interface Turn {
  */
 const REPEAT_WINDOW_MS = 24 * 60 * 60 * 1000;
 
-/** Stores the turns of a conversation as messages of a session. */
-export class Turns {
-  readonly #memory: MemoryApi;
-  readonly #sessionId: string;
-  readonly #conversation: Session;
-
-  /** @param memory limited to one user */
-  constructor(memory: MemoryApi, sessionId: string) {
-    this.#memory = memory;
-    this.#sessionId = sessionId;
-    this.#conversation = session(memory, sessionId, { userId: null });
-  }
-
-  /**
-   * Stores the user messages, unless an earlier call for the same turn has stored these messages. Then stores the
-   * answer, which supersedes an earlier answer to the same turn.
-   */
-  async store({ all, unanswered, answer }: Turn): Promise<void> {
-    const turn = await getDigest(this.#sessionId, all);
-    const messages = unanswered.map((content) => ({ role: 'user', content }));
-    const [earlier] = await Promise.all([
-      answer === '' ? undefined : this.#findAnswer(turn),
-      messages.length === 0 ? undefined : this.#conversation.add(messages, { idempotencyKey: `turn ${turn}` }),
-    ]);
-    if (answer === '') return;
-    const supersedes = earlier === undefined ? {} : { supersedes: earlier };
-    await this.#conversation.add([{ role: 'assistant', content: answer, metadata: { turn }, ...supersedes }]);
-  }
-
-  /** Returns the id of the newest answer to a turn within the repeat window. */
-  async #findAnswer(turn: string): Promise<string | undefined> {
-    const since = new Date(Date.now() - REPEAT_WINDOW_MS).toISOString();
-    const request = { session_id: this.#sessionId, metadata: { turn }, since, limit: 1 };
-    const { memories } = await this.#memory.memories(request);
-    return memories[0]?.id;
-  }
+/**
+ * Stores a turn of a conversation as messages of a session, in the background. Does not store the user messages if an
+ * earlier call for the same turn has stored them. The answer supersedes an earlier answer to the same turn.
+ */
+export function storeTurn(agent: AgentMemory, sessionId: string, { all, unanswered, answer }: Turn): void {
+  const toRequest = (role: string) => (content: string) => toStoreRequest({ role, content }, sessionId);
+  const requests = withTime([
+    ...unanswered.map(toRequest('user')),
+    ...[answer].filter((text) => text !== '').map(toRequest('assistant')),
+  ]);
+  const questions = requests.slice(0, unanswered.length);
+  const answerRequest = requests[unanswered.length];
+  // A retry must send the same requests, so the answer is not changed after the first attempt to store it.
+  let storeAnswer: ((memory: MemoryApi) => Promise<unknown>) | undefined;
+  agent.store(sessionId, requests, async (memory) => {
+    const turn = await getTurnId(sessionId, all);
+    if (answerRequest)
+      storeAnswer ??= createAnswerStore(answerRequest, turn, await findAnswer(memory, sessionId, turn));
+    if (questions.length > 0) await storeQuestions(memory, questions, turn);
+    await storeAnswer?.(memory);
+  });
 }
 
-/**
- * Returns the SHA-256, in hexadecimal, of the session id and all messages before an answer. The digest identifies the
- * turn, so that any process recognizes a repeated call.
- */
-async function getDigest(sessionId: string, texts: readonly string[]): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([sessionId, ...texts]));
-  const digest = await crypto.subtle.digest('SHA-256', bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** Returns a digest of all messages before an answer, so that any process recognizes a repeated call for the turn. */
+function getTurnId(sessionId: string, texts: readonly string[]): Promise<string> {
+  return getDigest([sessionId, ...texts]);
+}
+
+/** Returns the id of the newest answer to a turn within the repeat window. */
+async function findAnswer(memory: MemoryApi, session_id: string, turn: string): Promise<string | undefined> {
+  const since = new Date(Date.now() - REPEAT_WINDOW_MS).toISOString();
+  const { memories } = await memory.memories({ session_id, metadata: { turn }, since, limit: 1 });
+  return memories[0]?.id;
+}
+
+function createAnswerStore(request: StoreRequest, turn: string, earlier: string | undefined) {
+  const supersedes = earlier === undefined ? {} : { supersedes: earlier };
+  return createBatchStore([{ ...request, metadata: { turn }, ...supersedes }], {
+    idempotencyKey: createIdempotencyKey(),
+  });
+}
+
+/** Stores the user messages of a turn, unless an earlier call for the same turn has stored them. */
+async function storeQuestions(memory: MemoryApi, questions: readonly StoreRequest[], turn: string): Promise<void> {
+  try {
+    await createBatchStore(questions, { idempotencyKey: `turn ${turn}` })(memory);
+  } catch (error) {
+    // The key names the texts, so the stored messages differ only in their time.
+    if ((error as { code?: unknown }).code !== 'CONFLICT') throw error;
+  }
 }

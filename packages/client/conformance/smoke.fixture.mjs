@@ -20,7 +20,8 @@ const following = (async () => {
 const { id } = await memory.store({ content: 'Ein Wendehals 🐦', tags: ['bird'] });
 await memory.update(id, { importance: 1 }, { ifVersions: [1] });
 const talk = session(memory, 'a/talk?', { userId: null });
-await talk.add([{ role: 'user', content: 'Guten Morgen' }]);
+talk.add([{ role: 'user', content: 'Guten Morgen' }]);
+await talk.flush();
 const { items } = await talk.context('Wendehals', { tokens: 100 });
 const refusal = await memory.memory('nobody').catch((error) => error);
 const aborted = await memory.stats({ signal: AbortSignal.abort(new Error('gone')) }).catch((error) => error.message);

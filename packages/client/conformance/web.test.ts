@@ -41,7 +41,18 @@ describe('the client package', () => {
 
   it('runs with browser globals only', async () => {
     const web = {
-      ...{ fetch, AbortController, Blob, TextDecoder, TextEncoder, ReadableStream, URL, setTimeout, clearTimeout },
+      ...{
+        fetch,
+        AbortController,
+        Blob,
+        TextDecoder,
+        TextEncoder,
+        ReadableStream,
+        URL,
+        performance,
+        setTimeout,
+        clearTimeout,
+      },
       // As in a page that was not loaded over TLS: no `crypto.randomUUID`.
       crypto: { getRandomValues: (bytes: Uint8Array) => crypto.getRandomValues(bytes) },
       url: `http://127.0.0.1:${memoryd.server.port}`,
@@ -55,7 +66,8 @@ describe('the client package', () => {
         for await (const event of memory.events({ last_event_id: 'nobody.1' })) return event.type;
       })();
       const talk = memorydSession.session(memory, 'a page', { userId: 'reader' });
-      await talk.add([{ role: 'user', content: 'said on a page' }]);
+      talk.add([{ role: 'user', content: 'said on a page' }]);
+      await talk.flush();
       const { items } = await talk.context('page', { tokens: 100 });
       const refusal = await memory.memory('nobody').catch(({ code }) => code);
       return JSON.stringify([items.map(({ content }) => content), refusal, await following]);

@@ -45,6 +45,7 @@ import type {
 import { toPath, toQueryString } from './address.ts';
 import { readChunks, readLines } from './chunks.ts';
 import { readEvents } from './event-stream.ts';
+import { createIdempotencyKey } from './idempotency-key.ts';
 import { toJsonBody } from './json-body.ts';
 import { createLineBody } from './line-body.ts';
 import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
@@ -426,11 +427,6 @@ function toIdempotencyHeader({ idempotencyKey = createIdempotencyKey() }: StoreO
     );
   }
   return { 'Idempotency-Key': idempotencyKey };
-}
-
-// crypto.randomUUID is available only in secure contexts, which an HTTP page on a local network is not.
-function createIdempotencyKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**

@@ -1,6 +1,7 @@
 /** An item that may be selected for a context. */
 export interface Candidate {
-  id: string;
+  /** Absent for a turn that waits to be stored. */
+  id?: string;
   content: string;
   /** Null for a distilled memory, which belongs to no session. */
   session_id?: string | null;

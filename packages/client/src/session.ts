@@ -1,16 +1,28 @@
-import type {
-  MemoryApi,
-  RecallResult,
-  SessionMemory,
-  StoreOptions,
-  StoreRequest,
-  StoreResponse,
-} from '@memoryd/contract';
-import { MemoryError } from './memory-error.ts';
+import type { MemoryApi, RecallResult, SessionMemory, StoreOptions, StoreRequest } from '@memoryd/contract';
+import {
+  AgentMemory,
+  type AgentMemoryOptions,
+  createBatchStore,
+  type FlushOptions,
+  withoutStored,
+  withTime,
+} from './agent-memory.ts';
+import { createIdempotencyKey } from './idempotency-key.ts';
 import { createTextCost, type PromptRecallOptions, recallCurrent } from './recall-for-prompt.ts';
 import { select } from './selection.ts';
-import { scopeToUser, type UserScope } from './user-scope.ts';
+import type { UserScope } from './user-scope.ts';
 
+export {
+  AgentMemory,
+  type AgentMemoryOptions,
+  type AgentOperation,
+  createBatchStore,
+  type FlushOptions,
+  flushStores,
+  withoutStored,
+  withTime,
+} from './agent-memory.ts';
+export { createIdempotencyKey } from './idempotency-key.ts';
 export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt } from './recall-for-prompt.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { scopeToUser, type UserScope } from './user-scope.ts';
@@ -31,7 +43,7 @@ export interface Message extends Omit<StoreRequest, 'session_id'> {
   role: string;
 }
 
-export interface SessionOptions extends PromptRecallOptions, UserScope {
+export interface SessionOptions extends PromptRecallOptions, AgentMemoryOptions, UserScope {
   /** Number of newest turns that take precedence over recalled memories. Defaults to 8. */
   recentTurns?: number;
 }
@@ -43,7 +55,8 @@ export interface ContextRequest {
 
 /** An item of a context. */
 export interface ContextItem {
-  id: string;
+  /** Absent for a message that waits to be stored. */
+  id?: string;
   content: string;
   /** `turn`: a recent turn of the session. `recalled`: a memory that matches the query. */
   kind: 'turn' | 'recalled';
@@ -67,66 +80,81 @@ export interface Context {
 export interface Session {
   readonly id: string;
   /**
-   * Stores messages in order, and returns their ids. If some messages could not be stored, rejects with the first
-   * error. Its `results` contain, for each message, the stored id or the error.
+   * Stores messages in order, in the background. Messages without `created_at` get the current time, unless there is an
+   * idempotency key, with which a repeated call must have the same messages. If the service is unavailable, at most
+   * 1,000 messages or 8 MiB of all sessions wait in memory, and the oldest are refused. Errors are passed to `onError`.
+   * For an error of single messages, its `results` contain the stored id or the error of each message.
+   *
+   * @throws MemoryError INVALID_REQUEST for more than 1,000 messages or 8 MiB, and for values that are not JSON
    */
-  add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
+  add(messages: readonly Message[], options?: StoreOptions): void;
   /**
    * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
    * `recentTurns` newest turns, then recalled memories, best first, then earlier turns. Considers at least the newest
-   * 200 turns of the session. Leaves out memories that another recalled memory supersedes, and distilled memories that
-   * only quote other items.
+   * 200 turns of the session, and messages that wait to be stored. Leaves out memories that another recalled memory
+   * supersedes, and distilled memories that only quote other items.
+   *
+   * Further calls with the same query use the same recall until `add` gets a message with the role `user`, or for five
+   * minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
+   * invalid `recall` option.
    *
    * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls
    *   nothing
    */
   context(query: string, request: ContextRequest): Promise<Context>;
+  /**
+   * Waits until the messages of the session are stored. For programs that end. Rejects with UNAVAILABLE if some are not
+   * stored in time; they still wait then.
+   */
+  flush(options?: FlushOptions): Promise<void>;
 }
 
 /**
  * Opens a conversation of one user on any `MemoryApi`. A new session starts with its first message. The context
  * contains no memories of other users.
  *
- * @throws TypeError if `userId` is missing
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  */
 export function session(api: MemoryApi, id: string, options: SessionOptions): Session {
-  const memory = scopeToUser(api, options);
+  const agent = new AgentMemory(api, options);
   const { recentTurns = 8, recall } = options;
-  const transcript = new Transcript(memory, id);
+  const transcript = new Transcript(id);
   const getTextCost = createTextCost(options);
+  // Identifies the last message of the user.
+  let message = createIdempotencyKey();
+  const getResults = async (query: string) => {
+    const key = JSON.stringify([message, query]);
+    const recallNow = () => agent.read('recall', (memory) => recallCurrent(memory, query, recall));
+    const results = await agent.recallOnce(key, recallNow);
+    if (!results) agent.endTurn(key);
+    return results;
+  };
+  const getTurns = async () => {
+    const unstored = agent.getUnstored(id);
+    const stored = (await agent.read('read', (memory) => transcript.getNewest(memory))) ?? [];
+    return [...stored, ...withoutStored(unstored, stored).map(toWaitingTurn)];
+  };
   return {
     id,
-    add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
+    add(messages, storeOptions) {
+      const requests = messages.map((each) => toStoreRequest(each, id));
+      const timed = storeOptions?.idempotencyKey === undefined ? withTime(requests) : requests;
+      agent.store(id, timed, createBatchStore(timed, storeOptions));
+      if (messages.some(({ role }) => role === 'user')) message = createIdempotencyKey();
+    },
     async context(query, { tokens }) {
-      const [turns, results] = await Promise.all([transcript.getNewest(), recallCurrent(memory, query, recall)]);
+      const [turns, results = []] = await Promise.all([getTurns(), getResults(query)]);
       const selection = select(turns, results, { getCost: ({ content }) => getTextCost(content), tokens, recentTurns });
       const items = [...selection.recalled.map(toRecalledItem), ...selection.turns.map(toTurnItem)];
       return { items: items.sort(compareByTime), tokens: selection.tokens };
     },
+    flush: (flushOptions) => agent.flush(id, flushOptions),
   };
 }
 
-async function add(
-  memory: MemoryApi,
-  session_id: string,
-  messages: readonly Message[],
-  options?: StoreOptions,
-): Promise<string[]> {
-  const requests = messages.map(({ role, tags, ...rest }) => ({
-    ...rest,
-    tags: [ROLE_TAG + role, ...(tags ?? [])],
-    session_id,
-  }));
-  const { results, failed_count } = await memory.storeBatch(requests, options);
-  for (const result of results) {
-    if (!('error' in result)) continue;
-    const { code, message, details } = result.error;
-    throw new MemoryError(code, `${failed_count} of ${results.length} messages were not stored: ${message}`, {
-      details,
-      results,
-    });
-  }
-  return (results as StoreResponse[]).map(({ id }) => id);
+/** Converts a message to a memory of the session. */
+export function toStoreRequest({ role, tags, ...rest }: Message, session_id: string): StoreRequest {
+  return { ...rest, tags: [ROLE_TAG + role, ...(tags ?? [])], session_id };
 }
 
 /**
@@ -134,27 +162,25 @@ async function add(
  * page is cached.
  */
 class Transcript {
-  readonly #memory: MemoryApi;
   readonly #id: string;
   /** Cursor of the second to last page. Undefined before the first read, and if that page is the first page. */
   #cursor: string | undefined;
   #limit = FIRST_PAGE_TURNS;
 
-  constructor(memory: MemoryApi, id: string) {
-    this.#memory = memory;
+  constructor(id: string) {
     this.#id = id;
   }
 
   /**
    * Returns the newest turns, oldest first: the last two pages of the transcript, or all turns if it has fewer pages.
    */
-  async getNewest(): Promise<SessionMemory[]> {
+  async getNewest(memory: MemoryApi): Promise<SessionMemory[]> {
     const limit = this.#limit;
     let previous: SessionMemory[] = [];
     let previousCursor = this.#cursor;
     for (let cursor = this.#cursor; ; ) {
       const position = cursor === undefined ? {} : { cursor };
-      const page = await this.#memory.session({ session_id: this.#id, limit, ...position });
+      const page = await memory.session({ session_id: this.#id, limit, ...position });
       if (page.next_cursor === undefined) {
         this.#cursor = previousCursor;
         this.#limit = PAGE_TURNS;
@@ -167,8 +193,15 @@ class Transcript {
   }
 }
 
-function toTurnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {
-  return { id, content, kind: 'turn', ...getRoleField(tags), created_at };
+/** A turn of the session. Without an id if it waits to be stored. */
+type Turn = Pick<SessionMemory, 'content' | 'created_at' | 'tags'> & { id?: string };
+
+function toWaitingTurn({ content, tags, created_at }: StoreRequest): Turn {
+  return { content, tags: tags ?? [], created_at: created_at ?? new Date().toISOString() };
+}
+
+function toTurnItem({ id, content, tags, created_at }: Turn): ContextItem {
+  return { ...(id !== undefined && { id }), content, kind: 'turn', ...getRoleField(tags), created_at };
 }
 
 function toRecalledItem({ id, content, tags, created_at, score }: RecallResult): ContextItem {

@@ -1,5 +1,6 @@
 import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
 import { withoutNodeTimeouts } from './node-timeouts.ts';
+import { MAX_TIMER_MS } from './timer.ts';
 
 /** Address, authentication, timeouts and retries of requests. */
 export interface TransportOptions {
@@ -33,6 +34,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Timeout of the call with all its attempts, in ms. */
   timeoutMs?: number;
+  /** Maximum number of retries of the call. Defaults to the number of the client. */
+  retries?: number;
 }
 
 /** A request, which may be sent several times. */
@@ -64,8 +67,6 @@ export interface OpenResponse {
 }
 
 const MAX_BACKOFF_MS = 5000;
-/** Maximum delay of a timer. Longer timers would fire immediately. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
 const DEFAULT_TIMEOUT_MS = 120_000;
 
@@ -112,10 +113,10 @@ export class Transport {
    */
   async send<T>(
     request: TransportRequest,
-    { signal, timeoutMs }: CallOptions,
+    { signal, timeoutMs, retries = this.#options.retries ?? 5 }: CallOptions,
     read: (open: OpenResponse) => Promise<T>,
   ): Promise<T> {
-    const { retries = 5, timeoutMs: defaultTimeoutMs } = this.#options;
+    const { timeoutMs: defaultTimeoutMs } = this.#options;
     const headers = this.#getHeaders(request);
     const deadline =
       Date.now() + (timeoutMs ?? defaultTimeoutMs ?? (request.slow ? SLOW_TIMEOUT_MS : DEFAULT_TIMEOUT_MS));

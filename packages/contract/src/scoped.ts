@@ -6,15 +6,35 @@ import type { StoreBatchRequest } from './store-batch.ts';
 /** Creates the error that a call is rejected with. */
 type ToError = (code: 'INVALID_REQUEST' | 'FORBIDDEN', message: string) => Error;
 
+/** The API that a scoped API was made from, and the scope between both. */
+export interface Origin {
+  api: MemoryApi;
+  scope: MemoryScope;
+}
+
+/** A registered symbol, because this module can be loaded more than once. */
+const ORIGIN = Symbol.for('memoryd.origin');
+
+/** Returns the origin of a scoped API. Any other API is its own origin, with an empty scope. */
+export function getOrigin(api: MemoryApi & { [ORIGIN]?: Origin }): Origin {
+  return api[ORIGIN] ?? { api, scope: {} };
+}
+
+// Not enumerable: an object made by spreading the API may have other methods, so it is not the same API.
+function withOrigin<Api extends MemoryApi>(api: Api, origin: Origin): Api {
+  return Object.defineProperty(api, ORIGIN, { value: origin });
+}
+
 /**
  * Returns the API with the method `scope` added. Calls that a scope does not permit fail with an error created by
  * `toError`.
  */
 export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): Scopable<Api> {
-  return {
+  const scopable: Scopable<Api> = {
     ...pickMethods(api),
     scope: (scope) => withScopeBy(scopedBy(api, scope, toError), toError) as Scopable<Api>,
   };
+  return withOrigin(scopable, getOrigin(api));
 }
 
 function pickMethods<Api extends MemoryApi>(api: Api): Pick<Api, keyof MemoryApi> {
@@ -60,7 +80,7 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
       'this operation affects the whole namespace, so it needs an API key or client that is not restricted to a user or agent',
     );
   };
-  return {
+  const scoped: MemoryApi = {
     store: async (request, ...rest) => api.store(within(request), ...rest),
     storeBatch: async (requests, ...rest) => api.storeBatch(withinEach(requests), ...rest),
     recall: async (request, ...rest) => api.recall(reading(request), ...rest),
@@ -83,6 +103,8 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     importMemories: async (lines, request = {}, ...rest) => api.importMemories(lines, writing(request), ...rest),
     stats: async (request = {}, ...rest) => api.stats(reading(request), ...rest),
   };
+  const origin = getOrigin(api);
+  return withOrigin(scoped, { api: origin.api, scope: { ...origin.scope, ...scope } });
 }
 
 /**

@@ -1,11 +1,20 @@
 import { BaseListChatMessageHistory } from '@langchain/core/chat_history';
 import type { BaseMessage } from '@langchain/core/messages';
 import { eachMemory, eachSessionMemory } from '@memoryd/client';
-import { scopeToUser, session, type UserScope } from '@memoryd/client/session';
-import type { MemoryApi, Metadata } from '@memoryd/contract';
+import {
+  AgentMemory,
+  type AgentMemoryOptions,
+  createBatchStore,
+  type FlushOptions,
+  toStoreRequest,
+  type UserScope,
+  withoutStored,
+  withTime,
+} from '@memoryd/client/session';
+import type { MemoryApi, Metadata, SessionMemory, StoreRequest } from '@memoryd/contract';
 import { toMessage, toStoredMessage } from './stored-message.ts';
 
-export interface MemoryChatHistoryFields extends UserScope {
+export interface MemoryChatHistoryFields extends UserScope, AgentMemoryOptions {
   memory: MemoryApi;
   /** Id of the session in which the messages are stored. */
   sessionId: string;
@@ -16,34 +25,36 @@ export interface MemoryChatHistoryFields extends UserScope {
  * Messages are restored unchanged, including tool calls and additional fields. Per message, all data except the text
  * can have up to 16 KiB. The history includes messages that other programs add to the session, such as `session` of
  * `@memoryd/client`, but no other memories.
+ *
+ * The history is read once, within `timeoutMs`, and messages are stored in the background, so an unavailable service
+ * does not stop a chain. Errors are passed to `onError`. Messages that wait to be stored are part of every history of
+ * the same session in this process.
  */
 export class MemoryChatHistory extends BaseListChatMessageHistory {
   lc_namespace = ['memoryd', 'stores', 'message'];
-  readonly #memory: MemoryApi;
+  readonly #agent: AgentMemory;
   readonly #sessionId: string;
 
   static override lc_name(): string {
     return 'MemoryChatHistory';
   }
 
-  /** @throws TypeError if `userId` is missing */
-  constructor({ memory, sessionId, ...scope }: MemoryChatHistoryFields) {
+  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` */
+  constructor({ memory, sessionId, ...options }: MemoryChatHistoryFields) {
     super();
-    this.#memory = scopeToUser(memory, scope);
+    this.#agent = new AgentMemory(memory, options);
     this.#sessionId = sessionId;
   }
 
-  /** Returns all messages, oldest first. */
+  /**
+   * Returns all messages, oldest first. If the service fails, and for 30 seconds after a failure, returns only the
+   * messages that wait to be stored.
+   */
   override async getMessages(): Promise<BaseMessage[]> {
-    const metadataById = await this.#getAllMetadata();
-    const messages: BaseMessage[] = [];
-    for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
-      // A merged duplicate is in the transcript, but not in the list of memories, so its metadata is fetched by id.
-      const metadata = metadataById.get(id) ?? (await this.#getMetadata(id));
-      const message = metadata && toMessage({ content, tags, metadata });
-      if (message) messages.push(message);
-    }
-    return messages;
+    const unstored = this.#agent.getUnstored(this.#sessionId);
+    const stored = (await this.#agent.read('read', (memory) => readSession(memory, this.#sessionId))) ?? [];
+    const all = [...stored, ...withoutStored(unstored, stored).map(toReadMemory)];
+    return all.flatMap((memory) => toMessage(memory) ?? []);
   }
 
   override addMessage(message: BaseMessage): Promise<void> {
@@ -51,34 +62,61 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Stores messages in order. If some messages cannot be stored, rejects with the first error; the `results` of the
-   * error contain the stored id or the error of each message. If a message type has no content, such as
-   * `RemoveMessage`, rejects with TypeError and stores nothing.
+   * Stores messages in order, in the background. If the service is unavailable, at most 1,000 messages or 8 MiB of all
+   * sessions wait in memory, and the oldest are refused. If a message type has no content, such as `RemoveMessage`,
+   * rejects with TypeError and stores nothing. Rejects with INVALID_REQUEST for more than 1,000 messages or 8 MiB. For
+   * an error of single messages, `results` of the error that `onError` receives contains the stored id or the error of
+   * each message.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toStoredMessage));
+    const requests = withTime(messages.map((message) => toStoreRequest(toStoredMessage(message), this.#sessionId)));
+    this.#agent.store(this.#sessionId, requests, createBatchStore(requests));
   }
 
-  /** Forgets all memories of the user in the session for good. */
+  /** Forgets all memories of the user in the session for good, including messages that wait to be stored. */
   override async clear(): Promise<void> {
-    await this.#memory.forgetMany({ session_id: this.#sessionId });
+    await this.#agent.forgetSession(this.#sessionId);
   }
 
-  /** Returns the metadata of a memory; undefined if the memory was forgotten or evicted, or has expired. */
-  async #getMetadata(id: string): Promise<Metadata | undefined> {
-    try {
-      return (await this.#memory.memory(id)).metadata;
-    } catch (error) {
-      if ((error as { code?: unknown }).code === 'NOT_FOUND') return undefined;
-      throw error;
-    }
+  /**
+   * Waits until the messages of the session are stored. For programs that end. Rejects with UNAVAILABLE if some are not
+   * stored in time; they still wait then.
+   */
+  flush(options?: FlushOptions): Promise<void> {
+    return this.#agent.flush(this.#sessionId, options);
   }
+}
 
-  async #getAllMetadata(): Promise<Map<string, Metadata>> {
-    const byId = new Map<string, Metadata>();
-    for await (const { id, metadata } of eachMemory(this.#memory, { session_id: this.#sessionId })) {
-      byId.set(id, metadata);
-    }
-    return byId;
+type ReadMemory = Pick<SessionMemory, 'content' | 'created_at' | 'tags'> & { metadata: Metadata };
+
+function toReadMemory({ content, created_at, tags, metadata }: StoreRequest): ReadMemory {
+  return { content, created_at: created_at ?? '', tags: tags ?? [], metadata: metadata ?? {} };
+}
+
+/** Reads the transcript of a session, with metadata. Leaves out memories that are forgotten during the read. */
+async function readSession(memory: MemoryApi, session_id: string): Promise<ReadMemory[]> {
+  const metadataById = await getAllMetadata(memory, session_id);
+  const memories: ReadMemory[] = [];
+  for await (const { id, ...rest } of eachSessionMemory(memory, { session_id })) {
+    // A merged duplicate is in the transcript, but not in the list of memories, so its metadata is fetched by id.
+    const metadata = metadataById.get(id) ?? (await getMetadata(memory, id));
+    if (metadata) memories.push({ ...rest, metadata });
   }
+  return memories;
+}
+
+/** Returns the metadata of a memory; undefined if the memory was forgotten or evicted, or has expired. */
+async function getMetadata(memory: MemoryApi, id: string): Promise<Metadata | undefined> {
+  try {
+    return (await memory.memory(id)).metadata;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+async function getAllMetadata(memory: MemoryApi, session_id: string): Promise<Map<string, Metadata>> {
+  const byId = new Map<string, Metadata>();
+  for await (const { id, metadata } of eachMemory(memory, { session_id })) byId.set(id, metadata);
+  return byId;
 }

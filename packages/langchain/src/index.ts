@@ -1,3 +1,3 @@
 export { MemoryChatHistory, type MemoryChatHistoryFields } from './chat-history.ts';
 export { type MemoryDocumentMetadata, MemoryRetriever, type MemoryRetrieverFields } from './retriever.ts';
-export { memoryTools } from './tools.ts';
+export { type MemoryToolsOptions, memoryTools } from './tools.ts';

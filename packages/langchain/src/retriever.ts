@@ -1,13 +1,22 @@
 import { Document } from '@langchain/core/documents';
 import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrievers';
-import { type RecallForPromptOptions, recallForPrompt, scopeToUser, type UserScope } from '@memoryd/client/session';
+import {
+  AgentMemory,
+  type AgentMemoryOptions,
+  type RecallForPromptOptions,
+  recallForPrompt,
+  type UserScope,
+} from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
     Pick<RecallForPromptOptions, 'countTokens' | 'recall' | 'tokens'>,
+    Pick<AgentMemoryOptions, 'timeoutMs'>,
     UserScope {
   memory: MemoryApi;
+  /** Receives the first error of an outage of the service. Defaults to `console.warn`. */
+  onError?: (error: unknown, operation: 'recall') => void;
 }
 
 /** Metadata of a document that `MemoryRetriever` returns. */
@@ -22,26 +31,40 @@ export interface MemoryDocumentMetadata {
   created_at: string;
 }
 
+/** Maximum queries that a retriever remembers. */
+const MAX_QUERIES = 100;
+/** Period in ms in which a repeated query is not a further use of the memories. */
+const REPEAT_WINDOW_MS = 5 * 60_000;
+
 /**
  * Retrieves memories of one user as documents, best first. Returns at most `recall.top_k` documents (default 20) and,
  * if `tokens` is set, at most this number of tokens. Omits duplicates and memories that another document supersedes.
- * Rejects like `MemoryApi.recall`.
+ *
+ * The recall is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
+ * documents. Rejects if the request is invalid. If a query is repeated within five minutes, such as in each step of an
+ * agent, the recall is not counted as a further use of the memories, unless `recall` contains `track`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];
-  readonly #memory: MemoryApi;
+  readonly #agent: AgentMemory;
   readonly #options: RecallForPromptOptions;
+  /** The last queries, oldest first, with the time of their last counted recall on the monotonic clock. */
+  readonly #recent = new Map<string, number>();
 
   static override lc_name(): string {
     return 'MemoryRetriever';
   }
 
-  /** @throws TypeError if `userId` is missing */
-  constructor({ memory, userId, agentId, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
+  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` */
+  constructor({ memory, onError, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
     super(fields);
-    this.#memory = scopeToUser(memory, { userId, agentId });
+    const { userId, agentId, timeoutMs } = fields;
+    // The retriever only recalls.
+    this.#agent = new AgentMemory(memory, {
+      ...{ userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] },
+    });
     this.#options = {
-      // Null, because `#memory` is already limited to the user.
+      // Null, because the memory of `#agent` is already limited to the user.
       userId: null,
       // Documents do not have the overhead of chat messages.
       tokensPerItem: 0,
@@ -52,10 +75,25 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   }
 
   override async _getRelevantDocuments(query: string): Promise<Document<MemoryDocumentMetadata>[]> {
-    const results = await recallForPrompt(this.#memory, query, this.#options);
-    return results.map(
+    const recall = { track: this.#isNew(query), ...this.#options.recall };
+    const options = { ...this.#options, recall };
+    const results = await this.#agent.read('recall', (memory) => recallForPrompt(memory, query, options));
+    if (!results) this.#recent.delete(query);
+    return (results ?? []).map(
       ({ content, id, score, tags, session_id, created_at }) =>
         new Document({ id, pageContent: content, metadata: { id, score, tags, session_id, created_at } }),
     );
+  }
+
+  /** Returns true, and remembers the query, unless it was counted within the repeat window. */
+  #isNew(query: string): boolean {
+    const now = performance.now();
+    const countedAt = this.#recent.get(query);
+    if (countedAt !== undefined && now - countedAt < REPEAT_WINDOW_MS) return false;
+    this.#recent.delete(query);
+    this.#recent.set(query, now);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > MAX_QUERIES && oldest !== undefined) this.#recent.delete(oldest);
+    return true;
   }
 }

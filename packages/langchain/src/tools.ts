@@ -1,7 +1,10 @@
 import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
-import { scopeToUser, type UserScope } from '@memoryd/client/session';
+import { AgentMemory, type AgentMemoryOptions, type UserScope } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
+
+/** The user of the tools, and the timeout of a call. */
+export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs'> {}
 
 /**
  * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a
@@ -9,10 +12,13 @@ import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
  * model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access other
  * users.
  *
- * @throws TypeError if `userId` is missing
+ * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
+ * the tools fail at once for 30 seconds.
+ *
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  */
-export function memoryTools(api: MemoryApi, scope: UserScope): DynamicStructuredTool[] {
-  const memory = scopeToUser(api, scope);
+export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): DynamicStructuredTool[] {
+  const memory = new AgentMemory(api, options).getToolApi();
   return Object.values(MODEL_TOOLS).map((source: Tool) => toLangChainTool(source, memory));
 }
 
