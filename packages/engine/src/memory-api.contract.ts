@@ -646,6 +646,26 @@ export function memoryApiContract(
       }
     });
 
+    it('rejects a cursor if the filters have names and values swapped, and accepts a cursor if the filters mean the same', async () => {
+      const both = {
+        session_id: 'swap',
+        source: 'turn',
+        tags: ['old', 'new'],
+        metadata: { role: 'user', user: 'role' },
+      };
+      const swapped = { ...both, session_id: 'turn', source: 'swap' };
+      for (const stored of [both, both, swapped, swapped]) await memory.store({ content: 'swapped', ...stored });
+      const { next_cursor: named = '' } = await memory.memories({ metadata: { role: 'user' }, limit: 1 });
+      await expectError(memory.memories({ metadata: { user: 'role' }, cursor: named }), 'INVALID_REQUEST', '/cursor');
+      const { next_cursor: field = '' } = await memory.memories({ session_id: 'swap', source: 'turn', limit: 1 });
+      const other = { session_id: 'turn', source: 'swap', cursor: field };
+      await expectError(memory.memories(other), 'INVALID_REQUEST', '/cursor');
+      const since = '2021-03-01';
+      const { next_cursor: cursor = '' } = await memory.memories({ tag: ['old', 'new'], since, limit: 1 });
+      const same = { tag: ['new', 'old', 'new'], since: '2021-03-01T01:00+01:00' };
+      expect((await memory.memories({ ...same, cursor })).memories).toHaveLength(3);
+    });
+
     it('refuses invalid requests', async () => {
       await expectError(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
       for (const id of ['abc', 'abc%', 'x'.repeat(37)])

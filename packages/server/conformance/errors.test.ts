@@ -329,6 +329,27 @@ describe('the service rejects invalid query parameters:', () => {
     expect((await memoryd.send({ path: `/memories?cursor=${encodeURIComponent(cursor)}` })).status).toBe(200);
   });
 
+  it('a cursor of another namespace, with the same filters', async () => {
+    const [own, other] = [{ 'X-Memoryd-Namespace': 'paged' }, { 'X-Memoryd-Namespace': 'paged-too' }] as const;
+    for (const headers of [own, other]) {
+      for (const user_id of ['ada', 'ben'])
+        await memoryd.store({ content: 'paged', user_id, session_id: 's' }, headers);
+      for (let run = 0; run < 2; run++) await memoryd.ok({ method: 'POST', path: '/consolidate', headers });
+    }
+    for (const list of [
+      '/memories?limit=1',
+      '/sessions?limit=1',
+      '/session/s?limit=1',
+      '/users?limit=1',
+      '/consolidations?limit=1',
+    ]) {
+      const { next_cursor = '' } = await memoryd.ok<{ next_cursor?: string }>({ path: list, headers: own });
+      const path = `${list}&cursor=${encodeURIComponent(next_cursor)}`;
+      expectError(await memoryd.send({ path, headers: other }), { field: 'cursor' });
+      expect((await memoryd.send({ path, headers: own })).status, list).toBe(200);
+    }
+  });
+
   const bulk: { path: string; field: string }[] = [
     { path: '/memories?before=never', field: 'before' },
     { path: '/memories?before=2024-01-01T00:00:00Z&before=2025-01-01T00:00:00Z', field: 'before' },

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RecallResponse, StatsResponse } from '@memoryd/contract';
+import type { RecallResponse, SessionResponse, StatsResponse } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, httpAgent, stdioAgent } from './agent.ts';
 import { createTemporaryFolder } from './folders.ts';
@@ -45,6 +45,26 @@ describe('MCP access with API keys', () => {
     expect((await reader.client.listResources()).resources).toMatchObject([{ uri: 'session://oven' }]);
     expect((await reader.call<StatsResponse>('stats')).db_size_mb).toBeLessThan(0.001);
     await Promise.all([reader, writer, operator].map((agent) => agent.end()));
+  });
+
+  it('rejects cursors of resources and of sessions that another namespace, or an agent of one user, received', async () => {
+    const writer = await connectWithKey(server, keys.writer);
+    const operator = await httpAgent(server.port, { 'x-api-key': keys.operator });
+    const toKitchen = { 'x-api-key': keys.operator, 'X-Memoryd-Namespace': 'kitchen' };
+    const ofUser = await httpAgent(server.port, toKitchen, '?user_id=ada');
+    for (const agent of [writer, operator, ofUser]) {
+      for (let i = 0; i < 51; i++) await agent.store({ content: 'a page', session_id: `page ${i}` });
+      await agent.store({ content: 'the next page', session_id: 'page 0' });
+    }
+    const { nextCursor = '' } = await writer.client.listResources();
+    const { next_cursor: cursor } = await writer.call<SessionResponse>('session', { session_id: 'page 0', limit: 1 });
+    for (const agent of [operator, ofUser]) {
+      await expect(agent.client.listResources({ cursor: nextCursor })).rejects.toMatchObject({ code: -32602 });
+      const { error } = await agent.failure('session', { session_id: 'page 0', cursor });
+      expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/cursor' }] });
+    }
+    expect((await writer.client.listResources({ cursor: nextCursor })).resources).not.toEqual([]);
+    await Promise.all([writer, operator, ofUser].map((agent) => agent.end()));
   });
 
   it('requires a key over HTTP once a key exists, but not for an agent that opens the database file', async () => {

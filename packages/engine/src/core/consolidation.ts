@@ -68,8 +68,8 @@ export async function consolidations(
   request: ConsolidationsRequest,
 ): Promise<ConsolidationsResponse> {
   assertValid(checkMany, request);
-  const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors));
-  return { consolidations: page.items.map(toConsolidation), ...pageEnd(core, request, page, runCursors) };
+  const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors, { namespace }));
+  return { consolidations: page.items.map(toConsolidation), ...pageEnd(core, page, runCursors, { namespace }) };
 }
 
 /** See `MemoryApi.consolidation`. */
@@ -80,14 +80,15 @@ export async function consolidation(
 ): Promise<ConsolidationResponse> {
   assertValid(checkOne, request);
   assertConsolidationId(request.id);
-  const page = pageRequest(core, request, changeCursors);
+  const selection = { namespace, filters: { id: request.id } };
+  const page = pageRequest(core, request, changeCursors, selection);
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
   const changes = await core.storage.changes(namespace, run.no, page);
   return {
     ...toConsolidation(run),
     changes: changes.items.map(toChange),
-    ...pageEnd(core, request, changes, changeCursors),
+    ...pageEnd(core, changes, changeCursors, selection),
   };
 }
 

@@ -1,24 +1,27 @@
 import { CURSOR_MUST, DEFAULTS, invalidRequest } from '@memoryd/contract';
 import type { Seal } from '../ports/runtime.ts';
 import type { Page, PageRequest, Position, SessionPlace } from '../ports/storage-memories.ts';
-import type { Core } from './core.ts';
+
+/** The items of a list that a cursor is valid for: the namespace, and the filters as values of JSON. */
+export interface Selection {
+  namespace: string;
+  filters?: object;
+}
 
 /**
- * Writes and reads the cursors of one list. Cursors are sealed, since a plain position would reveal the number of rows
- * in the whole database.
- *
- * @param filters the filters of the list as text; a cursor is valid only for a list with the same filters
+ * Writes and reads the cursors of one kind of list. Cursors are sealed, since a plain position would reveal the number
+ * of rows in the whole database. A cursor is valid only for the same kind of list and an equal selection.
  */
 export interface Cursors<Place> {
-  write(seal: Seal, place: Place, filters: string): string;
-  /** Throws INVALID_REQUEST for a text that `write` did not create for the same list and filters. */
-  read(seal: Seal, cursor: string, filters: string): Place;
+  write(seal: Seal, place: Place, selection: Selection): string;
+  /** Throws INVALID_REQUEST for a text that `write` did not create for the same kind of list and selection. */
+  read(seal: Seal, cursor: string, selection: Selection): Place;
 }
 
 /** Creates cursors for a list sorted by (createdAt, ordinal). */
-export function positionCursors(list: string): Cursors<Position> {
+export function positionCursors(kind: string): Cursors<Position> {
   return createCursors(
-    list,
+    kind,
     ({ createdAt, ordinal }) => `${createdAt}.${pad(ordinal)}`,
     (text) => {
       const [createdAt, ordinal] = text.split('.').map(Number) as [number, number];
@@ -28,22 +31,22 @@ export function positionCursors(list: string): Cursors<Position> {
 }
 
 /** Creates cursors for a list whose page positions are integers from 0. */
-export function numberCursors(list: string): Cursors<number> {
-  return createCursors(list, pad, Number);
+export function numberCursors(kind: string): Cursors<number> {
+  return createCursors(kind, pad, Number);
 }
 
 /** Creates cursors for a list whose page positions are texts. */
-export function textCursors(list: string): Cursors<string> {
-  return createCursors(list, String, String);
+export function textCursors(kind: string): Cursors<string> {
+  return createCursors(kind, String, String);
 }
 
 /**
  * Creates cursors for a list of sessions. U+0000 separates the session id from the user id, since no id contains
  * U+0000.
  */
-export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
+export function sessionPlaceCursors(kind: string): Cursors<SessionPlace> {
   return createCursors(
-    list,
+    kind,
     ({ sessionId, userId }) => `${sessionId}\0${userId}`,
     (text) => {
       const [sessionId, userId] = text.split('\0') as [string, string];
@@ -58,21 +61,41 @@ function pad(place: number): string {
 }
 
 function createCursors<Place>(
-  list: string,
+  kind: string,
   toText: (place: Place) => string,
   toPlace: (text: string) => Place,
 ): Cursors<Place> {
   return {
-    write: (seal, place, filters) => seal.seal(toText(place), `${list} ${filters}`),
-    read(seal, cursor, filters) {
-      const text = seal.open(cursor, `${list} ${filters}`);
+    write: (seal, place, selection) => seal.seal(toText(place), toPurpose(kind, selection)),
+    read(seal, cursor, selection) {
+      const text = seal.open(cursor, toPurpose(kind, selection));
       if (text !== undefined) return toPlace(text);
       throw invalidRequest([{ path: '/cursor', message: `cursor must ${CURSOR_MUST}` }]);
     },
   };
 }
 
-/** A request for a page of a list. All other fields are filters. */
+/**
+ * Returns the text that binds a seal to a kind of list and a selection. The text is equal for equal selections, and
+ * differs for all others: the order of fields, and the order and number of equal items in an array, do not matter.
+ */
+export function toPurpose(kind: string, { namespace, filters = {} }: Selection): string {
+  return JSON.stringify({ kind, namespace, filters }, toOrdered);
+}
+
+function toOrdered(_: string, value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Set(value)].sort();
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** The parts of the engine that pages need: the seal of cursors, and the maximum bytes of JSON in one response. */
+interface Paging {
+  seal: Seal;
+  maxAnswerBytes: number;
+}
+
+/** The fields of a request that select a page of a list. */
 interface PagedRequest {
   limit?: number;
   cursor?: string;
@@ -80,14 +103,18 @@ interface PagedRequest {
 
 /**
  * Converts a request into the page request of storage. Throws INVALID_REQUEST for a cursor that was not created for the
- * same list and filters.
+ * same kind of list and selection.
  */
-export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: Cursors<Place>): PageRequest<Place> {
-  const { limit = DEFAULTS.pageItems, cursor } = request;
+export function pageRequest<Place>(
+  { seal, maxAnswerBytes }: Paging,
+  { limit = DEFAULTS.pageItems, cursor }: PagedRequest,
+  cursors: Cursors<Place>,
+  selection: Selection,
+): PageRequest<Place> {
   return {
     limit,
-    maxBytes: core.maxAnswerBytes,
-    ...(cursor !== undefined && { after: cursors.read(core.seal, cursor, toFilters(request)) }),
+    maxBytes: maxAnswerBytes,
+    ...(cursor !== undefined && { after: cursors.read(seal, cursor, selection) }),
   };
 }
 
@@ -95,18 +122,10 @@ export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: C
  * Returns the fields of a response that follow its items: the total over all pages, and the cursor of the next page.
  */
 export function pageEnd<Place>(
-  { seal }: Core,
-  request: PagedRequest,
+  { seal }: Pick<Paging, 'seal'>,
   { total, next }: Page<unknown, Place>,
   cursors: Cursors<Place>,
+  selection: Selection,
 ) {
-  return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next, toFilters(request)) }) };
-}
-
-/** Returns the filters of a request as JSON, independent of the order of fields and array elements. */
-function toFilters({ limit: _limit, cursor: _cursor, ...filters }: PagedRequest): string {
-  return JSON.stringify(filters, (_, value) => {
-    if (Array.isArray(value)) return value.toSorted();
-    return typeof value === 'object' && value !== null ? Object.entries(value).sort() : value;
-  });
+  return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next, selection) }) };
 }

@@ -71,6 +71,17 @@ describe('an event stream', () => {
       expect((await take(guessed, 1))[0]?.type).toBe('gap');
     });
 
+    it('does not resume after an event id of a stream of another user, or of a user and an agent', async () => {
+      const log = newLog();
+      const stream = follow(log, { user_id: 'ada' });
+      for (const id of ['first', 'second']) log.publishMemories('default', 'stored', of('ada', id));
+      const last_event_id = (await take(stream, 1))[0]?.id as string;
+      for (const other of [{ user_id: 'ben' }, { user_id: 'ada', agent_id: 'a' }, { user_id: 'ada', shared: true }]) {
+        expect((await take(follow(log, { ...other, last_event_id }), 1))[0]?.type).toBe('gap');
+      }
+      expect(getIds(await take(follow(log, { user_id: 'ada', last_event_id }), 1))).toEqual(['second']);
+    });
+
     it('does not deliver recalls by another user, even if their results are shared memories', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada', shared: true });

@@ -2,6 +2,7 @@ import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEve
 import { MAX_NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
 import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../ports/storage-owner.ts';
+import { toPurpose } from './cursor.ts';
 import { belongsTo, groupByOwner, isLimited } from './owner.ts';
 import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { toTimestamp } from './time.ts';
@@ -155,7 +156,8 @@ export class EventLog {
       throw tooManyStreams(maxStreamsPerNamespace, 'maxEventStreamsPerNamespace');
     }
     const backlog = this.#getBacklog(namespace);
-    const stream = new EventStream({ backlog, seal }, request, toTimestamp(this.#clock.now()), () => {
+    const from = { backlog, namespace, seal };
+    const stream = new EventStream(from, request, toTimestamp(this.#clock.now()), () => {
       this.#streams--;
       backlog.streams.delete(stream);
       signal?.removeEventListener('abort', end);
@@ -298,9 +300,6 @@ function isEmptyNamespaceRecall({
   return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
 }
 
-/** Purpose for which event ids are sealed; see `Seal`. */
-const SEAL_PURPOSE = 'event';
-
 /** Length to which event ids are padded before sealing, so that the length does not reveal the event's number. */
 const PADDED_ID_CHARS = 64;
 
@@ -311,6 +310,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   readonly #of: OwnerFilter;
   /** Undefined for a client that sees all events. */
   readonly #seal: Seal | undefined;
+  readonly #sealPurpose: string;
   readonly #onEnd: () => void;
   #gap: MemoryEvent | undefined;
   #place: number;
@@ -318,7 +318,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   #wake: (() => void) | undefined;
 
   constructor(
-    { backlog, seal }: { backlog: Backlog; seal: Seal },
+    { backlog, namespace, seal }: { backlog: Backlog; namespace: string; seal: Seal },
     request: EventsRequest,
     at: string,
     onEnd: () => void,
@@ -329,6 +329,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     this.#of = toOwnerFilter(request);
     this.#onEnd = onEnd;
     this.#seal = isLimited(this.#of) ? seal : undefined;
+    this.#sealPurpose = toPurpose('events', { namespace, filters: this.#of });
     const seen = last_event_id === undefined ? undefined : this.#unsealId(last_event_id);
     const place = seen === undefined ? backlog.next : backlog.after(seen);
     // After a gap the stream continues with the first stored event, so that as few events as possible are missed.
@@ -348,15 +349,15 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   }
 
   #sealId(event: MemoryEvent): MemoryEvent {
-    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(PADDED_ID_CHARS), SEAL_PURPOSE) } : event;
+    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(PADDED_ID_CHARS), this.#sealPurpose) } : event;
   }
 
   /**
-   * Returns the plain id of an event. If the client is limited and the id was not sealed by `#sealId`, returns an empty
-   * text, which is the id of no event.
+   * Returns the plain id of an event. If the client is limited and the id was not sealed by `#sealId` for the same
+   * namespace, users and agents, returns an empty text, which is the id of no event.
    */
   #unsealId(id: string): string {
-    return this.#seal ? (this.#seal.open(id, SEAL_PURPOSE)?.trimEnd() ?? '') : id;
+    return this.#seal ? (this.#seal.open(id, this.#sealPurpose)?.trimEnd() ?? '') : id;
   }
 
   #take(): MemoryEvent | undefined {

@@ -57,17 +57,16 @@ export async function memory(
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(checkMemories, request);
   const now = core.clock.now();
-  // `growth_at` is not a filter, so the cursor is also valid for a request without this field.
-  const { growth_at, ...list } = request;
-  const paging = pageRequest(core, list, memoryCursors);
-  const filter = { ...toMemoryFilter(list), ...(list.id !== undefined && { idPart: list.id }) };
-  const moments = growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
+  const filter = { ...toMemoryFilter(request), ...(request.id !== undefined && { idPart: request.id }) };
+  const selection = { namespace, filters: filter };
+  const paging = pageRequest(core, request, memoryCursors, selection);
+  const moments = request.growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
   const page = await core.storage.memories(namespace, filter, paging, now);
   const growth = moments && (await core.storage.growth(namespace, filter, moments, now));
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     ...(growth && { growth: growth.map((counts, i) => ({ at: toTimestamp(moments[i] as number), ...counts })) }),
-    ...pageEnd(core, list, page, memoryCursors),
+    ...pageEnd(core, page, memoryCursors, selection),
   };
 }
 
@@ -75,19 +74,23 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
 export async function session(core: Core, namespace: string, request: SessionRequest): Promise<SessionResponse> {
   assertValid(checkSession, request);
   const { session_id } = request;
-  const paging = pageRequest(core, request, sessionCursors);
-  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), toOwnerFilter(request));
+  const of = toOwnerFilter(request);
+  const selection = { namespace, filters: { ...of, sessionId: session_id } };
+  const paging = pageRequest(core, request, sessionCursors, selection);
+  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of);
   const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto, ...owner }) => {
     const merged = mergedInto !== null && { merged_into: mergedInto };
     return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...merged };
   });
-  return { session_id, memories, ...pageEnd(core, request, page, sessionCursors) };
+  return { session_id, memories, ...pageEnd(core, page, sessionCursors, selection) };
 }
 
 /** See `MemoryApi.sessions`. */
 export async function sessions(core: Core, namespace: string, request: SessionsRequest): Promise<SessionsResponse> {
   assertValid(checkSessions, request);
-  const [filter, paging] = [toMemoryFilter(request), pageRequest(core, request, sessionsCursors)];
+  const filter = toMemoryFilter(request);
+  const selection = { namespace, filters: filter };
+  const paging = pageRequest(core, request, sessionsCursors, selection);
   const page = await core.storage.sessions(namespace, filter, paging, core.clock.now());
   const sessions = page.items.map(({ sessionId, userId, total, firstAt, lastAt }) => {
     return {
@@ -98,17 +101,18 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
       last_at: toTimestamp(lastAt),
     };
   });
-  return { sessions, ...pageEnd(core, request, page, sessionsCursors) };
+  return { sessions, ...pageEnd(core, page, sessionsCursors, selection) };
 }
 
 /** See `MemoryApi.users`. */
 export async function users(core: Core, namespace: string, request: UsersRequest = {}): Promise<UsersResponse> {
   assertValid(checkUsers, request);
-  const page = await core.storage.users(namespace, pageRequest(core, request, usersCursors), core.clock.now());
+  const paging = pageRequest(core, request, usersCursors, { namespace });
+  const page = await core.storage.users(namespace, paging, core.clock.now());
   const users = page.items.map(({ userId, counts, used, quota, lastStoredAt }) => {
     return { user_id: userId, ...counts, ...used, quota, last_stored_at: toTimestamp(lastStoredAt) };
   });
-  return { users, ...pageEnd(core, request, page, usersCursors) };
+  return { users, ...pageEnd(core, page, usersCursors, { namespace }) };
 }
 
 /** See `MemoryApi.history`. */
@@ -120,9 +124,9 @@ export async function history(
 ): Promise<HistoryResponse> {
   assertValid(checkHistory, request);
   const now = core.clock.now();
-  const list = { ...request, id: memoryId };
-  const paging = pageRequest(core, list, historyCursors);
   const of = toOwnerFilter(request);
+  const selection = { namespace, filters: { ...of, memoryId, at: request.as_of } };
+  const paging = pageRequest(core, request, historyCursors, selection);
   assertMemoryId(memoryId);
   if (request.as_of !== undefined) {
     const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now, of);
@@ -131,7 +135,7 @@ export async function history(
   }
   const page = await core.storage.history(namespace, memoryId, paging, now, of);
   if (!page) throw memoryNotFound();
-  return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, list, page, historyCursors) };
+  return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, page, historyCursors, selection) };
 }
 
 function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {

@@ -50,10 +50,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @throws MemoryError INVALID_REQUEST for an invalid cursor
  */
 export async function listSessions(api: MemoryApi, cursor: string | undefined): Promise<ListResourcesResult> {
+  const position = cursor === undefined ? undefined : await readCursor(api, cursor);
   const newest = mergeById(await recentSessions(api))
     .sort(byNewest)
     .slice(0, MAX_SESSIONS);
-  const position = cursor === undefined ? undefined : parseCursor(cursor);
   const rest = position ? newest.filter((session) => byNewest(position, session) < 0) : newest;
   const page = rest.slice(0, PAGE_SIZE);
   const last = page.at(-1);
@@ -66,7 +66,7 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
       mimeType: JSON_TYPE,
       annotations: { lastModified: session.last_at },
     })),
-    ...(last && rest.length > page.length && { nextCursor: toCursor(last) }),
+    ...(last && rest.length > page.length && { nextCursor: await toCursor(api, last) }),
   };
 }
 
@@ -121,16 +121,23 @@ function byNewest(a: Position, b: Position): number {
   return a.session_id < b.session_id ? -1 : 1;
 }
 
-function toCursor({ last_at, session_id }: Position): string {
-  return Buffer.from(JSON.stringify([last_at, session_id])).toString('base64url');
+/** Returns the cursor of the page after a session. Its seal binds it to the namespace and owner of the caller. */
+async function toCursor(api: MemoryApi, { last_at, session_id }: Position): Promise<string> {
+  const { next_cursor: seal } = await api.sessions({ limit: 1 });
+  return Buffer.from(JSON.stringify([last_at, session_id, seal])).toString('base64url');
 }
 
-function parseCursor(cursor: string): Position {
+async function readCursor(api: MemoryApi, text: string): Promise<Position> {
+  const { last_at, session_id, seal } = parseCursor(text);
+  await api.sessions({ limit: 1, cursor: seal });
+  return { last_at, session_id };
+}
+
+function parseCursor(text: string): Position & { seal: string } {
   try {
-    const [last_at, session_id, ...more]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (typeof last_at === 'string' && typeof session_id === 'string' && more.length === 0) {
-      return { last_at, session_id };
-    }
+    const [last_at, session_id, seal, ...more]: unknown[] = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const texts = [last_at, session_id, seal].every((part) => typeof part === 'string');
+    if (texts && more.length === 0) return { last_at, session_id, seal } as Position & { seal: string };
   } catch {
     // Refused below, like JSON of another shape.
   }
