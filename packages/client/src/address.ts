@@ -17,7 +17,8 @@ export function toPath(path: string, id: string): string | undefined {
 
 /**
  * Encodes a request as a query string with a leading question mark. Returns an empty string for an empty request. Lists
- * become repeated parameters. Each metadata field becomes a parameter `metadata.<key>`. Undefined fields are omitted.
+ * become repeated parameters. Each metadata field becomes a parameter, such as `metadata.room`. Undefined fields are
+ * omitted.
  *
  * @throws MemoryError INVALID_REQUEST for strings with lone surrogates
  */

@@ -42,7 +42,7 @@ export const ForgetManyRequest = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before',
+    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, metadata, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;

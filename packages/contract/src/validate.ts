@@ -25,7 +25,11 @@ export function createCheck(schema: TSchema, subject: string, idFields: readonly
   const times = getTimeFields(schema);
   return (value) => {
     if (compiled.Check(value)) {
-      return [...checkStrings(value, subject, idFields, storesMetadata), ...checkTimes(value, times)];
+      return [
+        ...checkStrings(value, subject, idFields, storesMetadata),
+        ...checkTimes(value, times),
+        ...checkMetadataFilter(value, storesMetadata),
+      ];
     }
     const byField = new Map<string, ErrorDetail>();
     for (const error of compiled.Errors(truncateForErrors(value, schema))) {
@@ -145,6 +149,22 @@ function checkStrings(
     }
   }
   return details;
+}
+
+/** Placeholders of documents for the name of a metadata field. */
+const PLACEHOLDER = /^(?:<key>|\{key\})$/i;
+
+/**
+ * Rejects placeholders in the `metadata` of a filter. A memory may have metadata with such a name, but the filter was
+ * far more likely copied from a document, and would match nothing.
+ */
+function checkMetadataFilter(value: unknown, storesMetadata: boolean): ErrorDetail[] {
+  if (storesMetadata) return [];
+  const { metadata } = (value ?? {}) as { metadata?: object };
+  const key = Object.keys(metadata ?? {}).find((name) => PLACEHOLDER.test(name));
+  if (key === undefined) return [];
+  const message = `metadata must have the name of a metadata field in place of ${key}, such as room in metadata.room=1`;
+  return [{ path: `/metadata/${escapePointer(key)}`, message }];
 }
 
 interface PatternSchema {

@@ -273,6 +273,7 @@ export function memoryApiContract(
       expect(await recallIds({ query, metadata: { 'k.e y': 'v/1' } })).toEqual([chosen]);
       expect(await recallIds({ query, metadata: { age: '3', tame: 'true' } })).toEqual([chosen]);
       expect(await recallIds({ query, metadata: { age: '4' } })).toEqual([]);
+      await expectError(recallIds({ query, metadata: { '<key>': 'v/1' } }), 'INVALID_REQUEST');
       expect(await recallIds({ query, tier: 'semantic' })).toEqual([]);
     });
 
@@ -783,6 +784,16 @@ export function memoryApiContract(
       for (const chat of ['7', '70']) await memory.store({ content: 'a gnat', metadata: { chat } });
       expect(await memory.forgetMany({ metadata: { chat: '7' } })).toMatchObject({ forgotten_count: 1 });
       expect((await memory.memories({ metadata: { chat: '70' } })).total).toBe(1);
+    });
+
+    it('refuses a placeholder of the documentation as the name of a metadata field, and deletes nothing', async () => {
+      const names = ['<key>', '{key}', '<KEY>'];
+      const metadata = Object.fromEntries(names.map((name) => [name, 'a placeholder']));
+      const id = await getId(memory.store({ content: 'a stored placeholder', metadata }));
+      for (const name of names) {
+        await expectError(memory.forgetMany({ metadata: { [name]: 'a placeholder' } }), 'INVALID_REQUEST');
+      }
+      expect((await memory.memory(id)).metadata).toEqual(metadata);
     });
 
     it('rejects a request without conditions, and a request with invalid conditions', async () => {

@@ -285,6 +285,7 @@ describe('the service rejects invalid query parameters:', () => {
     ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&only_relevant=${value}`, field: 'only_relevant' })),
     ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&highlight=${value}`, field: 'highlight' })),
     { path: '/recall?query=a&metadata.k=1&metadata.k=2', field: 'metadata.k' },
+    { path: '/recall?query=a&metadata.k=1&metadata[k]=2', field: 'metadata.k' },
     ...['0', '-1', '10001', 'many', '1.5', ''].map((value) => ({ path: `/session/s?limit=${value}`, field: 'limit' })),
     { path: '/session/s?limit=1&limit=2', field: 'limit' },
     { path: '/session/s?cursor=', field: 'cursor' },
@@ -317,6 +318,18 @@ describe('the service rejects invalid query parameters:', () => {
     const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
     expectError(answer);
     expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
+  });
+
+  const forms = ['.%3Ckey%3E', '[%3Ckey%3E]', '.%7Bkey%7D', '.%3CKEY%3E', '', '.', '[]', '[a][b]'];
+  it.each(
+    ['/recall?query=a&', '/memories?', '/sessions?'].flatMap((path) => forms.map((form) => `${path}metadata${form}=x`)),
+  )('a metadata filter without the name of a field, and names the right form: %s', async (path) => {
+    const answer = await memoryd.send<{ error: { message: string; details: { path: string }[] } }>({ path });
+    expectError(answer, {});
+    expect(answer.body.error.message).toContain('metadata.room=1');
+    const [, parameter = ''] = /(metadata[^=]*)=/.exec(decodeURIComponent(path)) ?? [];
+    const name = parameter.replace(/^metadata\[(<key>)\]$/, 'metadata.$1');
+    expect(answer.body.error.details.map((detail) => detail.path)).toEqual([`/${name}`]);
   });
 
   it('a cursor of another list', async () => {

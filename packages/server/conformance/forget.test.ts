@@ -126,6 +126,12 @@ describe('DELETE /memories', () => {
       stays: { metadata: { chat: 'c 10' } },
     },
     {
+      row: 'metadata in brackets',
+      parameters: 'metadata%5Broom%5D=1',
+      goes: { metadata: { room: 1 } },
+      stays: { metadata: { room: 10, '[room]': 1 } },
+    },
+    {
       row: 'metadata and tag together',
       parameters: 'metadata.chat=7&metadata.kind=note&tag=m',
       goes: { metadata: { chat: 7, kind: 'note' }, tags: ['m'] },

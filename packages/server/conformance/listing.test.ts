@@ -59,6 +59,7 @@ describe('GET /memories', () => {
     { row: 'tag', filter: 'tag=t2', picks: (n) => n % 4 === 2 },
     { row: 'two tags', filter: 'tag=all&tag=t3', picks: (n) => n % 4 === 3 },
     { row: 'metadata', filter: 'metadata.n=7', picks: (n) => n === 7 },
+    { row: 'metadata in brackets', filter: 'metadata%5Bn%5D=7', picks: (n) => n === 7 },
     { row: 'metadata with a line end in its name', filter: 'metadata.k%0Al=nl', picks: (n) => n % 5 === 0 },
     { row: 'since', filter: 'since=2024-03-04T00:00:20Z', picks: (n) => n >= 20 },
     { row: 'until', filter: `until=${sameTime}`, picks: (n) => n < 8 },

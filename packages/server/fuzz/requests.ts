@@ -92,14 +92,11 @@ function withOwner(query: [string, string][]): [string, string][] {
 }
 
 function getPairs({ name, schema }: Parameter): fc.Arbitrary<[string, string][]> {
-  if (name.endsWith('.<key>')) {
-    const prefix = name.slice(0, -'<key>'.length);
+  if (schema.type === 'object') {
+    const pair = fc.tuple(fc.constantFrom('k', 'flag', 'a.b', 'a[0]', 'é', '__proto__'), text, fc.boolean());
     return fc
-      .uniqueArray(fc.tuple(fc.constantFrom('k', 'flag', 'a.b', 'é', '__proto__'), text), {
-        maxLength: 2,
-        selector: ([key]) => key,
-      })
-      .map((generated) => generated.map(([key, value]) => [prefix + key, value]));
+      .uniqueArray(pair, { maxLength: 2, selector: ([key]) => key })
+      .map((generated) => generated.map(([key, value, dot]) => [dot ? `${name}.${key}` : `${name}[${key}]`, value]));
   }
   if (schema.type !== 'array') return validValue(schema, name).map((value) => [[name, toQueryText(value)]]);
   const items = fc.array(validValue(schema.items ?? {}, name), {
@@ -213,10 +210,7 @@ const brokenEncoding: Mutation = (operation, parts) =>
     });
 
 const junkParameter: Mutation = (operation, parts) => {
-  const parameters = operation.parameters.filter(
-    (parameter) => parameter.in === 'query' && !parameter.name.includes('<'),
-  );
-  if (parameters.length === 0) return unknownParameter(operation, parts);
+  const parameters = operation.parameters.filter((parameter) => parameter.in === 'query');
   return fc
     .tuple(fc.constantFrom(...parameters), fc.oneof(junk.map(shortJson), text, invalidText))
     .map(([parameter, value]) => {

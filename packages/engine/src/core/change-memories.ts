@@ -114,7 +114,7 @@ export async function forgetMany(
     throw invalidRequest([
       {
         path: '',
-        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before`,
+        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, metadata, before`,
       },
     ]);
   }

@@ -58,8 +58,13 @@ describe('the OpenAPI document', () => {
   it('describes metadata filters and the headers of write operations', async () => {
     const { paths } = await read();
     const names = (path: string, method: string) => paths[path]?.[method]?.parameters?.map(({ name }) => name);
-    expect(names('/recall', 'get')).toEqual(expect.arrayContaining(['query', 'tag', 'metadata.<key>']));
-    expect(names('/recall', 'get')).not.toContain('metadata');
+    expect(names('/recall', 'get')).toEqual(expect.arrayContaining(['query', 'tag', 'metadata']));
+    const metadata = paths['/memories']?.delete?.parameters?.find(({ name }) => name === 'metadata');
+    expect(metadata).toMatchObject({
+      ...{ in: 'query', style: 'deepObject', explode: true },
+      schema: { type: 'object', additionalProperties: { type: 'string' }, propertyNames: { minLength: 1 } },
+    });
+    expect(JSON.stringify(paths)).not.toContain('<key>');
     expect(names('/store', 'post')).toContain('Idempotency-Key');
     expect(names('/update/{memory_id}', 'put')).toContain('If-Match');
   });

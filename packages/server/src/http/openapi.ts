@@ -39,7 +39,18 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     schema: schema && withAccess(withMetadataParameter(schema), route.config?.access ?? 'operate'),
     url,
   }),
+  transformObject: (document) =>
+    'openapiObject' in document ? withMetadataStyle(document.openapiObject as ApiDocument) : document.swaggerObject,
 };
+
+interface ApiOperation {
+  parameters?: { in: string; name: string }[];
+}
+
+/** The parts of an OpenAPI document that have parameters. */
+interface ApiDocument {
+  paths?: Record<string, Record<string, ApiOperation>>;
+}
 
 const ANY_KEY = [{ bearer: [] }, { apiKey: [] }];
 
@@ -51,15 +62,31 @@ function withAccess(schema: FastifySchema, access: Access): FastifySchema {
   return { ...schema, description: schema.description ? `${schema.description} ${needed}` : needed, security: ANY_KEY };
 }
 
-// OpenAPI cannot describe parameters whose names have only a fixed prefix, such as `metadata.<key>`.
+// OpenAPI cannot describe parameters whose names have only a fixed prefix, such as `metadata.room`. It describes the form
+// `metadata[room]` as an object in the style `deepObject`; see `withMetadataStyle`.
 function withMetadataParameter(schema: FastifySchema): FastifySchema {
   const querystring = schema.querystring as { properties?: Record<string, TSchema> } | undefined;
   if (!querystring?.properties?.metadata) return schema;
-  const { metadata: _metadata, ...properties } = querystring.properties;
-  const parameter = Type.String({
+  const { metadata, ...properties } = querystring.properties;
+  const { patternProperties: _patterns, ...limits } = metadata as TSchema & { patternProperties: object };
+  const parameter = {
+    ...limits,
+    additionalProperties: Type.String(),
+    propertyNames: { minLength: 1 },
     description:
-      'The value that a top-level metadata field must equal; replace `<key>` with the name of the field. Numbers and ' +
-      'booleans compare by their JSON text. At most 16 such parameters.',
-  });
-  return { ...schema, querystring: { ...querystring, properties: { ...properties, 'metadata.<key>': parameter } } };
+      'Top-level metadata fields and the values that they must equal: `metadata[room]=1` or `metadata.room=1` for the ' +
+      'field `room`. Numbers and booleans compare by their JSON text.',
+  };
+  return { ...schema, querystring: { ...querystring, properties: { ...properties, metadata: parameter } } };
+}
+
+/** Adds the style of metadata filters to the whole document, because the schema of a route cannot contain a style. */
+function withMetadataStyle(document: ApiDocument): ApiDocument {
+  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as ApiOperation[]);
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
+    if (parameter.in === 'query' && parameter.name === 'metadata') {
+      Object.assign(parameter, { style: 'deepObject', explode: true });
+    }
+  }
+  return document;
 }

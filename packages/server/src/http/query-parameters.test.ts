@@ -32,11 +32,24 @@ describe('decodeQuery', () => {
     expect(Object.entries(metadata as object)).toEqual([['__proto__', 'x']]);
   });
 
+  it('reads a metadata field in brackets like a metadata field after a dot', () => {
+    expect(decode('metadata[user]=ann&metadata%5Ba.b%5D=1')).toEqual({ metadata: { user: 'ann', 'a.b': '1' } });
+    expect(decode('metadata[a[0]]=1&metadata.[a]=2')).toEqual({ metadata: { 'a[0]': '1', '[a]': '2' } });
+  });
+
+  it.each(['metadata', 'metadata.', 'metadata[]', 'metadata[a', 'metadata[a]b', 'metadata[a][b]', 'metadata[][a]'])(
+    'rejects %s with the right form of a metadata filter, unless the schema has no metadata',
+    (name) => {
+      expect(() => decode(`${name}=1`)).toThrow(/must have the form metadata\.room=1 or metadata\[room\]=1/);
+      expect(decodeQuery(HistoryRequest, `${name}=1`)).toEqual({ [name]: '1' });
+    },
+  );
+
   it('returns unknown names, so that validation can report them', () => {
-    expect(decode('foo=1&metadata.=1&__proto__=2&constructor=3')).toEqual(
+    expect(decode('foo=1&metadatas.a=1&__proto__=2&constructor=3')).toEqual(
       Object.fromEntries([
         ['foo', '1'],
-        ['metadata.', '1'],
+        ['metadatas.a', '1'],
         ['__proto__', '2'],
         ['constructor', '3'],
       ]),
@@ -53,6 +66,7 @@ describe('decodeQuery', () => {
     ['query=a&query=b', 'query must be given once'],
     ['top_k=1&top_k=1', 'top_k must be given once'],
     ['metadata.a=1&metadata.a=1', 'metadata.a must be given once'],
+    ['metadata[a]=1&metadata.a=2', 'metadata.a must be given once'],
   ])('rejects a repeated parameter in %s', (raw, message) => {
     expect(() => decode(raw)).toThrow(message);
   });

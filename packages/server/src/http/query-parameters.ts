@@ -2,28 +2,28 @@ import { escapePointer, invalidRequest, type MemoryError, restorePlus, TIME_PATT
 import type { TSchema } from '@memoryd/contract/typebox';
 import { decodeText } from '../text-values.ts';
 
-const METADATA_PREFIX = 'metadata.';
+/** The two forms of a metadata filter, `metadata.room=1` and `metadata[room]=1`, and misspelled forms. */
+const METADATA_PARAMETER = /^metadata(?:$|\.(?<field>.*)$|\[(?<bracketed>.*)\]$|\[)/s;
 
 /**
  * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; their
- * values become a list. `metadata.<key>=<value>` becomes `metadata: {<key>: <value>}`. Unknown names are included, so
- * that the schema's check refuses them.
+ * values become a list. `metadata.room=1` and `metadata[room]=1` become `metadata: {room: '1'}`. Unknown names are
+ * included, so that the schema's check refuses them.
  *
  * @param raw the percent-encoded text after the question mark
- * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8 and repeated parameters
+ * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8, repeated parameters and
+ *   metadata filters of another form
  */
 export function decodeQuery(schema: TSchema, raw: string): Record<string, unknown> {
   const properties = new Map(Object.entries((schema as { properties?: Record<string, TSchema> }).properties ?? {}));
   const values = new Map<string, unknown>();
   const metadata = new Map<string, unknown>();
   for (const [name, text] of getPairs(raw)) {
-    if (name === 'metadata' && properties.has(name))
-      throw createParameterError(name, 'metadata must be given as metadata.<key>=<value>');
-    if (properties.has('metadata') && isMetadata(name)) {
-      setOnce(metadata, name.slice(METADATA_PREFIX.length), text, name);
-    } else {
-      add(values, name, text, properties.get(name));
-    }
+    const parameter = properties.has('metadata') && METADATA_PARAMETER.exec(name);
+    if (parameter) {
+      const field = getMetadataField(name, parameter);
+      setOnce(metadata, field, text, `metadata.${field}`);
+    } else add(values, name, text, properties.get(name));
   }
   if (metadata.size > 0) values.set('metadata', Object.fromEntries(metadata));
   return Object.fromEntries(values);
@@ -48,8 +48,12 @@ function isTime(property: TSchema): boolean {
   return (property as { pattern?: string }).pattern === TIME_PATTERN;
 }
 
-function isMetadata(name: string): boolean {
-  return name.startsWith(METADATA_PREFIX) && name.length > METADATA_PREFIX.length;
+/** Returns the name of the field in a metadata filter. Throws for a filter without a name, or with several names. */
+function getMetadataField(name: string, { groups: { field, bracketed = '' } = {} }: RegExpExecArray): string {
+  if (field) return field;
+  if (bracketed !== '' && !bracketed.includes('][')) return bracketed;
+  const form = 'metadata.room=1 or metadata[room]=1, with the name of one top-level metadata field';
+  throw createParameterError(name, `a metadata filter must have the form ${form}`);
 }
 
 function setOnce(target: Map<string, unknown>, key: string, value: unknown, name: string): void {
