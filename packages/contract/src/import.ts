@@ -1,5 +1,5 @@
 import { ErrorBody } from './error-body.ts';
-import { Count } from './field.ts';
+import { Count, MemoryId } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
@@ -23,6 +23,14 @@ export const ImportResponse = Type.Object({
     minimum: 0,
     description: 'Number of links that were dropped because their target memory was not imported.',
   }),
+  new_ids: Type.Optional(
+    Type.Record(Type.String(), MemoryId, {
+      description:
+        'New ids, by the id on the line, of the memories whose id belongs to another user or agent. Links of the same ' +
+        'user and agent to the old id lead to the new one. A repeated import finds the memories under their new ids. ' +
+        'If lines of several users or agents have the same id, the new id is that of the last of them.',
+    }),
+  ),
   redacted: Redacted,
 });
 export type ImportResponse = Type.Static<typeof ImportResponse>;

@@ -34,6 +34,8 @@ export const LIMITS = {
   counterValue: 2_000_000_000,
   /** Rejected lines that an import response lists. */
   listedRejections: 100,
+  /** New ids that an import response names. */
+  newIds: 10_000,
   /** The longest cursor is the cursor of the list of sessions: two ids of 256 characters, encrypted. */
   cursorChars: 4096,
   /** Memory ids in one event. */

@@ -1202,6 +1202,25 @@ export function memoryApiContract(
       ]);
     });
 
+    it('stores a memory under a new id if its id belongs to another user, and finds it when the import is repeated', async () => {
+      const stored = { content: 'an ibis of Ada', user_id: 'ada', agent_id: 'keeper' };
+      const id = await getId(memory.store(stored));
+      const line = (await exportLines()).map((text) => JSON.parse(text)).find((exported) => exported.id === id);
+      const asBen = [
+        { format: 'memoryd', version: 1 },
+        { ...line, user_id: 'ben', content: 'an ibis of Ben' },
+      ];
+      const importAsBen = () =>
+        memory.importMemories(asBytes(asBen.map((each) => JSON.stringify(each))), { user_id: 'ben' });
+      const { new_ids = {} } = await importAsBen();
+      const newId = new_ids[id] ?? '';
+      expect(new_ids).toEqual({ [id]: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+      expect(await memory.memory(newId, { user_id: 'ben' })).toMatchObject({ content: 'an ibis of Ben' });
+      await expectError(memory.memory(id, { user_id: 'ben' }), 'NOT_FOUND');
+      expect(await memory.memory(id)).toMatchObject(stored);
+      expect(await importAsBen()).toMatchObject({ imported_count: 0, unchanged_count: 1, new_ids });
+    });
+
     it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
       await getId(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
       const header = JSON.stringify({ format: 'memoryd', version: 1 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
   ApiKey,
@@ -142,6 +142,13 @@ describe('commands for the users of a database file', () => {
     const refused = await importAs('ben');
     expect([refused.code, JSON.parse(refused.stdout) as ImportResponse]).toMatchObject([1, { refused_count: 1 }]);
     expect(JSON.parse((await importAs('ada')).stdout)).toMatchObject({ imported_count: 1, refused_count: 0 });
+    const [header = '', line = ''] = readFileSync(exported, 'utf8').split('\n');
+    const { user_id: _user, ...memory } = JSON.parse(line) as ExportedMemory;
+    writeFileSync(exported, `${header}\n${JSON.stringify(memory)}\n`);
+    const renamed = await runInProcess(['import', exported, '--user', 'ben', '--db-path', to], { env });
+    const [counts, newId] = renamed.stdout.split('\n');
+    expect([renamed.code, counts]).toEqual([0, 'imported 1, unchanged 0, refused 0']);
+    expect(newId).toMatch(new RegExp(`^${memory.id} belongs to another user or agent; stored as [0-9a-f-]{36}$`));
   });
 
   it('set the quota of a user in one namespace', async () => {

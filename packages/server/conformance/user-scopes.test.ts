@@ -3,6 +3,7 @@ import type {
   ExportedMemory,
   ImportResponse,
   MemoriesResponse,
+  Memory,
   MemoryEvent,
   NewKey,
   RecallResponse,
@@ -60,16 +61,19 @@ const createMemoryRequests = (id: string, parameters: string): Request[] => [
   { path: `/memories/${id}?${parameters}` },
   { path: `/memories/${id}/history?${parameters}` },
   { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 } },
+  { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 }, headers: { 'If-Match': '"9"' } },
   { method: 'DELETE', path: `/forget/${id}?${parameters}` },
+  { method: 'DELETE', path: `/forget/${id}?${parameters}`, headers: { 'If-Match': '"9"' } },
 ];
 
 /** Expects the same error for a memory outside of the scope as for an unknown id. */
 async function expectHidden(client: Client, id: string, parameters = '', headers: Record<string, string> = {}) {
   const unknown = createMemoryRequests('nobody', parameters);
+  const sendRequest = (request: Request) => client.send({ ...request, headers: { ...request.headers, ...headers } });
   for (const [index, request] of createMemoryRequests(id, parameters).entries()) {
-    const answer = await client.send({ ...request, headers });
+    const answer = await sendRequest(request);
     expectError(answer, NOT_FOUND);
-    const { text } = await client.send({ ...(unknown[index] as Request), headers });
+    const { text } = await sendRequest(unknown[index] as Request);
     const removeRequestId = (body: string) => body.replace(/"request_id":"[^"]*"/, '');
     expect(removeRequestId(answer.text)).toBe(removeRequestId(text));
   }
@@ -145,8 +149,14 @@ describe('an export of one user', () => {
     // The memory without a user gets the importing user.
     expect(await importAs('user_id=ben')).toMatchObject({ imported_count: 1, refused_count: 1 });
     expect((await memoryd.memories('user_id=ben')).memories).toMatchObject([{ content: 'the goosander dives' }]);
-    expect(await importAs('user_id=ada')).toMatchObject({ imported_count: 1 });
-    expect((await memoryd.memories('user_id=ada')).memories).toMatchObject([{ content: 'the smew dives' }]);
+    // The id of that memory now belongs to the other user.
+    const { new_ids = {}, ...counts } = await importAs('user_id=ada');
+    expect(counts).toMatchObject({ imported_count: 2, refused_count: 0 });
+    const own = (await memoryd.memories('user_id=ada')).memories;
+    expect(own.map(({ content }) => content).sort()).toEqual(['the goosander dives', 'the smew dives']);
+    expect(own.filter(({ id }) => Object.values(new_ids).includes(id))).toMatchObject([
+      { content: 'the goosander dives' },
+    ]);
     await expectCleanEnd(memoryd.server);
   });
 });
@@ -194,6 +204,29 @@ describe('a key that is bound to a user or an agent', () => {
     expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
     const forgetMany = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
     expectError(await memoryd.send(forgetMany), FORBIDDEN);
+  });
+
+  it('imports a memory with the id of a memory of another user under a new id, and neither changes nor reads the other', async () => {
+    const ben = await memoryd.ok<Memory>({ path: `/memories/${ids.ben}`, headers: operator });
+    const { text } = await memoryd.send({ path: '/export?user_id=ben', headers: operator });
+    const [header = '', line = ''] = text.split('\n');
+    const { user_id: _user, ...exported } = JSON.parse(line) as ExportedMemory;
+    const own = { ...exported, content: 'the stint trills' };
+    const later = { ...own, id: 'later', content: 'the stint sings', supersedes: ids.ben };
+    const body = [header, own, later].map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
+    const importAsAda = () =>
+      memoryd.ok<ImportResponse>({ method: 'POST', path: '/import', body: body.join('\n'), headers: ada });
+    const { new_ids = {}, ...counts } = await importAsAda();
+    expect(counts).toMatchObject({ imported_count: 2, refused_count: 0, unlinked_count: 0 });
+    expect(Object.keys(new_ids)).toEqual([ids.ben]);
+    const id = new_ids[ids.ben] ?? '';
+    const read = (memoryId: string) => memoryd.ok<Memory>({ path: `/memories/${memoryId}`, headers: ada });
+    expect(await read(id)).toMatchObject({ content: 'the stint trills', user_id: 'ada', superseded_by: null });
+    expect(await read('later')).toMatchObject({ supersedes: id });
+    expect(await importAsAda()).toMatchObject({ imported_count: 0, unchanged_count: 2, new_ids });
+    await expectHidden(memoryd, ids.ben, '', ada);
+    expect(await memoryd.ok({ path: `/memories/${ids.ben}`, headers: operator })).toEqual(ben);
+    for (const each of [id, 'later']) await memoryd.ok({ method: 'DELETE', path: `/forget/${each}`, headers: ada });
   });
 
   const FOREIGN: Request[] = [

@@ -13,7 +13,14 @@ import {
   OwnScopeRequest,
   UpdateRequest,
 } from '@memoryd/contract';
-import type { ExportRecord, Imported, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-export.ts';
+import type {
+  ExportRecord,
+  Imported,
+  ImportedRecord,
+  ImportOutcome,
+  MemoryRecord,
+  PendingLink,
+} from '../ports/storage-export.ts';
 import type { Core } from './core.ts';
 import { assertOwnerGiven } from './owner-request.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from './record-size.ts';
@@ -64,6 +71,8 @@ class Import {
   readonly #pendingLinks = new Map<string, PendingLink[]>();
   readonly #scope: OwnScopeRequest;
   #pendingLinkCount = 0;
+  /** New ids by the ids on the lines. */
+  readonly #newIds = new Map<string, string>();
   /** Number of redacted secrets by kind. */
   readonly #redacted = new Map<string, number>();
   #header: ExportHeader | undefined;
@@ -93,7 +102,12 @@ class Import {
       this.#refuse(this.#lineNumber + 1, invalidRequest([{ path: '', message }]));
     }
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
-    return { ...this.#response, unlinked_count: this.#pendingLinkCount, ...(redacted.length > 0 && { redacted }) };
+    return {
+      ...this.#response,
+      unlinked_count: this.#pendingLinkCount,
+      ...(this.#newIds.size > 0 && { new_ids: Object.fromEntries(this.#newIds) }),
+      ...(redacted.length > 0 && { redacted }),
+    };
   }
 
   async #takeRecord(bytes: Uint8Array): Promise<void> {
@@ -128,7 +142,7 @@ class Import {
     this.#chunk = [];
     this.#chars = 0;
     const records = chunk.flatMap((line) => ('record' in line ? [line.record] : []));
-    const { outcomes, waiting } = await this.#store(records);
+    const { records: stored, waiting } = await this.#store(records);
     const imported: MemoryRecord[] = [];
     let place = 0;
     for (const line of chunk) {
@@ -136,20 +150,34 @@ class Import {
         this.#refuse(line.number, line.refusal);
         continue;
       }
-      const outcome = outcomes[place++] as ImportOutcome;
+      const { outcome, newId } = stored[place++] as ImportedRecord;
       this.#count(outcome, line.number);
-      if (!('memory' in line.record) || outcome !== 'imported') continue;
-      imported.push(line.record.memory);
-      this.#removePendingLinks(line.record.memory.id);
+      if (!('memory' in line.record)) continue;
+      const { memory } = line.record;
+      if (newId !== undefined) this.#newIds.set(memory.id, newId);
+      if (outcome !== 'imported') continue;
+      imported.push({ ...memory, id: newId ?? memory.id });
+      this.#removePendingLinks(memory.id);
     }
     for (const link of waiting) this.#addPendingLink(link);
-    if (imported.length === 0) return;
-    this.#core.events.publishMemories(this.#namespace, 'stored', imported);
-    this.#core.embedding?.look();
+    if (imported.length > 0) {
+      this.#core.events.publishMemories(this.#namespace, 'stored', imported);
+      this.#core.embedding?.look();
+    }
+    this.#assertNewIdsFit();
+  }
+
+  #assertNewIdsFit(): void {
+    if (this.#newIds.size <= LIMITS.newIds) return;
+    throw new MemoryError(
+      'PAYLOAD_TOO_LARGE',
+      `the import has more than ${LIMITS.newIds} lines whose id belongs to another user or agent, and its response could ` +
+        'not name all new ids; split the import, and repeat it from the beginning',
+    );
   }
 
   async #store(records: ExportRecord[]): Promise<Imported> {
-    if (records.length === 0) return { outcomes: [], waiting: [] };
+    if (records.length === 0) return { records: [], waiting: [] };
     const links = records.flatMap((record) =>
       'memory' in record ? (this.#pendingLinks.get(record.memory.id) ?? []) : [],
     );
@@ -205,8 +233,8 @@ function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): M
   }
   return new MemoryError(
     'CONFLICT',
-    'a memory with this id already exists with another content, version, stored_at, user_id or agent_id; forget that ' +
-      'memory, or omit the line',
+    'a memory with this id already exists with another content, version or stored_at; forget that memory, or omit the ' +
+      'line',
   );
 }
 

@@ -1,10 +1,11 @@
-import type { ImportResponse } from '@memoryd/contract';
+import { type ImportResponse, LIMITS } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EventLog } from '../core/event-log.ts';
 import { exportMemories } from '../core/export-memories.ts';
 import { importMemories } from '../core/import-memories.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
+import { createSeal } from '../system.ts';
 import { deeds, Life } from './life.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
@@ -242,6 +243,58 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect((await other.storage.memory(namespace, 'fish', life.time))?.importance).toBe(1);
     });
 
+    it('stores memories whose ids belong to another user under new ids, and links later and earlier lines to them', async () => {
+      await storeSome();
+      const lines = await exported(database);
+      const asBen = lines.map((line, i) => (i === 0 ? line : JSON.stringify({ ...JSON.parse(line), user_id: 'ben' })));
+      // The semantic memory must follow one of its sources. All other memories precede the memories that they name.
+      const [first = '', ...rest] = asBen;
+      const reordered = [first, ...rest.slice(1, 6).reverse(), rest[0] ?? '', rest[6] ?? ''];
+      const stream = events.follow(createSeal('0'.repeat(32)), namespace, { user_id: 'ben' })[Symbol.asyncIterator]();
+      const { new_ids = {}, ...response } = await imported(database, reordered);
+      expect(response).toEqual({
+        imported_count: 7,
+        unchanged_count: 0,
+        refused_count: 0,
+        refused: [],
+        unlinked_count: 0,
+      });
+      const oldIds = parsed(lines).map(({ id }) => id);
+      expect(Object.keys(new_ids).sort()).toEqual(oldIds.toSorted());
+      const toNew = (id: unknown) => (id === null ? null : new_ids[id as string]);
+      const expected = parsed(asBen).map(({ id, supersedes, superseded_by, merged_into, derived_from, ...line }) => ({
+        ...line,
+        id: toNew(id),
+        supersedes: toNew(supersedes),
+        superseded_by: toNew(superseded_by),
+        merged_into: toNew(merged_into),
+        derived_from: (derived_from as string[]).map(toNew),
+      }));
+      const byId = (one: { id: unknown }, other: { id: unknown }) => (String(one.id) < String(other.id) ? -1 : 1);
+      const all = parsed(await exported(database));
+      expect(all.filter((line) => line.user_id === 'ben').sort(byId)).toEqual(expected.sort(byId));
+      expect(all.filter((line) => line.user_id === undefined)).toEqual(parsed(lines));
+      const { value: event } = await stream.next();
+      await stream.return?.();
+      expect(new Set(event.memory_ids)).toEqual(new Set(Object.values(new_ids)));
+      expect(await imported(database, reordered)).toMatchObject({ imported_count: 0, unchanged_count: 7, new_ids });
+    });
+
+    it('links memories with new ids in different parts of a long import', async () => {
+      const line = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
+      const ids = Array.from({ length: 600 }, (_, i) => `m${i}`);
+      await imported(database, [header(), ...ids.map((id) => line(id))]);
+      const ofBen = ids.map((id, i) =>
+        line(id, { user_id: 'ben', supersedes: ids[599 - i], superseded_by: ids[599 - i] }),
+      );
+      const { new_ids = {}, unlinked_count } = await imported(database, [header(), ...ofBen]);
+      expect([Object.keys(new_ids).length, unlinked_count]).toEqual([600, 0]);
+      for (const { id, user_id, supersedes, superseded_by } of parsed(await exported(database))) {
+        const link = user_id === 'ben' ? new_ids[ids[599 - Object.values(new_ids).indexOf(id)] ?? ''] : null;
+        expect([supersedes, superseded_by], id).toEqual([link, link]);
+      }
+    });
+
     it('drops links to missing memories, and keeps the memories with dropped links visible', async () => {
       await storeSome();
       const incomplete = (await exported(database))
@@ -423,6 +476,22 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       await imported(database, again);
       expect(await exported(database)).toEqual(again);
     });
+
+    it.skipIf(!process.env.LONG_TESTS)(
+      'stops if its response could not name all new ids',
+      async () => {
+        const line = (i: number, user_id: string) => JSON.stringify({ ...GOLDEN, id: `m${i}`, history: [], user_id });
+        const getLines = (user: string) => [
+          header(),
+          ...Array.from({ length: LIMITS.newIds + 1 }, (_, i) => line(i, user)),
+        ];
+        await imported(database, getLines('ann'));
+        await expect(imported(database, getLines('ben'))).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+        const { new_ids = {} } = await imported(database, getLines('ben').slice(0, -1));
+        expect(Object.keys(new_ids)).toHaveLength(LIMITS.newIds);
+      },
+      300_000,
+    );
 
     it('stores memories that can be found by words immediately and are pending for vectors', async () => {
       await storeSome();

@@ -55,15 +55,21 @@ export interface PendingLink extends Owner {
 }
 
 /**
- * `unchanged`: the memory exists with the same text, version, storage time and owner, or the declined group exists.
- * `different`: the id belongs to a memory that differs in one of these fields. `rootless`: a semantic memory whose text
- * no client wrote, and that has no source in the database or an invalid source, such as a source of another owner.
+ * `unchanged`: the owner has the memory with the same text, version and storage time, or the declined group.
+ * `different`: the owner has a memory with the id that differs in one of these fields. `rootless`: a semantic memory
+ * whose text no client wrote, and of which the owner has no source or an invalid source.
  */
 export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
+export interface ImportedRecord {
+  outcome: ImportOutcome;
+  /** The id of the memory in the database, if the id of the record belongs to another owner. */
+  newId?: string;
+}
+
 /** `waiting`: links of the imported records to memories that have not been imported yet. */
 export interface Imported {
-  outcomes: ImportOutcome[];
+  records: ImportedRecord[];
   waiting: PendingLink[];
 }
 
@@ -97,6 +103,10 @@ export interface ExportStorage {
    * Imports records of another database, and returns an outcome for each record. If the call rejects, nothing was
    * imported. Imported memories that are neither merged nor evicted are re-embedded. A link is set once both of its
    * memories exist, so the call also sets the pending `links`.
+   *
+   * Memories of other owners are neither changed nor linked. If one of them has the id of a record, the record is stored
+   * under a new id, and links of its owner to the old id lead to the new one. The same id, owner and database always
+   * give the same new id.
    *
    * @param links the pending links to memories of these records
    */

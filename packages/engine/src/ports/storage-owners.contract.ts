@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALL, MODEL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { ExportRecord, MemoryRecord } from './storage-export.ts';
+import type { ExportRecord, MemoryRecord, PendingLink } from './storage-export.ts';
 import type { NewMemory } from './storage-memories.ts';
-import type { OwnerFilter } from './storage-owner.ts';
+import type { Owner, OwnerFilter } from './storage-owner.ts';
 
 const ANN = { userId: 'ann', agentId: '' };
 const BEN = { userId: 'ben', agentId: '' };
@@ -261,22 +261,89 @@ export function ownerStorageContract(tested: TestedStorage): void {
   });
 
   describe('an import for one user', () => {
-    it('stores no links to memories of another user, and refuses an id that another user has', async () => {
+    it('stores no links to memories of another user', async () => {
       const [one, other] = [await storeMemory(ANN), await storeMemory({ ...ANN, sessionId: 's' })];
-      await storeMemory({ ...ANN, id: 'third', supersedes: one.id });
-      const records = memoriesIn(await getRecords());
-      const bens = records.map((memory) => ({ memory: { ...memory, userId: 'ben' } }));
-      const refused = await tested.storage.importRecords('default', bens, []);
-      expect(refused.outcomes).toEqual(['different', 'different', 'different']);
-      const renamed = records.map((memory) => {
-        const links = { supersedes: other.id, supersededBy: one.id, mergedInto: other.id };
-        return { memory: { ...memory, ...links, userId: 'ben', id: `ben's ${memory.id}` } };
+      const links = { supersedes: other.id, supersededBy: one.id, mergedInto: other.id };
+      const bens = memoriesIn(await getRecords()).map((memory) => {
+        return { memory: { ...memory, ...links, ...BEN, id: `ben's ${memory.id}` } };
       });
-      const imported = await tested.storage.importRecords('default', renamed, []);
-      expect(imported.outcomes).toEqual(['imported', 'imported', 'imported']);
-      for (const { memory } of renamed) {
+      const { records, waiting } = await tested.storage.importRecords('default', bens, []);
+      expect(records).toEqual([{ outcome: 'imported' }, { outcome: 'imported' }]);
+      expect(waiting).toHaveLength(6);
+      for (const { memory } of bens) {
         const there = await tested.storage.memory('default', memory.id, NOW * 2);
         expect(there).toMatchObject({ ...BEN, supersedes: null, supersededBy: null, mergedInto: null });
+      }
+    });
+
+    it('stores memories whose ids another owner has under new ids, links them, and finds them again', async () => {
+      await storeMemory({ ...ANN, id: 'old', content: 'Ann lives in Oslo.' });
+      await storeMemory({ ...ANN, id: 'new', content: 'Ann lives in Rome.', supersedes: 'old' });
+      await storeMemory({ ...ANN, id: 'third', supersedes: 'new' });
+      const before = await getRecords(OF_ANN);
+      const as = (owner: Owner) => memoriesIn(before).map((memory) => ({ memory: { ...memory, ...owner } }));
+      const importAs = (owner: Owner) => tested.storage.importRecords('default', as(owner), []);
+      const { records, waiting } = await importAs(BEN);
+      expect(waiting).toEqual([]);
+      const newIds = records.map(({ newId = '' }) => newId);
+      for (const id of newIds)
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      expect(records).toEqual(newIds.map((newId) => ({ outcome: 'imported', newId })));
+      const [old, next, third] = newIds as [string, string, string];
+      const read = (id: string) => tested.storage.memory('default', id, NOW * 2, { userIds: ['ben'] });
+      expect(await read(old)).toMatchObject({ content: 'Ann lives in Oslo.', supersededBy: next });
+      expect(await read(next)).toMatchObject({ content: 'Ann lives in Rome.', supersedes: old, supersededBy: third });
+      expect(await getRecords(OF_ANN)).toEqual(before);
+
+      const again = records.map((record) => ({ ...record, outcome: 'unchanged' }));
+      expect((await importAs(BEN)).records).toEqual(again);
+      await tested.storage.forget('default', 'old');
+      expect((await importAs(BEN)).records).toEqual(again);
+      const ofAgent = await importAs({ userId: 'ben', agentId: 'cook' });
+      expect(ofAgent.records.map(({ newId }) => newId)).toEqual([
+        undefined,
+        ...newIds.slice(1).map(() => expect.any(String)),
+      ]);
+      expect(new Set([...newIds, ...ofAgent.records.map(({ newId }) => newId)]).size).toBe(6);
+      await tested.storage.update({ namespace: 'default', id: third, at: NOW * 2, content: 'changed' });
+      expect((await importAs(BEN)).records[2]).toEqual({ outcome: 'different', newId: third });
+    });
+
+    it('links to the new id of a memory on a later or an earlier line, in another call', async () => {
+      for (const id of ['a', 'b', 'c']) await storeMemory({ ...ANN, id, content: id });
+      const [a, b, c] = memoriesIn(await getRecords()).map((memory) => ({ ...memory, ...BEN }));
+      const importOne = (memory: MemoryRecord, links: PendingLink[] = []) =>
+        tested.storage.importRecords('default', [{ memory }], links);
+      const first = await importOne({ ...(a as MemoryRecord), supersedes: 'b' });
+      expect(first.waiting).toMatchObject([{ kind: 'supersedes', id: 'b', ...BEN }]);
+      const second = await importOne(b as MemoryRecord, first.waiting);
+      const last = await importOne({ ...(c as MemoryRecord), supersededBy: 'a' });
+      expect([second.waiting, last.waiting]).toEqual([[], []]);
+      const [newA, newB, newC] = [first, second, last].map(({ records }) => records[0]?.newId ?? '');
+      const read = (id = '') => tested.storage.memory('default', id, NOW * 2);
+      expect(await read(newA)).toMatchObject({ supersedes: newB });
+      expect(await read(newC)).toMatchObject({ supersededBy: newA });
+    });
+
+    it('treats a source of another user like a missing source', async () => {
+      await storeMemory({ ...ANN, id: 'source' });
+      const [source] = memoriesIn(await getRecords()) as [MemoryRecord];
+      const semantic = { ...source, ...BEN, sessionId: null, tier: 'semantic' as const, distilledRevision: 1 };
+      const own = { ...source, ...BEN, id: 'own' };
+      const outcomes = async (...memories: MemoryRecord[]) => {
+        const records = memories.map((memory) => ({ memory }));
+        return (await tested.storage.importRecords('default', records, [])).records.map(({ outcome }) => outcome);
+      };
+      for (const id of ['source', 'missing']) {
+        expect(await outcomes({ ...semantic, id: `only ${id}`, derivedFrom: [id] })).toEqual(['rootless']);
+        const memories = [
+          { ...own, id: `${id}'s` },
+          { ...semantic, id: `and ${id}`, derivedFrom: [`${id}'s`, id] },
+        ];
+        expect(await outcomes(...memories)).toEqual(['imported', 'imported']);
+        expect(await tested.storage.memory('default', `and ${id}`, NOW * 2)).toMatchObject({
+          derivedFrom: [`${id}'s`],
+        });
       }
     });
   });

@@ -16,7 +16,8 @@ export const importCommand: AddCommand = (program, env) => {
     .summary('Store memories from an export.')
     .description(
       'Store memories that memoryd export wrote. Existing memories stay unchanged, so that you can repeat an import that ' +
-        'was interrupted. The exit code is 1 if a line was refused.',
+        'was interrupted. A memory whose id belongs to another user or agent gets a new id. The exit code is 1 if a line ' +
+        'was refused.',
     );
   withExamples(command, 'memoryd import memories.ndjson');
   withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((file: string, flags: CommonFlags) =>
@@ -62,10 +63,14 @@ async function* withProgress(pieces: Readable, sizeBytes: number): AsyncIterable
   }
 }
 
-function format({ imported_count, unchanged_count, refused_count, refused, unlinked_count }: ImportResponse): string {
+function format({ new_ids = {}, ...response }: ImportResponse): string {
+  const { imported_count, unchanged_count, refused_count, refused, unlinked_count } = response;
   const counts = `imported ${imported_count}, unchanged ${unchanged_count}, refused ${refused_count}`;
   const links = unlinked_count > 0 ? `, links not restored ${unlinked_count}` : '';
+  const ids = Object.entries(new_ids).map(
+    ([id, newId]) => `${id} belongs to another user or agent; stored as ${newId}\n`,
+  );
   const lines = refused.map(({ line, error }) => `line ${line}: ${error.message}\n`);
   const more = refused_count > refused.length ? [`and ${refused_count - refused.length} more\n`] : [];
-  return [`${counts}${links}\n`, ...lines, ...more].join('');
+  return [`${counts}${links}\n`, ...ids, ...lines, ...more].join('');
 }

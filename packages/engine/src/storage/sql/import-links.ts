@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import { haveSameOwner } from '../../core/owner.ts';
-import type { ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-export.ts';
+import type { ImportedRecord, ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-export.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { countTiers } from './counters.ts';
 import type { Transaction } from './queries.ts';
@@ -109,6 +109,7 @@ function toRecords({ dialect }: Transaction, links: readonly ResolvedLink[]): Sq
 
 /** The fields of an existing memory that an import needs. `content` is empty if only links refer to the memory. */
 export interface ExistingMemory extends Owner {
+  id: string;
   ordinal: number;
   tier: Tier;
   version: number;
@@ -118,14 +119,15 @@ export interface ExistingMemory extends Owner {
   isSource: boolean;
 }
 
-/** A link whose target memory exists. `target` is the ordinal of the target. */
+/** A link whose target memory exists. `id` and `target` are the id and the ordinal of the target. */
 type ResolvedLink = PendingLink & { target: number };
 
 /** The namespace that an import writes to. */
 interface ImportTarget {
   namespace: string;
-  /** Existing memories that the import contains or refers to, by id. */
+  /** Existing memories that the import contains or refers to, by id. Includes memories with new ids. */
   existing: Map<string, ExistingMemory>;
+  getNewId: GetNewId;
   rooms: Rooms;
   /** Links of earlier imports whose target memory is missing. */
   links: readonly PendingLink[];
@@ -133,13 +135,35 @@ interface ImportTarget {
   insert(memory: MemoryRecord): number;
 }
 
+/** An id in a record of an owner: the id of a memory, or of the target of a link. */
+type OwnedId = Owner & { id: string };
+
+/** Returns the id under which a memory of this owner is stored if `id` belongs to another owner. */
+type GetNewId = (owner: Owner, id: string) => string;
+
 /**
  * Returns the ids to look up before an import: the ids of the imported memories (`own`) and the ids in their links
- * (`named`).
+ * (`named`), each with the new id that replaces it if another owner has it.
  */
-export function getReferencedIds(memories: readonly MemoryRecord[]): { own: string[]; named: string[] } {
-  const named = memories.flatMap((memory) => Array.from(getLinks(memory, 0), ({ id }) => id));
-  return { own: memories.map(({ id }) => id), named };
+export function getReferencedIds(
+  memories: readonly MemoryRecord[],
+  getNewId: GetNewId,
+): { own: string[]; named: string[] } {
+  const withNewId = (owned: OwnedId) => [owned.id, getNewId(owned, owned.id)];
+  const named = memories.flatMap((memory) => Array.from(getLinks(memory, 0)).flatMap(withNewId));
+  return { own: memories.flatMap(withNewId), named };
+}
+
+/**
+ * Returns the memory that an owner has with an id, or with the new id that replaces it. Memories of other owners are
+ * treated as missing.
+ */
+export function findOwn(
+  { existing, getNewId }: Pick<ImportTarget, 'existing' | 'getNewId'>,
+  owned: OwnedId,
+): ExistingMemory | undefined {
+  const ids = [owned.id, getNewId(owned, owned.id)];
+  return ids.map((id) => existing.get(id)).find((found) => found && haveSameOwner(found, owned));
 }
 
 /** Imports memories one by one. Returns the outcome of each, and collects the links to set after all are inserted. */
@@ -163,25 +187,34 @@ export class RecordImport {
     return this.#unresolved.added;
   }
 
-  take(memory: MemoryRecord): ImportOutcome {
+  take(memory: MemoryRecord): ImportedRecord {
+    const { existing: memories, getNewId } = this.#into;
+    const existing = this.#find(memory);
+    const id = existing?.id ?? (memories.has(memory.id) ? getNewId(memory, memory.id) : memory.id);
+    const outcome = existing ? this.#importExisting(memory, existing) : this.#importNew(memory, id);
+    const isStored = existing !== undefined || outcome === 'imported';
+    return { outcome, ...(isStored && id !== memory.id && { newId: id }) };
+  }
+
+  #importNew(memory: MemoryRecord, id: string): ImportOutcome {
     const { namespace, existing: memories, rooms } = this.#into;
-    const existing = memories.get(memory.id);
-    if (existing) return this.#importExisting(memory, existing);
+    // Another owner can have even the new id, if a client that knew the id has imported a memory with it.
+    if (memories.has(id)) return 'different';
     if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasSources(memory)) return 'rootless';
     const over = rooms.take({ namespace, userId: memory.userId }, getRecordUsage(memory));
     if (over) return over;
-    const ordinal = this.#into.insert(memory);
-    memories.set(memory.id, { ...memory, ordinal, isSource: false });
+    const ordinal = this.#into.insert({ ...memory, id });
+    memories.set(id, { ...memory, id, ordinal, isSource: false });
     for (const link of getLinks(memory, ordinal)) this.#link(link);
     for (const link of this.#unresolved.take(memory.id)) this.#link(link);
     return 'imported';
   }
 
-  /** Collects the missing links of a memory whose id exists already, and returns the outcome. */
+  /** Collects the missing links of a memory that exists already, and returns the outcome. */
   #importExisting(memory: MemoryRecord, existing: ExistingMemory): ImportOutcome {
-    if (!haveSameOwner(existing, memory) || !isSame(existing, memory)) return 'different';
+    if (!isSame(existing, memory)) return 'different';
     for (const link of getLinks(memory, existing.ordinal)) {
-      const target = this.#target(link);
+      const target = this.#find(link);
       if (!target) this.#unresolved.add(link);
       else this.#restoreLink(link, target);
     }
@@ -192,7 +225,7 @@ export class RecordImport {
   // memory was rejected by an earlier import, or was forgotten later.
   #restoreLink(link: PendingLink, target: ExistingMemory): void {
     if (!isValidLink(link, target)) return;
-    if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
+    if (link.kind === 'supersedes') this.corrections.push({ ...link, id: target.id, target: target.ordinal });
     else if (link.kind === 'mergedInto') this.merging.push(link.ordinal);
     else if (link.kind !== 'supersededBy') this.#link(link);
   }
@@ -200,22 +233,21 @@ export class RecordImport {
   // A memory can be a source of only one semantic memory. Otherwise, forgetting the source could not remove its text
   // from the second semantic memory.
   #hasSources(memory: MemoryRecord): boolean {
-    const sources = memory.derivedFrom.flatMap((id) => this.#into.existing.get(id) ?? []);
-    return sources.length > 0 && sources.every((source) => haveSameOwner(source, memory) && canBeSource(source));
+    const { userId, agentId, derivedFrom } = memory;
+    const sources = derivedFrom.flatMap((id) => this.#find({ id, userId, agentId }) ?? []);
+    return sources.length > 0 && sources.every(canBeSource);
   }
 
-  /** Returns the target of a link. Memories of another user or agent are treated as missing. */
-  #target(link: PendingLink): ExistingMemory | undefined {
-    const target = this.#into.existing.get(link.id);
-    return target && haveSameOwner(link, target) ? target : undefined;
+  #find(owned: OwnedId): ExistingMemory | undefined {
+    return findOwn(this.#into, owned);
   }
 
   #link(link: PendingLink): void {
-    const target = this.#target(link);
+    const target = this.#find(link);
     if (!target) this.#unresolved.add(link);
     else if (isValidLink(link, target)) {
       if (link.kind === 'source') target.isSource = true;
-      this.links.push({ ...link, target: target.ordinal });
+      this.links.push({ ...link, id: target.id, target: target.ordinal });
     }
   }
 }

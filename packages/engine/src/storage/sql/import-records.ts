@@ -2,14 +2,24 @@ import type {
   Awaited,
   ExportRecord,
   Imported,
-  ImportOutcome,
+  ImportedRecord,
   MemoryRecord,
   PendingLink,
 } from '../../ports/storage-export.ts';
 import type { Quotas } from '../../ports/storage-namespaces.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
+import { toNewId } from '../digests.ts';
 import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countTiers, countUsage } from './counters.ts';
-import { type ExistingMemory, getReferencedIds, RecordImport, restoreSupersedes, setLinks } from './import-links.ts';
+import { secret } from './database-marks.ts';
+import {
+  type ExistingMemory,
+  findOwn,
+  getReferencedIds,
+  RecordImport,
+  restoreSupersedes,
+  setLinks,
+} from './import-links.ts';
 import { insertRows } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getRecordUsage, readRooms } from './quotas.ts';
@@ -26,13 +36,15 @@ export async function importRecords(
   quota: Quotas,
 ): Promise<Imported> {
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
-  const existing = await readExisting(transaction, namespace, memories);
-  const count = memories.filter(({ id }) => !existing.has(id)).length;
+  const getNewId = createNewIds(await secret(transaction), namespace);
+  const existing = await readExisting(transaction, namespace, getReferencedIds(memories, getNewId));
+  const count = memories.filter((memory) => !findOwn({ existing, getNewId }, memory)).length;
   const ordinals = (await transaction.nextOrdinals(count)).values();
   const imported: ImportedMemory[] = [];
   const recordImport = new RecordImport({
     namespace,
     existing,
+    getNewId,
     rooms: await readRooms(
       transaction,
       memories.map(({ userId }) => ({ namespace, userId })),
@@ -45,17 +57,28 @@ export async function importRecords(
       return ordinal;
     },
   });
-  const outcomes: ImportOutcome[] = [];
+  const importedRecords: ImportedRecord[] = [];
   for (const record of records) {
-    const outcome =
-      'memory' in record ? recordImport.take(record.memory) : await importDeclined(transaction, namespace, record);
-    outcomes.push(outcome);
+    importedRecords.push(
+      'memory' in record ? recordImport.take(record.memory) : await importDeclined(transaction, namespace, record),
+    );
   }
   await insertImported(transaction, namespace, imported);
   await setLinks(transaction, namespace, recordImport.links);
   await restoreSupersedes(transaction, namespace, recordImport.corrections);
   await queueForMerging(transaction, namespace, recordImport.merging);
-  return { outcomes, waiting: recordImport.waiting };
+  return { records: importedRecords, waiting: recordImport.waiting };
+}
+
+/** Returns `toNewId` for a namespace, with a cache, because each id is looked up several times. */
+function createNewIds(key: string, namespace: string) {
+  const newIds = new Map<string, string>();
+  return ({ userId, agentId }: Owner, id: string): string => {
+    const name = `${userId}\0${agentId}\0${id}`;
+    const newId = newIds.get(name) ?? toNewId(key, namespace, { userId, agentId }, id);
+    newIds.set(name, newId);
+    return newId;
+  };
 }
 
 type ImportedMemory = MemoryRecord & { namespace: string; ordinal: number };
@@ -63,11 +86,10 @@ type ImportedMemory = MemoryRecord & { namespace: string; ordinal: number };
 async function readExisting(
   queries: Queries,
   namespace: string,
-  memories: readonly MemoryRecord[],
+  { own, named }: { own: string[]; named: string[] },
 ): Promise<Map<string, ExistingMemory>> {
-  const { own, named } = getReferencedIds(memories);
   const { isIn } = queries.dialect;
-  const rows = await queries.rows<Omit<ExistingMemory, 'isSource'> & { id: string; isSource: boolean | number }>(sql`
+  const rows = await queries.rows<Omit<ExistingMemory, 'isSource'> & { isSource: boolean | number }>(sql`
     SELECT m.id, m.ordinal, m.tier, m.user_id AS "userId", m.agent_id AS "agentId", m.version,
       m.stored_at AS "storedAt",
       CASE WHEN ${isIn(raw('m.id'), own)} THEN m.content ELSE '' END AS content,
@@ -80,12 +102,12 @@ async function importDeclined(
   transaction: Transaction,
   namespace: string,
   { declinedGroup, userId, agentId }: Extract<ExportRecord, { declinedGroup: string }>,
-): Promise<ImportOutcome> {
+): Promise<ImportedRecord> {
   const count = await transaction.run(sql`
     INSERT INTO declined_group (namespace, digest, user_id, agent_id)
     VALUES (${namespace}, ${Buffer.from(declinedGroup, 'hex')}, ${userId}, ${agentId})
     ON CONFLICT DO NOTHING`);
-  return count > 0 ? 'imported' : 'unchanged';
+  return { outcome: count > 0 ? 'imported' : 'unchanged' };
 }
 
 const HISTORY = {

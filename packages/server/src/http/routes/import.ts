@@ -14,8 +14,9 @@ export const importMemories: Route = (app, { getApi, gate, settings }) => {
     operationId: 'importMemories',
     summary: 'Import exported memories',
     description:
-      'Accepts the output of `GET /export`, of any length. Each memory is stored completely under its id, or refused. A ' +
-      'memory whose id already exists is left unchanged, so an interrupted import can be sent again from the beginning.',
+      'Accepts the output of `GET /export`, of any length. Each memory is stored completely, or refused. A memory that ' +
+      'already exists is left unchanged, so an interrupted import can be sent again from the beginning. A memory keeps ' +
+      'its id, unless the id belongs to another user or agent: then it is stored under a new id, which `new_ids` names.',
     tags: ['memories'],
     querystring: OwnScopeRequest,
     body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
