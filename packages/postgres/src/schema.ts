@@ -254,7 +254,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     digest bytea NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     agent_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (namespace, digest)
+    PRIMARY KEY (namespace, digest, user_id, agent_id)
   );
 
   -- fence: increases whenever another holder acquires the lease. holder: '' if the lease was released.

@@ -346,5 +346,16 @@ export function ownerStorageContract(tested: TestedStorage): void {
         });
       }
     });
+
+    it('stores a declined group that another user has', async () => {
+      const declined = (userId: string) => ({ declinedGroup: 'AB'.repeat(32), userId, agentId: '' });
+      for (const userId of ['ann', 'ben']) {
+        for (const outcome of ['imported', 'unchanged']) {
+          const { records } = await tested.storage.importRecords('default', [declined(userId)], []);
+          expect(records).toEqual([{ outcome }]);
+        }
+      }
+      expect(await getRecords()).toEqual([declined('ann'), declined('ben')]);
+    });
   });
 }

@@ -178,10 +178,12 @@ function getQueues({ awaits_merging, awaits_distilling }: KeptRow): Awaited[] {
 async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportRecord> {
   let rows: (Owner & { digest: Buffer })[] = [];
   do {
+    const { digest: last, userId, agentId } = rows.at(-1) ?? { digest: Buffer.of(), userId: '', agentId: '' };
     rows = await queries.rows(sql`
       SELECT m.digest, m.user_id AS "userId", m.agent_id AS "agentId" FROM declined_group m
-      WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)} AND m.digest > ${rows.at(-1)?.digest ?? Buffer.of()}
-      ORDER BY m.digest LIMIT ${DECLINED_AT_ONCE}`);
+      WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)}
+        AND (m.digest, m.user_id, m.agent_id) > (${last}, ${userId}, ${agentId})
+      ORDER BY m.digest, m.user_id, m.agent_id LIMIT ${DECLINED_AT_ONCE}`);
     for (const { digest, ...owner } of rows) yield { declinedGroup: digest.toString('hex').toUpperCase(), ...owner };
   } while (rows.length === DECLINED_AT_ONCE);
 }
@@ -199,13 +201,18 @@ export async function groupDigest(queries: Queries, namespace: string, ordinals:
 }
 
 /**
- * Returns true if a semantic memory that was distilled from this group with its current texts was forgotten by a
- * client, or deleted by the undo of a run.
+ * Returns true if a semantic memory that was distilled from this group of an owner with its current texts was forgotten
+ * by a client, or deleted by the undo of a run.
  */
-export async function isDeclined(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
+export async function isDeclined(
+  queries: Queries,
+  namespace: string,
+  { userId, agentId }: Owner,
+  ordinals: readonly number[],
+): Promise<boolean> {
   const digest = await groupDigest(queries, namespace, ordinals);
-  const declined = await queries.row(
-    sql`SELECT 1 FROM declined_group WHERE namespace = ${namespace} AND digest = ${digest}`,
-  );
+  const declined = await queries.row(sql`
+    SELECT 1 FROM declined_group
+    WHERE namespace = ${namespace} AND digest = ${digest} AND user_id = ${userId} AND agent_id = ${agentId}`);
   return declined !== undefined;
 }

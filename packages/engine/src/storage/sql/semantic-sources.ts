@@ -279,13 +279,17 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
     ORDER BY m.created_at, m.ordinal`);
   const ordinals = sources.map((source) => source.ordinal);
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
+  const [first, ...others] = groupByOwner(sources);
   const isOpen = semantic === undefined || (memory?.evictedAt === null && !isChangedByClient(memory));
   return {
     sources: sources.map(({ userId, agentId, ...source }) => ({
       ...source,
       tags: fromJson<string[]>(source.tags, 'the tags of memory', source.id),
     })),
-    isClosed: !isOpen || groupByOwner(sources).length > 1 || (await isDeclined(queries, namespace, ordinals)),
+    isClosed:
+      !isOpen ||
+      others.length > 0 ||
+      (first !== undefined && (await isDeclined(queries, namespace, first[0], ordinals))),
     ...(memory && { semanticId: memory.id }),
   };
 }

@@ -206,7 +206,7 @@ export const MIGRATIONS: readonly string[] = [
     digest BLOB NOT NULL,
     user_id TEXT NOT NULL,
     agent_id TEXT NOT NULL,
-    PRIMARY KEY (namespace, digest)
+    PRIMARY KEY (namespace, digest, user_id, agent_id)
   ) STRICT, WITHOUT ROWID;
 
   -- fence: increases whenever another holder takes the lease. holder: empty if the lease was released.
