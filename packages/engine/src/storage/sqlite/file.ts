@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   statSync,
 } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
@@ -14,6 +15,7 @@ import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { CorruptDatabaseError } from '../corruption.ts';
+import { createFile, openRaw } from './descriptors.ts';
 
 /**
  * Creates the database file and its folders if they are missing, with owner-only permissions. SQLite gives its log and
@@ -24,8 +26,7 @@ export function prepareFile(path: string): void {
   try {
     makeFolder(dirname(path));
     assertNoOrphanedLog(path);
-    // An existing file is not opened, because closing it would release the POSIX locks of this process on the file.
-    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    createFile(path);
     // SQLite would open a read-only file for reading, and leave a read-only log in its folder.
     for (const place of [path, dirname(path)]) accessSync(place, constants.R_OK | constants.W_OK);
   } catch (error) {
@@ -60,7 +61,9 @@ export function hasLog(path: string): boolean {
  */
 export function assertLogRemovable(path: string): void {
   // SQLite itself rejects a missing or unreadable file.
-  if (isAllowed(path, constants.W_OK) || !isAllowed(path, constants.R_OK) || hasLog(path) || !usesLog(path)) return;
+  if (isAllowed(path, constants.W_OK) || !isAllowed(path, constants.R_OK) || hasLog(path)) return;
+  // An open database has a log, which is empty after a purge.
+  if (!existsSync(logPath(path)) && !usesLog(path)) return;
   throw new MemoryError(
     'UNAVAILABLE',
     `the database file ${path} is read-only, and reading it would leave a log beside it; copy the file and read the copy`,
@@ -81,15 +84,14 @@ const READ_VERSION_OFFSET = 19;
 /** Read version of a file in WAL mode. */
 const WAL_MODE = 2;
 
-// Called only for read-only files, so that closing the file releases no lock of a writer in this process.
 function usesLog(path: string): boolean {
-  const opened = openSync(path, 'r');
+  const opened = openRaw(path, { readonly: true });
   try {
     const version = Buffer.alloc(1);
-    readSync(opened, version, 0, 1, READ_VERSION_OFFSET);
+    readSync(opened.descriptor, version, 0, 1, READ_VERSION_OFFSET);
     return version[0] === WAL_MODE;
   } finally {
-    closeSync(opened);
+    opened.close();
   }
 }
 
@@ -98,9 +100,9 @@ export const LOG_HEADER_BYTES = 32;
 /** Size of the header of each log frame (section 4.1). */
 export const FRAME_HEADER_BYTES = 24;
 
-/** Returns the path of the log of a database file. */
+/** Returns the path of the log of a database file. SQLite creates the log beside the target of a symbolic link. */
 export function logPath(path: string): string {
-  return `${path}-wal`;
+  return `${existsSync(path) ? realpathSync(path) : path}-wal`;
 }
 
 /** Returns the size of the log in bytes; 0 if the file has no log. */
@@ -171,18 +173,9 @@ export async function sizeOnDisk(path: string): Promise<number> {
         cause,
       });
     }),
-    stat(`${path}-wal`).catch(() => ({ size: 0 })),
+    stat(logPath(path)).catch(() => ({ size: 0 })),
   ]);
   return file.size + log.size;
-}
-
-/**
- * Returns an identifier of the file at a path; `none` for a missing file. The identifier changes if the file is
- * replaced.
- */
-export function getFileIdentity(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.dev}:${stats.ino}` : 'none';
 }
 
 /** Returns true if an error reports corruption: of a page (by SQLite) or of a row (by this adapter). */

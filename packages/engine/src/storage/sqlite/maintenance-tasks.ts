@@ -1,7 +1,7 @@
 import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
 import type { Telemetry, TelemetryEvent } from '../../ports/runtime.ts';
 import type { Thread } from './storage-thread.ts';
-import type { PurgeStep, ShrinkStep } from './write-thread.ts';
+import type { PurgePart, PurgeStep, ShrinkStep } from './write-thread.ts';
 
 /** Initial delay before a failed or blocked step is retried. */
 const RETRY_MS = 200;
@@ -15,8 +15,8 @@ const MAX_RETRY_MS = 10_000;
 const REST_MS = 10;
 
 interface PurgeParts {
-  /** Starts a purge, or continues the purge after the given step. */
-  step(step?: PurgeStep): Promise<PurgeStep>;
+  /** Continues a purge with the given part, or starts a purge. */
+  step(part?: PurgePart): Promise<PurgeStep>;
   /** Called after each completed purge. */
   onDone?(): void;
   telemetry?: Telemetry | undefined;

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
-import Sqlite from 'better-sqlite3';
 import { CorruptDatabaseError } from '../corruption.ts';
 import type { Connection } from './connection.ts';
+import { connect } from './descriptors.ts';
 import { assertLogRemovable, FRAME_HEADER_BYTES, hasLog, LOG_HEADER_BYTES, logBytes } from './file.ts';
 import { assertMemorydFile } from './migrate-file.ts';
 
@@ -21,7 +21,7 @@ const BUSY_TIMEOUT_MS = 5000;
  */
 export function openForWriting(path: string): Connection {
   assertUsable(path);
-  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });
+  const connection = connect(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     prepareForWriting(connection);
     return connection;
@@ -35,7 +35,7 @@ export function openForWriting(path: string): Connection {
 // file, and closing the connection checkpoints and removes the log. So a file with a log is opened read-only. A file
 // without a log is not, because a read-only connection would create a log and leave it behind.
 function assertUsable(path: string): void {
-  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: hasLog(path) });
+  const connection = connect(path, { timeout: BUSY_TIMEOUT_MS, readonly: hasLog(path) });
   try {
     hardenReading(connection);
     assertMemorydFile(connection);
@@ -81,7 +81,7 @@ export function openWithoutMigrating(path: string, name = path): Connection {
   assertLogRemovable(path);
   // A file with a log is opened read-only, because the last writable connection removes the log when the connection
   // closes.
-  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
+  const connection = connect(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
   try {
     hardenReading(connection);
     assertMemorydFile(connection, name);
@@ -98,7 +98,7 @@ export function openWithoutMigrating(path: string, name = path): Connection {
 
 /** Opens a read-only connection. Each statement sees the latest commit. */
 function openForReading(path: string, cacheMib: number): Connection {
-  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
+  const connection = connect(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
   try {
     hardenReading(connection);
     connection.pragma(`cache_size = ${-cacheMib * 1024}`);

@@ -10,13 +10,14 @@ import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { type NamespaceLimits, NO_QUOTAS } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeAbandonedCopies } from './copies.ts';
+import { shareRawFile } from './descriptors.ts';
 import { EntryBuilder } from './entry-builder.ts';
 import { assertRoom, diskSpace, prepareFile, sizeOnDisk } from './file.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
 import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
 import { startThread, type Thread } from './storage-thread.ts';
-import type { PurgeStep, ShrinkStep } from './write-thread.ts';
+import type { PurgePart, PurgeStep, ShrinkStep } from './write-thread.ts';
 
 interface SqliteOptions {
   /** Path of the database file. The file and its folders are created if missing. */
@@ -97,8 +98,12 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
   const { path, limits, threads, writes, index, telemetry } = parts;
   const { writer, reader, searcher } = threads;
   const shrink = shrinkTask((begun) => writer.call<ShrinkStep>('shrink', begun));
+  const rawFile = shareRawFile(path);
   const purge = purgeTask({
-    step: (step) => writer.call<PurgeStep>('purge', step),
+    async step(part) {
+      const next = part ?? (await getFirstPart(writer));
+      return next ? writer.call<PurgeStep>('purge', { ...next, descriptor: rawFile.getDescriptor() }) : 'done';
+    },
     onDone: () => void shrink.request(),
     telemetry,
   });
@@ -166,10 +171,17 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
         for (const thread of [searcher, reader, writer]) {
           await thread.close().catch((error: unknown) => failures.push(error));
         }
+        rawFile.release();
         if (failures.length > 0) throw failures[0];
       },
     },
   };
+}
+
+/** Returns the first part of the requested purge, or undefined if no purge is requested. */
+async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
+  const requestId = await writer.call<string | undefined>('purgeRequest');
+  return requestId === undefined ? undefined : { fromPage: 1, requestId };
 }
 
 async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {

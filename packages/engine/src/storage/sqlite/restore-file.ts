@@ -1,8 +1,10 @@
-import { access, constants, copyFile, type FileHandle, link, lstat, open, stat } from 'node:fs/promises';
+import { accessSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
+import { access, constants, copyFile, link, lstat, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import { copyTo, getTemporaryPath, type OnCopied, removeAbandonedCopies, removeCopy } from './copies.ts';
-import { makeFolder } from './file.ts';
+import { openRaw } from './descriptors.ts';
+import { logPath, makeFolder } from './file.ts';
 import { attempt, unwrap } from './file-failure.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
@@ -23,7 +25,7 @@ export async function restoreFile(
 ): Promise<void> {
   const [from, path] = [resolve(copy), resolve(dbPath)];
   for (const suffix of SUFFIXES) await assertFree(`${path}${suffix}`);
-  await assertComplete(from);
+  assertComplete(from);
   makeParentFolder(path);
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
@@ -40,12 +42,11 @@ function makeParentFolder(path: string): void {
 }
 
 /**
- * Throws UNAVAILABLE if the copy has a log. A server uses or used such a file, and the newest commits may be only in
- * the log.
+ * Throws UNAVAILABLE if the copy has a log, even an empty one. A server uses or used such a file, so the newest commits
+ * may be only in the log, and the file may change while it is copied.
  */
-async function assertComplete(from: string): Promise<void> {
-  const log = await stat(`${from}-wal`).catch(() => ({ size: 0 }));
-  if (log.size === 0) return;
+function assertComplete(from: string): void {
+  if (!existsSync(logPath(from))) return;
   throw new MemoryError(
     'UNAVAILABLE',
     `${from} has a log beside it, so a server uses or used it; create the copy with memoryd backup`,
@@ -58,20 +59,16 @@ async function copyBytes(
   onCopied: OnCopied | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const cannotBeRead = (cause: NodeJS.ErrnoException) => {
-    throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code}); check the path and its permissions`, {
-      cause,
-    });
-  };
-  const source = await open(from, 'r').catch(cannotBeRead);
+  readFrom(from, () => accessSync(from, constants.R_OK));
+  const source = readFrom(from, () => openRaw(from, { readonly: true }));
   try {
     const target = await open(to, 'wx', 0o600);
     try {
-      const { size } = await source.stat();
+      const { size } = fstatSync(source.descriptor);
       const chunk = Buffer.alloc(CHUNK_BYTES);
       for (let read = -1, done = 0; read !== 0; done += read) {
         if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the restore was aborted; start a new restore');
-        read = (await source.read(chunk).catch(cannotBeRead)).bytesRead;
+        read = readFrom(from, () => readSync(source.descriptor, chunk, 0, CHUNK_BYTES, done));
         await target.writeFile(chunk.subarray(0, read));
         onCopied?.(done + read, size);
       }
@@ -80,7 +77,19 @@ async function copyBytes(
       await target.close();
     }
   } finally {
-    await source.close();
+    source.close();
+  }
+}
+
+/** Returns the result of a call that reads a file. Throws UNAVAILABLE if the call fails. */
+function readFrom<T>(path: string, call: () => T): T {
+  try {
+    return call();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new MemoryError('UNAVAILABLE', `${path} cannot be read (${code}); check the path and its permissions`, {
+      cause,
+    });
   }
 }
 
@@ -166,21 +175,22 @@ async function rename(temporary: string, path: string): Promise<void> {
     if (code === 'EEXIST') throw pathExists(path);
     if (!NO_LINKS.has(code)) throw error;
     await copyFile(temporary, path, constants.COPYFILE_EXCL);
-    await sync(await open(path, 'r+'));
+    const placed = openRaw(path, { readonly: false });
+    try {
+      fsyncSync(placed.descriptor);
+    } finally {
+      placed.close();
+    }
   }
 }
 
 async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open folders.
   const handle = await open(folder, 'r').catch(() => undefined);
-  if (handle) await sync(handle);
-}
-
-async function sync(handle: FileHandle): Promise<void> {
   try {
-    await handle.sync();
+    await handle?.sync();
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 

@@ -1,9 +1,9 @@
-import { closeSync, openSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
-import { getFileIdentity, logBytes } from './file.ts';
+import { getFileIdentity, getOpenFileIdentity } from './descriptors.ts';
+import { logBytes } from './file.ts';
 import { type Attempt, attempt, attemptAsync, toFailure } from './file-failure.ts';
 import { type FileTransaction, savepoint, transaction } from './file-queries.ts';
 import { migrate, renewEntries } from './migrate-file.ts';
@@ -39,7 +39,11 @@ function connect(): Connection {
 // SQLite continues to write to a file that was deleted or moved. The writes to a deleted file are lost when the process
 // ends. A purge, which opens the file by its path, would modify another file at that path.
 function assertInPlace(): void {
-  if (getFileIdentity(path) === openedFile) return;
+  assertIsOpened(getFileIdentity(path));
+}
+
+function assertIsOpened(file: string): void {
+  if (file === openedFile) return;
   throw new MemoryError(
     'UNAVAILABLE',
     'the database file has been moved, deleted or replaced; move the file back, or restore a backup and restart memoryd',
@@ -130,24 +134,40 @@ const CHECKPOINT_TIMEOUT_MS = 50;
 /** Pages per purge step: 64 MiB, which takes about 0.1 s. */
 const PAGES_PER_PURGE_STEP = 8192;
 
-/** The state of a purge: done, blocked by a reader or another writer, or to be continued from a page. */
-export type PurgeStep = 'done' | 'held-up' | { fromPage: number; requestId: string };
+/** Returns the id of the newest purge request, or undefined if no request is open. */
+export function purgeRequest(): Promise<Attempt<string | undefined>> {
+  return inTurn(() => attempt(() => getPurgeRequest(connect())));
+}
+
+/** A part of a purge. The first part of a purge starts at page 1. */
+export interface PurgePart {
+  fromPage: number;
+  requestId: string;
+}
+
+/** The state of a purge: done, blocked by a reader or another writer, or to be continued. */
+export type PurgeStep = 'done' | 'held-up' | PurgePart;
 
 /**
- * Runs one step of the requested purge; returns `done` if no purge is requested. Checkpoints and truncates the log.
- * Then zeroes, under the write lock, the gaps of the pages written since the last purge. If these pages are unknown,
- * zeroes the gaps of a range of the file.
+ * Runs one step of a purge. Checkpoints and truncates the log. Then zeroes, under the write lock, the gaps of the pages
+ * written since the last purge. If these pages are unknown, zeroes the gaps of a range of the file.
+ *
+ * @param descriptor the database file, opened by `shareRawFile`
  */
-export function purge(step?: { fromPage: number; requestId: string }): Promise<Attempt<PurgeStep>> {
+export function purge({
+  fromPage,
+  requestId,
+  descriptor,
+}: PurgePart & { descriptor: number }): Promise<Attempt<PurgeStep>> {
   return inTurn(() =>
     attempt(() => {
       const connection = connect();
       assertInPlace();
-      const requestId = step?.requestId ?? getPurgeRequest(connection);
-      if (requestId === undefined) return 'done';
+      // The file may have been replaced before the descriptor was opened.
+      assertIsOpened(getOpenFileIdentity(descriptor));
       if (!truncateLog(connection)) return 'held-up';
       try {
-        const next = connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, requestId)).immediate();
+        const next = connection.transaction(() => clearPages(connection, descriptor, fromPage, requestId)).immediate();
         writtenPages?.noteCommit();
         return next;
       } catch (error) {
@@ -158,7 +178,7 @@ export function purge(step?: { fromPage: number; requestId: string }): Promise<A
   );
 }
 
-function clearPages(connection: Connection, fromPage: number, requestId: string): PurgeStep {
+function clearPages(connection: Connection, descriptor: number, fromPage: number, requestId: string): PurgeStep {
   // A log with content means that another process has committed since the truncation, and may be checkpointing its
   // pages.
   if (logBytes(path) > 0) return 'held-up';
@@ -166,7 +186,7 @@ function clearPages(connection: Connection, fromPage: number, requestId: string)
   // Pages written during the purge are tracked for the next purge.
   if (fromPage === 1) writtenPages?.begin();
   const until = fromPage + PAGES_PER_PURGE_STEP;
-  const pages = zeroPages(connection, written ?? [{ from: fromPage, until }]);
+  const pages = zeroPages(connection, descriptor, written ?? [{ from: fromPage, until }]);
   const isDone = written !== undefined || until > pages;
   // The page cache still has the old gaps, and would write them back.
   connection.pragma('shrink_memory');
@@ -183,10 +203,10 @@ function clearPages(connection: Connection, fromPage: number, requestId: string)
 // True if zeros may be missing on the disk, although reads return zeros. See `rewrite` of `zeroGaps`.
 let zerosLost = false;
 
-function zeroPages(connection: Connection, ranges: readonly PageRange[]): number {
+function zeroPages(connection: Connection, descriptor: number, ranges: readonly PageRange[]): number {
   const rewrite = zerosLost;
   zerosLost = true;
-  const pages = zeroGaps(rawFile(), connection.pragma('page_size', { simple: true }) as number, ranges, rewrite);
+  const pages = zeroGaps(descriptor, connection.pragma('page_size', { simple: true }) as number, ranges, rewrite);
   zerosLost = rewrite;
   return pages;
 }
@@ -242,14 +262,6 @@ function vacuumPages(connection: Connection, begun: boolean): boolean {
   return true;
 }
 
-// Stays open, because closing any descriptor of a file releases all POSIX locks of the process on that file.
-let rawFileDescriptor: number | undefined;
-
-function rawFile(): number {
-  rawFileDescriptor ??= openSync(path, 'r+');
-  return rawFileDescriptor;
-}
-
 /** Checkpoints and truncates the log. Returns false if a reader still needs the log. */
 function truncateLog(connection: Connection): boolean {
   writtenPages?.noteLog();
@@ -270,8 +282,6 @@ export function close(): Promise<Attempt<void>> {
       writtenPages?.close();
       opened?.close();
       opened = undefined;
-      if (rawFileDescriptor !== undefined) closeSync(rawFileDescriptor);
-      rawFileDescriptor = undefined;
     }),
   );
 }
