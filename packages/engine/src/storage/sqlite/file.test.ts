@@ -1,4 +1,17 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -252,6 +265,35 @@ describe('the database file', () => {
     expect(await left()).toBe(true);
     const restarted = await open(join(crashed, 'memory.db'));
     await expect.poll(left).toBe(false);
+    await restarted.close();
+  });
+
+  it('is opened through a symbolic link after a crash, with its write-ahead log', async () => {
+    const storage = await open();
+    await storage.storeMany(many(50));
+    const crashed = join(folder, 'crashed');
+    await mkdir(crashed);
+    for (const name of ['memory.db', 'memory.db-wal']) await copyFile(join(folder, name), join(crashed, name));
+    await storage.close();
+    await symlink(join(crashed, 'memory.db'), join(folder, 'link.db'));
+    const restarted = await open(join(folder, 'link.db'));
+    expect(await restarted.memory('default', 'm49', 2)).toBeDefined();
+    await restarted.close();
+  });
+
+  it('is rejected if it has several hard links, because each name has its own write-ahead log', async () => {
+    const storage = await open();
+    await storage.store(memory('first', 'stored'));
+    await link(path, join(folder, 'other.db'));
+    const rejected = { code: 'UNAVAILABLE', message: expect.stringContaining('2 names') };
+    await expect(open(join(folder, 'other.db'))).rejects.toMatchObject(rejected);
+    expect((await readdir(folder)).sort()).toEqual(['memory.db', 'memory.db-shm', 'memory.db-wal', 'other.db']);
+    await storage.store(memory('second', 'stored'));
+    await storage.close();
+    await expect(open()).rejects.toMatchObject(rejected);
+    await rm(join(folder, 'other.db'));
+    const restarted = await open();
+    for (const id of ['first', 'second']) expect(await restarted.memory('default', id, 2)).toBeDefined();
     await restarted.close();
   });
 

@@ -15,11 +15,12 @@ export const INCREMENTAL = 2;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database, is from a newer memoryd or
- * is truncated. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit),
+ * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database, is from a newer memoryd, is
+ * truncated or has several hard links. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit),
  * and deleted content is overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
+  assertOneName(path);
   assertUsable(path);
   const connection = connect(path, { timeout: BUSY_TIMEOUT_MS });
   try {
@@ -29,6 +30,18 @@ export function openForWriting(path: string): Connection {
     connection.close();
     throw error;
   }
+}
+
+// SQLite finds the log of a file by the name of the file. Writers that use different names of one file have different
+// logs, so they would overwrite each other's commits.
+function assertOneName(path: string): void {
+  const { nlink } = statSync(path, { throwIfNoEntry: false }) ?? { nlink: 1 };
+  if (nlink === 1) return;
+  throw new MemoryError(
+    'UNAVAILABLE',
+    `the database file ${path} has ${nlink} names (hard links), and writers with different names would overwrite each ` +
+      'other; delete the other names, or open a copy of the file',
+  );
 }
 
 // Runs before anything is written. A writable connection would change the file: setting the journal mode writes to the

@@ -48,8 +48,9 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   const searcher = startThread('search-thread', { path }, MAX_QUEUED_CALLS);
   const threads: Threads = { writer, reader, searcher };
   try {
-    await writer.call('open');
+    // A restore that was killed may have left a second name of the file.
     await removeAbandonedCopies(path);
+    await writer.call('open');
   } catch (error) {
     await Promise.all(Object.values(threads).map((thread) => thread.stop()));
     throw error;
