@@ -92,16 +92,17 @@ function emptyLog(): void {
   expect(statSync(`${path}-wal`).size).toBe(0);
 }
 
-/** Runs an engine in another thread, which stores and forgets, and then runs the code. */
-async function runInThread(end: string): Promise<void> {
+/** Runs engines in another thread, one after the other. Each stores and forgets, and then runs the code. */
+async function runInThread(end: string, engines = 1): Promise<void> {
   const program = `
     const { workerData: { engine: file, dbPath } } = require('node:worker_threads');
     import(file).then(async ({ openEngine }) => {
-      const engine = await openEngine({ dbPath, embedder: 'none', consolidationIntervalSeconds: 0 });
-      const memories = engine.namespace('default');
-      const { id } = await memories.store({ content: 'brief' });
-      await memories.forget(id);
-      ${end};
+      for (let i = 0; i < ${engines}; i++) {
+        const engine = await openEngine({ dbPath, embedder: 'none', consolidationIntervalSeconds: 0 });
+        const memories = engine.namespace('default');
+        while ((await memories.forget((await memories.store({ content: 'brief' })).id)).purge === 'pending');
+        ${end};
+      }
     });`;
   const worker = new Worker(program, { eval: true, workerData: { engine: resolve('@memoryd/engine'), dbPath: path } });
   expect(await once(worker, 'exit')).toEqual([0]);
@@ -170,6 +171,13 @@ describe.skipIf(process.platform === 'win32')('the descriptors of the file', () 
     const before = getDescriptors();
     for (let i = 0; i < 3; i++) await forgetAndClose();
     expect(getDescriptors()).toEqual(before);
+  });
+
+  it('increase by at most one for each other thread with such engines', async () => {
+    await runInThread('await engine.close()');
+    const before = getDescriptors();
+    await runInThread('await engine.close()', 3);
+    expect(getDescriptors().length).toBeLessThanOrEqual(before.length + 1);
   });
 
   it.each(['one after the other', 'at the same time'])(

@@ -131,8 +131,8 @@ interface SharedFile {
 const sharedFiles = new Map<string, SharedFile>();
 
 /**
- * Shares one descriptor of the file at a path among the users in this thread. A user that repeatedly opened its own
- * descriptor would increase the number of descriptors that SQLite leaves open.
+ * Shares one descriptor of the file at a path among the users in this thread, and among later users while another
+ * thread has the file open. Each further call of `openRaw` would add a descriptor that SQLite leaves open.
  */
 export function shareRawFile(path: string): { getDescriptor(): number; release(): void } {
   const file = getFileIdentity(path);
@@ -147,11 +147,20 @@ export function shareRawFile(path: string): { getDescriptor(): number; release()
     },
     release() {
       shared.users.delete(user);
-      if (shared.users.size > 0) return;
-      shared.raw?.close();
-      sharedFiles.delete(file);
+      closeUnused();
     },
   };
+}
+
+/** Closes the files that have no users in this thread and are not open in other threads. */
+function closeUnused(): void {
+  const openFiles = CAN_LIST ? getOpenFiles() : new Map<number, string>();
+  for (const [file, { users, raw }] of sharedFiles) {
+    const isOpen = [...openFiles].some(([descriptor, open]) => open === file && descriptor !== raw?.descriptor);
+    if (users.size > 0 || (raw && isOpen)) continue;
+    raw?.close();
+    sharedFiles.delete(file);
+  }
 }
 
 /**
@@ -169,7 +178,7 @@ export function openRaw(path: string, { readonly }: { readonly: boolean }): RawF
 }
 
 /** Maximum descriptors of a file that SQLite has left open and reuses for new connections. */
-const MAX_REUSED = 100;
+const MAX_REUSED = 256;
 
 // The connection runs no statement, so it takes no lock and reads nothing.
 function openThroughSqlite(path: string, readonly: boolean): RawFile {

@@ -1,4 +1,4 @@
-import { accessSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
+import { accessSync, existsSync, fstatSync, fsyncSync, readSync, statSync } from 'node:fs';
 import { access, constants, copyFile, link, lstat, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
@@ -59,7 +59,7 @@ async function copyBytes(
   onCopied: OnCopied | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  readFrom(from, () => accessSync(from, constants.R_OK));
+  readFrom(from, () => assertReadable(from));
   const source = readFrom(from, () => openRaw(from, { readonly: true }));
   try {
     const target = await open(to, 'wx', 0o600);
@@ -79,6 +79,12 @@ async function copyBytes(
   } finally {
     source.close();
   }
+}
+
+// The error of SQLite for an unreadable file does not say why.
+function assertReadable(path: string): void {
+  accessSync(path, constants.R_OK);
+  if (statSync(path).isDirectory()) throw Object.assign(new Error('the path is a folder'), { code: 'EISDIR' });
 }
 
 /** Returns the result of a call that reads a file. Throws UNAVAILABLE if the call fails. */
