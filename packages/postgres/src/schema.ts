@@ -20,12 +20,14 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   -- Ordinals of memories, unique across namespaces.
   CREATE SEQUENCE memory_ordinal;
 
+  -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
+  -- so far. distilled_revision: revision of the last text written by consolidation, or null. tags and metadata: JSON as
+  -- text, because jsonb would not preserve the order of fields.
   CREATE TABLE memory (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
     session_id text COLLATE "C",
-    -- '' if all users, or all agents, share the memory. Both never change.
     user_id text COLLATE "C" NOT NULL,
     agent_id text COLLATE "C" NOT NULL,
     source text COLLATE "C" NOT NULL,
@@ -40,11 +42,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     superseded_by text COLLATE "C",
     merged_into text COLLATE "C",
     version integer NOT NULL,
-    -- revision: number of texts so far. distilled_revision: revision of the last text written by consolidation, or null.
     revision integer NOT NULL,
     distilled_revision integer,
     text_digest bytea NOT NULL,
-    -- JSON as text, because jsonb would not preserve the order of fields.
     tags text NOT NULL,
     metadata text NOT NULL,
     content text NOT NULL,

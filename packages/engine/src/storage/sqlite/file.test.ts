@@ -88,6 +88,14 @@ describe('the file of an open database', () => {
     await rm(place, { recursive: true });
   });
 
+  it('contains no comments of the source code', () => {
+    const reader = new Sqlite(file, { readonly: true });
+    const stored = reader.prepare('SELECT sql FROM sqlite_master WHERE sql IS NOT NULL').pluck().all() as string[];
+    reader.close();
+    expect(stored.length).toBeGreaterThan(20);
+    expect(stored.filter((text) => /--|\/\*/.test(text))).toEqual([]);
+  });
+
   it('contains no text, history, tags, metadata or terms of a forgotten memory', async () => {
     const { storage } = database;
     const words = ['xylograph', 'quincunx', 'zugzwang', 'borborygmus', 'syzygy'];

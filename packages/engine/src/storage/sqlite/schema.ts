@@ -3,16 +3,18 @@ export const APPLICATION_ID = 0x6d6d7279;
 
 /**
  * The migration steps from an empty file to the current schema. Step n migrates version n to n + 1. A released step
- * must never change. Files store the comments inside `CREATE TABLE`, so these must not change either.
+ * must never change. Comments stand between the statements, because a file stores the text of each statement with the
+ * comments inside it.
  */
 export const MIGRATIONS: readonly string[] = [
   `
+  -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
+  -- so far. distilled_revision: revision of the last text written by consolidation, or null.
   CREATE TABLE memory (
     ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     session_id TEXT,
-    -- '' where all users, or all agents, share it. Neither ever changes.
     user_id TEXT NOT NULL,
     agent_id TEXT NOT NULL,
     source TEXT NOT NULL,
@@ -27,7 +29,6 @@ export const MIGRATIONS: readonly string[] = [
     superseded_by TEXT,
     merged_into TEXT,
     version INTEGER NOT NULL,
-    -- Counts its texts; that of the text which consolidation gave it last, null where every text is a client's.
     revision INTEGER NOT NULL,
     distilled_revision INTEGER,
     text_digest BLOB NOT NULL,
