@@ -3,7 +3,7 @@ import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { Thread } from './storage-thread.ts';
 
 /**
- * Maximum memories of a slice, which is the work of one call. A slice occupies the read thread for one to two
+ * Maximum memories of a slice, which is the work of one call. A slice occupies the thread for one to two
  * milliseconds, during which reads wait.
  */
 const MAX_SLICE_MEMORIES = 32;
@@ -20,7 +20,7 @@ const DEFAULT_START_AFTER = 8192;
 const MAX_CONCURRENT = 2;
 
 /**
- * Builds the index entries of queued stores in the read thread. The text analysis would otherwise take two fifths of
+ * Builds the index entries of queued stores in the read thread for long reads. The text analysis would otherwise take two fifths of
  * the time of the write thread.
  */
 export class EntryBuilder {

@@ -1,14 +1,17 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundTask } from '../../concurrency/background-task.ts';
+import { isLimited } from '../../core/owner.ts';
 import type { KeySnapshot } from '../../ports/administration.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quotas } from '../../ports/storage-namespaces.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { type NamespaceLimits, NO_QUOTAS } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
+import type { ReadVerbs } from '../sql/verbs.ts';
 import { Copies, removeAbandonedCopies } from './copies.ts';
 import { shareRawFile } from './descriptors.ts';
 import { EntryBuilder } from './entry-builder.ts';
@@ -35,8 +38,8 @@ interface SqliteOptions {
 const MAX_QUEUED_CALLS = 2000;
 
 /**
- * Opens a storage in one SQLite file, with one thread for writes, one for recall searches and one for all other reads.
- * Scans and syncs of one thread do not block other threads or the caller. Throws UNAVAILABLE if the file is
+ * Opens a storage in one SQLite file, with one thread for writes, one for recall searches, one for reads of a few rows
+ * and one for reads that may take long. Scans and syncs of one thread do not block other threads or the caller. Throws UNAVAILABLE if the file is
  * unusable.
  */
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
@@ -45,8 +48,9 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   // All threads start concurrently, because starting one takes longer than opening the file.
   const writer = startThread('write-thread', { path }, MAX_QUEUED_CALLS);
   const reader = startThread('read-thread', { path }, MAX_QUEUED_CALLS);
+  const lister = startThread('read-thread', { path }, MAX_QUEUED_CALLS, 'at first call');
   const searcher = startThread('search-thread', { path }, MAX_QUEUED_CALLS);
-  const threads: Threads = { writer, reader, searcher };
+  const threads: Threads = { writer, reader, lister, searcher };
   try {
     // A restore that was killed may have left a second name of the file.
     await removeAbandonedCopies(path);
@@ -79,7 +83,10 @@ const PURGE_RETRY_DELAY_MS = 300;
 /** The threads of a file. Each thread has its own connection. */
 export interface Threads {
   writer: Thread;
+  /** Runs the reads that `isLong` does not name. */
   reader: Thread;
+  /** Runs the reads that `isLong` names, file checks, and the analysis of queued stores. */
+  lister: Thread;
   searcher: Thread;
 }
 
@@ -97,7 +104,7 @@ interface StorageParts {
 /** Creates a storage that uses the threads of a file. Closing the storage stops the threads. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
   const { path, limits, threads, writes, index, telemetry } = parts;
-  const { writer, reader, searcher } = threads;
+  const { writer, reader, lister, searcher } = threads;
   const shrink = shrinkTask((begun) => writer.call<ShrinkStep>('shrink', begun));
   const rawFile = shareRawFile(path);
   const purge = purgeTask({
@@ -109,10 +116,10 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
     telemetry,
   });
   const copies = new Copies(path);
-  const entries = new EntryBuilder(reader);
+  const entries = new EntryBuilder(lister);
   const { storage, lease, keys } = sqlStorage({
     quota: limits.quota,
-    read: (verb, args) => reader.call('read', { verb, args }),
+    read: (verb, args) => (isLong(verb, args) ? lister : reader).call('read', { verb, args }),
     write: (_held, verb, args, load) => writes.run(verb, args, load),
     purge: (removed, of) =>
       of === 'namespace' ? purgeWithRetries(purge) : Promise.resolve(removed === 0 || purge.request('now')),
@@ -160,7 +167,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       backup: (signal) => copies.backup(signal),
       exportRecords: (namespace, of, signal) => copies.exportRecords(namespace, of, signal),
       async integrity() {
-        const checks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
+        const checks = [lister.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
         return (await Promise.all(checks)).flat();
       },
       async close() {
@@ -169,7 +176,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
         for (const task of [purge, shrink, index]) await task.stop();
         // The writer closes last, because closing the last connection removes the log.
         const failures: unknown[] = [];
-        for (const thread of [searcher, reader, writer]) {
+        for (const thread of [searcher, reader, lister, writer]) {
           await thread.close().catch((error: unknown) => failures.push(error));
         }
         rawFile.release();
@@ -185,6 +192,22 @@ async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
   return requestId === undefined ? undefined : { fromPage: 1, requestId };
 }
 
+/** The reads whose time depends on the number of memories that match, or that return long texts. */
+const LONG_READS: ReadonlySet<keyof ReadVerbs> = new Set([
+  ...(['memories', 'growth', 'session', 'sessions', 'users', 'namespaceUsage'] as const),
+  ...(['changes', 'planPromotion', 'planMergeAfter', 'planEvict'] as const),
+  'leastRetainedAfter' as const,
+]);
+
+/**
+ * Returns true if a read may take long. Such reads run in a thread of their own, so that they do not delay the health
+ * check, API keys, single memories and the statistics of a namespace.
+ */
+function isLong(verb: keyof ReadVerbs, args: readonly unknown[]): boolean {
+  const isStatsOfOwners = verb === 'stats' && isLimited((args[2] ?? {}) as OwnerFilter);
+  return LONG_READS.has(verb) || isStatsOfOwners;
+}
+
 async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   let purged = await purge.request('now');
   for (let i = 0; i < MAX_PURGE_RETRIES && !purged; i++) {
@@ -195,9 +218,9 @@ async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
 }
 
 // Reads the API keys. Every HTTP request waits for this read, so two threads run the read and the first result is used.
-// A scan may block the read thread, and an index build may block the search thread.
+// A long text may block the read thread, and an index build may block the search thread.
 async function readKeys(
-  { reader, searcher }: Omit<Threads, 'writer'>,
+  { reader, searcher }: Pick<Threads, 'reader' | 'searcher'>,
   seen?: number,
 ): Promise<KeySnapshot | undefined> {
   try {

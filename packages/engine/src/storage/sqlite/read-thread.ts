@@ -9,8 +9,9 @@ import { lazyConnection } from './open-connection.ts';
 import type { ThreadData } from './storage-thread.ts';
 
 /*
- * The thread for lists, transcripts and counts, whose scans must not block recall or writers. The thread also builds
- * the index entries of queued stores.
+ * The thread for all reads but recall. Each file has two: one for reads of a few rows, and one for lists, transcripts,
+ * counts and checks, whose scans must not block other reads. The second one also builds the index entries of queued
+ * stores.
  */
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);

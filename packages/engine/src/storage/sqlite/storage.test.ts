@@ -29,6 +29,7 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
   const threads = {
     writer: own.writer ?? start('write-thread'),
     reader: own.reader ?? start('read-thread'),
+    lister: own.lister ?? start('read-thread'),
     searcher: own.searcher ?? start('search-thread'),
   };
   const { writer, searcher } = threads;
@@ -60,7 +61,7 @@ describe('closing the storage or one of its threads', () => {
     await expect(storage.secret()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await Promise.all(earlier)).toHaveLength(MAX_QUEUE);
     await closing;
-    for (const thread of [threads.searcher, threads.writer]) await thread.close();
+    for (const thread of [threads.searcher, threads.lister, threads.writer]) await thread.close();
   });
 
   it('closes all other threads if closing one thread fails, and rejects with the error of that thread', async () => {
@@ -76,25 +77,62 @@ describe('closing the storage or one of its threads', () => {
     await storage.store(newMemory({ id: 'one' }));
     await expect(storage.close()).rejects.toThrow('the thread has died');
     expect(await readdir(folder)).toEqual(['memory.db']);
-    for (const thread of [threads.reader, threads.writer]) {
+    for (const thread of [threads.reader, threads.lister, threads.writer]) {
       await expect(thread.call('open')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     }
+  });
+});
+
+describe('a long read', () => {
+  it('does not delay the health check, single memories, statistics or recall', async () => {
+    const lister = start('read-thread');
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const slow: Thread = {
+      ...lister,
+      async call<T>(name: string, argument?: unknown) {
+        await ended;
+        return lister.call<T>(name, argument);
+      },
+    };
+    const { storage } = await open({ lister: slow });
+    await storage.store(newMemory({ id: 'one', content: 'red heron' }));
+    const page = { limit: 5, maxBytes: 1e6 };
+    const long = [
+      storage.memories('default', { tags: ['t'] }, page, 2),
+      storage.growth('default', {}, [1], 2),
+      storage.session('default', 'default', page, 2),
+      storage.sessions('default', { tier: 'working' }, page, 2),
+      storage.stats('default', 2, { userIds: ['ann'] }),
+      storage.integrity(),
+    ];
+    await storage.probe(2, 0);
+    expect(await storage.memory('default', 'one', 2)).toMatchObject({ content: 'red heron' });
+    expect(await storage.stats('default', 2)).toMatchObject({ working_count: 1 });
+    const request = { namespace: 'default', text: 'red heron', filter: {}, now: 2, poolSize: 5, tailSize: 0 };
+    expect((await storage.search(request)).candidateCount).toBe(1);
+    expect(await Promise.race([...long, 'still running'])).toBe('still running');
+    end();
+    await Promise.all(long);
+    await storage.close();
   });
 });
 
 describe('many queued stores', () => {
   it('build index entries in the read thread and the write thread, and keep the index consistent if some memories are rejected', async () => {
     const built: unknown[] = [];
-    const reader = start('read-thread');
+    const lister = start('read-thread');
     const watched: Thread = {
-      ...reader,
+      ...lister,
       async call<T>(name: string, argument?: unknown) {
-        const result = await reader.call<T>(name, argument);
+        const result = await lister.call<T>(name, argument);
         if (name === 'buildEntries') built.push(result);
         return result;
       },
     };
-    const { storage } = await open({ reader: watched });
+    const { storage } = await open({ lister: watched });
     // More memories than the threshold of EntryBuilder.
     const chunks = Array.from({ length: 95 }, (_, chunk) =>
       Array.from({ length: 100 }, (_, i) =>
