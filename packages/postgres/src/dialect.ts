@@ -28,6 +28,7 @@ export const POSTGRES: Dialect = {
   least: raw('least'),
   greatest: raw('greatest'),
   memoryKey: raw('(namespace, ordinal)'),
+  firstSlot: -1,
   countsWith: (namespace) => sql`namespace = ${namespace}`,
   forShare: raw('FOR SHARE'),
   skipLocked: raw('FOR UPDATE SKIP LOCKED'),

@@ -54,6 +54,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
   CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
   CREATE INDEX memory_by_user ON memory (namespace, user_id, session_id, created_at, ordinal);
+  -- Finds the last storage time of a user.
+  CREATE INDEX memory_stored_by_user ON memory (namespace, user_id, stored_at) WHERE user_id <> '';
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
@@ -97,15 +99,32 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   );
 
-  -- Number of memories by tier, including expired ones. The count of a tier is the sum of its slots. Connections write to
-  -- different slots, so that stores do not wait for each other.
+  -- Number of memories of namespaces (user_id '') and of users by tier, including expired ones. The count of a tier is
+  -- the sum of its slots. Connections write to different slots, so that stores do not wait for each other.
   CREATE TABLE tier_count (
     namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
     tier text COLLATE "C" NOT NULL,
     slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     count bigint NOT NULL,
-    PRIMARY KEY (namespace, tier, slot)
+    PRIMARY KEY (namespace, user_id, tier, slot)
   ) WITH (fillfactor = 50);
+  -- Finds the rows of namespaces among the rows of their users.
+  CREATE INDEX tier_count_of_namespace ON tier_count (namespace) WHERE user_id = '';
+  -- Number of memories in the tiers by session and user ('' for memories without a user), and their first and last
+  -- creation time; the slots are as for tiers. Slot -1 is the row that every session has. A session without such
+  -- memories has no row.
+  CREATE TABLE session_count (
+    namespace text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
+    count bigint NOT NULL,
+    first_at bigint NOT NULL,
+    last_at bigint NOT NULL,
+    PRIMARY KEY (namespace, session_id, user_id, slot)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX session_count_by_user ON session_count (namespace, user_id, session_id, slot) WHERE user_id <> '';
 
   -- Index entries of memories in recall, including expired memories. terms: digests of the distinct words of the text,
   -- with their frequencies at the same positions. speaker_terms: digests of the words of the speaker's name. made_by:
@@ -275,15 +294,20 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
-  -- are not counted. The usage is the sum of its slots, as for tiers.
+  -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories
+  -- has; a user without any memory has no row. users and sessions: only for namespaces, the number of users with a row,
+  -- and of sessions in session_count.
   CREATE TABLE usage (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     memories bigint NOT NULL,
     bytes bigint NOT NULL,
+    users bigint NOT NULL,
+    sessions bigint NOT NULL,
     PRIMARY KEY (namespace, user_id, slot)
   ) WITH (fillfactor = 50);
+  CREATE INDEX usage_of_namespace ON usage (namespace) WHERE user_id = '';
 
   -- API keys of all namespaces. digest: SHA-256 of the secret in hexadecimal. user_id and agent_id: restriction of the
   -- key, or ''.

@@ -32,8 +32,8 @@ describe('a change of the embedding model with many memories', () => {
         (namespace, ordinal, made_by, length, speaker, marks, terms, frequencies, speaker_terms, model)
       SELECT namespace, ordinal, 0, 1, 0, 0, '{}', '{}', '{}', no FROM memory, embedding_model`);
     await connection.run(sql`
-      INSERT INTO tier_count (namespace, tier, slot, count)
-      SELECT namespace, tier, 0, count(*) FROM memory GROUP BY namespace, tier`);
+      INSERT INTO tier_count (namespace, user_id, tier, slot, count)
+      SELECT namespace, '', tier, 0, count(*) FROM memory GROUP BY namespace, tier`);
     return opened;
   }
 

@@ -4,10 +4,19 @@ import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { MemoryVersion, RunRef } from './storage-consolidation.ts';
 import type { NewMemory } from './storage-memories.ts';
+import type { Owner } from './storage-owner.ts';
 
 /** An event in the life of a namespace, in numbers that fast-check can generate. */
 type Deed =
-  | { do: 'store'; text: string; session: number; tags: string[]; expires: true | null; corrects: number | null }
+  | {
+      do: 'store';
+      text: string;
+      session: number;
+      owner: Owner;
+      tags: string[];
+      expires: true | null;
+      corrects: number | null;
+    }
   | { do: 'update'; which: number; text: string | null; tags: string[] | null; expires: boolean | null; number: number }
   | { do: 'forget'; which: number }
   | { do: 'use'; which: number }
@@ -30,6 +39,10 @@ const text = fc.oneof(
   fc.constantFrom('a\u2028b\u2029c', 'a\r\nb\\"', '文字 😀 \u0001', '\ufeffmark'),
 );
 const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'ç', '\u2028'), { maxLength: 3 });
+const owner = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({ userId: '', agentId: '' }) },
+  fc.constantFrom(...['ann', 'ben'].flatMap((userId) => ['', 'cook'].map((agentId) => ({ userId, agentId })))),
+);
 const which = fc.nat(50);
 const some = fc.array(which, { minLength: 1, maxLength: 4 });
 /** Enough deeds to reach every tier, link and state. */
@@ -41,6 +54,7 @@ export const deeds: fc.Arbitrary<Deed[]> = fc.array(
         do: fc.constant('store' as const),
         text,
         session: fc.nat(1),
+        owner,
         tags,
         expires: rarely(fc.constant(true)),
         corrects: rarely(which),
@@ -129,8 +143,9 @@ export class Life {
     deed: Did<'store'>,
     pick: (n: number) => Seen | undefined,
   ): Promise<void> {
-    const { text, session, tags, expires, corrects } = deed;
+    const { text, session, owner, tags, expires, corrects } = deed;
     const memory = this.newMemory(`memory-${this.#deeds}`, text, {
+      ...owner,
       sessionId: `session ${session}`,
       tags,
       expiresAt: expires ? this.time + 9 : null,

@@ -5,6 +5,7 @@ import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
+import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
 import { ownerStorageContract } from './storage-owners.contract.ts';
@@ -19,6 +20,7 @@ import { vectorStorageContract } from './storage-vectors.contract.ts';
 export function storageContract(open: OpenStorage): void {
   const tested = testedStorage(open);
   describe('memory storage', () => memoryStorageContract(tested));
+  describe('lists of sessions and users', () => listStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));

@@ -63,8 +63,8 @@ export async function getScope(queries: Queries, { namespace, filter, now }: Sco
   const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${selectMatching(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`
     SELECT
-      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace}) AS size,
-      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace} AND tier <> 'semantic')
+      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace} AND user_id = '') AS size,
+      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace} AND user_id = '' AND tier <> 'semantic')
         - (SELECT count(*) FROM memory m
            WHERE m.namespace = ${namespace} AND m.expires_at <= ${now} AND m.tier <> 'semantic' AND ${raw(IN_TIER)})
         AS "memoryCount",

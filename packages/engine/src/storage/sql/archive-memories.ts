@@ -1,9 +1,9 @@
 import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
-import { countTiers } from './counters.ts';
 import { IN_TIER } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { eraseGroups } from './forget-memories.ts';
+import { countEntering, countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, sql } from './sql.ts';
@@ -65,18 +65,16 @@ export async function setEvicted(
   ordinals: readonly number[],
   at: number | null,
 ): Promise<void> {
-  const moved = await transaction.rows<{ id: string; tier: Tier }>(sql`
+  const moved = await transaction.rows<TierMember & { id: string; createdAt: number }>(sql`
     UPDATE memory SET evicted_at = ${at}
-    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING id, tier`);
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)}
+    RETURNING id, created_at AS "createdAt", ${TIER_MEMBER}`);
   const { isIn } = transaction.dialect;
   const ids = moved.map(({ id }) => id);
   await transaction.run(sql`
     UPDATE memory SET evicted_at = ${at}
     WHERE namespace = ${namespace} AND ${isIn(raw('merged_into'), ids)}`);
-  await countTiers(
-    transaction,
-    moved.map(({ tier }) => ({ namespace, tier, count: at === null ? 1 : -1 })),
-  );
+  await (at === null ? countEntering : countLeaving)(transaction, moved);
 }
 
 /**

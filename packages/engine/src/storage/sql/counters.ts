@@ -6,34 +6,45 @@ import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** A change of the number of memories in a tier; negative for removals. */
+/** A change of the number of memories that a user has in a tier; negative for removals. */
 interface TierChange {
   namespace: string;
+  /** Empty for memories without a user. */
+  userId: string;
   tier: Tier;
   count: number;
 }
 
-const TIER_COLUMNS = { namespace: 'text', tier: 'text', count: 'bigint' } as const;
-const ADD_TIERS = sql`ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`;
+const TIER_COLUMNS = { namespace: 'text', user_id: 'text', tier: 'text', count: 'bigint' } as const;
+const ADD_TIERS = sql`ON CONFLICT (namespace, user_id, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`;
 
 /**
- * Updates the stored tier counts. Every write that moves memories into or out of a tier must call `countTiers`:
- * storing, importing, forgetting, promoting, merging, detaching duplicates, evicting, and every undo of such a write.
+ * Updates the stored tier counts of namespaces and users. Every write that moves memories between tiers must call
+ * `countTiers`; a write that moves memories into or out of the tiers calls `countEntering` or `countLeaving` instead.
  */
 export async function countTiers(queries: Queries, changes: readonly TierChange[]): Promise<void> {
   const sums = new Map<string, TierChange>();
+  const add = (userId: string, { namespace, tier, count }: TierChange) => {
+    // Sorted by this key, the rows of a namespace come before the rows of its users. Transactions that share a slot
+    // wait for each other there, before they lock other rows.
+    const key = `${namespace}\0${userId}\0${tier}`;
+    const sum = sums.get(key);
+    if (sum) sum.count += count;
+    else sums.set(key, { namespace, userId, tier, count });
+  };
   for (const change of changes) {
-    const key = `${change.tier} ${change.namespace}`;
-    sums.set(key, { ...change, count: change.count + (sums.get(key)?.count ?? 0) });
+    add('', change);
+    if (change.userId !== '') add(change.userId, change);
   }
-  await queries.insert('tier_count', TIER_COLUMNS, inOrder(sums), ADD_TIERS);
+  const rows = inOrder(sums).map(({ userId, ...row }) => ({ ...row, user_id: userId }));
+  await queries.insert('tier_count', TIER_COLUMNS, rows, ADD_TIERS);
 }
 
 /** Returns the number of memories in a tier, including expired ones that are not evicted yet. */
 export async function getCount(queries: Queries, namespace: string, tier: Tier): Promise<number> {
   const found = await queries.row<{ count: number }>(
     sql`SELECT CAST(coalesce(sum(count), 0) AS bigint) AS count FROM tier_count
-        WHERE namespace = ${namespace} AND tier = ${tier}`,
+        WHERE namespace = ${namespace} AND user_id = '' AND tier = ${tier}`,
   );
   return found?.count ?? 0;
 }
@@ -49,29 +60,59 @@ interface UsageChange extends Quota {
   userId: string;
 }
 
+/** Changes of the numbers of users and sessions of a namespace. */
+type ListedChange = Partial<Record<'users' | 'sessions', number>>;
+
 /**
  * Updates the stored usage of namespaces and users. Every write that adds or deletes client texts must call
  * `countUsage`: storing, updating, importing and deleting.
  */
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
-  const sums = new Map<string, UsageChange>();
-  const add = ({ namespace, userId, memories, bytes }: UsageChange) => {
+  await addUsage(
+    queries,
+    changes.flatMap((change) => (change.userId === '' ? [change] : [{ ...change, userId: '' }, change])),
+  );
+}
+
+async function addUsage(queries: Queries, changes: readonly (UsageChange & ListedChange)[]): Promise<void> {
+  const sums = new Map<string, UsageChange & Required<ListedChange>>();
+  for (const { namespace, userId, memories, bytes, users = 0, sessions = 0 } of changes) {
+    if (memories === 0 && bytes === 0 && users === 0 && sessions === 0) continue;
     const key = `${namespace}\0${userId}`;
-    const before = sums.get(key) ?? { memories: 0, bytes: 0 };
-    const sum = { namespace, userId, memories: before.memories + memories, bytes: before.bytes + bytes };
-    if (memories !== 0 || bytes !== 0) sums.set(key, sum);
-  };
-  for (const change of changes) {
-    add({ ...change, userId: '' });
-    if (change.userId !== '') add(change);
+    const sum = sums.get(key) ?? { namespace, userId, memories: 0, bytes: 0, users: 0, sessions: 0 };
+    sum.memories += memories;
+    sum.bytes += bytes;
+    sum.users += users;
+    sum.sessions += sessions;
+    sums.set(key, sum);
   }
   const rows = inOrder(sums).map(({ userId, ...row }) => ({ ...row, user_id: userId }));
   await queries.insert('usage', USAGE_COLUMNS, rows, ADD_USAGE);
 }
 
-const USAGE_COLUMNS = { namespace: 'text', user_id: 'text', memories: 'bigint', bytes: 'bigint' } as const;
+/** Updates the stored numbers of users and sessions of namespaces. */
+export async function countListed(
+  queries: Queries,
+  changes: readonly ({ namespace: string } & ListedChange)[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  await addUsage(
+    queries,
+    changes.map((change) => ({ userId: '', memories: 0, bytes: 0, ...change })),
+  );
+}
+
+const USAGE_COLUMNS = {
+  namespace: 'text',
+  user_id: 'text',
+  memories: 'bigint',
+  bytes: 'bigint',
+  users: 'bigint',
+  sessions: 'bigint',
+} as const;
 const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
-  memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes`;
+  memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes,
+  users = usage.users + excluded.users, sessions = usage.sessions + excluded.sessions`;
 
 /**
  * Aggregates of `memory m` for quotas: the number of memories, without semantic memories, and the bytes of current and

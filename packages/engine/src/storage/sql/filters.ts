@@ -49,7 +49,7 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
 }
 
 /** Returns true if the filter names users and excludes memories without a user. */
-function isOfUsers({ userIds }: OwnerFilter): boolean {
+export function isOfUsers({ userIds }: OwnerFilter): boolean {
   return userIds !== undefined && !userIds.includes('');
 }
 

@@ -18,7 +18,7 @@ export interface FoundMemory extends Target, Owner {
 export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
-  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.ordinal, m.id, m.tier, m.version, m.revision,
+  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
   m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
   m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
 
@@ -103,6 +103,8 @@ export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasa
 export interface Target {
   ordinal: number;
   id: string;
+  sessionId: string | null;
+  createdAt: number;
   tier: Tier;
   version: number;
   revision: number;

@@ -3,7 +3,7 @@ import type { ForgetSelection } from '../../ports/storage-memories.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { deleteKeys } from './api-keys.ts';
 import { getSupersededIds, indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
-import { countTiers, countUsage, readUsage } from './counters.ts';
+import { countUsage, readUsage } from './counters.ts';
 import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
 import {
   type Erasable,
@@ -15,6 +15,7 @@ import {
   isInTier,
   toMemoryAttributes,
 } from './find-memory.ts';
+import { countEntering, countLeaving, removeUsers, type TierMember } from './list-counters.ts';
 import { removeAttributes } from './memory-rows.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
 import { decline, removeSources } from './semantic-sources.ts';
@@ -119,19 +120,15 @@ function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection):
   return Object.values(conditions).every((condition) => condition === undefined);
 }
 
-/** Deletes the remaining data of users and agents, once all their memories are deleted. */
+/**
+ * Deletes the remaining data of users and agents, once all their memories are deleted. Quotas of users stay, because
+ * forgetting memories must not remove a limit.
+ */
 async function deleteRemainingData(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
   for (const table of ['declined_group', 'idempotency_key']) {
     await transaction.run(sql`
       DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
   }
-  const { userIds } = of;
-  if (!userIds) return;
-  // Quotas of users stay, because forgetting memories must not remove a limit.
-  await transaction.run(sql`
-    DELETE FROM usage AS m WHERE m.namespace = ${namespace} AND m.user_id <> ''
-      AND ${isOfOwners(transaction.dialect, { userIds })}
-      AND NOT EXISTS (SELECT 1 FROM memory k WHERE k.namespace = m.namespace AND k.user_id = m.user_id AND k.user_id <> '')`);
 }
 
 function countByOwner(memories: readonly Owner[]): OwnedCount[] {
@@ -172,12 +169,12 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   const deleted = memories.map(({ id }) => id);
   await relinkSuperseding(transaction, namespace, memories);
   await recomputeSupersededBy(transaction, namespace, await getSupersededIds(transaction, namespace, deleted));
-  const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
-  await countTiers(transaction, counted);
+  await countLeaving(transaction, memories.filter(isInTier));
   await countUsage(
     transaction,
     taken.map(({ userId, memories, bytes }) => ({ namespace, userId, memories: -memories, bytes: -bytes })),
   );
+  await removeUsers(transaction, memories);
 }
 
 // If a deleted memory was superseded, links its successor to the memory that the deleted memory superseded or was
@@ -202,23 +199,21 @@ async function relinkSuperseding(
   }
 }
 
-type MergedDuplicate = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
+type MergedDuplicate = TierMember & Pick<FoundMemory, 'ordinal' | 'createdAt' | 'mergedInto' | 'evictedAt'>;
 
 /**
  * Turns a merged duplicate into a separate memory. Indexes the duplicate unless it is evicted. Memories that supersede
  * the duplicate no longer supersede its former survivor.
  */
-export async function detachDuplicate(
-  transaction: Transaction,
-  { namespace, ordinal, tier, mergedInto, evictedAt }: MergedDuplicate,
-): Promise<void> {
+export async function detachDuplicate(transaction: Transaction, duplicate: MergedDuplicate): Promise<void> {
+  const { namespace, ordinal, mergedInto, evictedAt } = duplicate;
   const freed = await transaction.row<{ supersededBy: string | null }>(sql`
     UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
     RETURNING superseded_by AS "supersededBy"`);
   if (freed?.supersededBy != null && mergedInto !== null)
     await recomputeSupersededBy(transaction, namespace, [mergedInto]);
   if (evictedAt !== null) return;
-  await countTiers(transaction, [{ namespace, tier, count: 1 }]);
+  await countEntering(transaction, [duplicate]);
   await indexAndQueue(transaction, namespace, ordinal);
 }
 
@@ -258,7 +253,7 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
 }
 
 const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
-const COUNTERS = ['tier_count', 'usage'];
+const COUNTERS = ['tier_count', 'session_count', 'usage'];
 
 /** Deletes the remaining data of a namespace. Counters stay if memories were stored during the deletion. */
 export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {

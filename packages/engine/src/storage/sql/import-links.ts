@@ -2,7 +2,7 @@ import type { Tier } from '@memoryd/contract';
 import { haveSameOwner } from '../../core/owner.ts';
 import type { ImportedRecord, ImportOutcome, MemoryRecord, PendingLink } from '../../ports/storage-export.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
-import { countTiers } from './counters.ts';
+import { countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
 import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
@@ -66,17 +66,19 @@ async function addSources(
 
 /** Merges duplicates one by one, because each merge affects which later merges are valid. */
 async function mergeAll(transaction: Transaction, namespace: string, links: readonly ResolvedLink[]): Promise<void> {
-  const merged: { ordinal: number; tier: Tier; evictedAt: number | null }[] = [];
+  const merged: Merged[] = [];
   for (const link of links) merged.push(...(await mergeInto(transaction, namespace, link)));
   if (merged.length === 0) return;
   const ordinals = merged.map(({ ordinal }) => ordinal);
   await transaction.recall.remove(namespace, ordinals);
-  const left = merged.filter(({ evictedAt }) => evictedAt === null);
-  await countTiers(
+  await countLeaving(
     transaction,
-    left.map(({ tier }) => ({ namespace, tier, count: -1 })),
+    merged.filter(({ evictedAt }) => evictedAt === null),
   );
 }
+
+/** A memory that an import has merged. */
+type Merged = TierMember & { ordinal: number; evictedAt: number | null };
 
 // A client may have changed the survivor since the merge, so the texts need not be equal. A merge into a memory that is
 // itself merged is invalid, because clients could not reach the duplicate.
@@ -88,9 +90,9 @@ async function mergeInto(transaction: Transaction, namespace: string, { ordinal,
       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)`);
   if (!survivor) return [];
-  return transaction.rows<{ ordinal: number; tier: Tier; evictedAt: number | null }>(sql`
+  return transaction.rows<Merged>(sql`
     UPDATE memory SET merged_into = ${survivor.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
-    RETURNING ordinal, tier, evicted_at AS "evictedAt"`);
+    RETURNING ordinal, evicted_at AS "evictedAt", ${TIER_MEMBER}`);
 }
 
 /** Returns a condition: `m` is a memory that one of the links starts from. */

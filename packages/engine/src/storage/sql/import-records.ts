@@ -10,7 +10,7 @@ import type { Quotas } from '../../ports/storage-namespaces.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { toNewId } from '../digests.ts';
 import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
-import { countTiers, countUsage } from './counters.ts';
+import { countUsage } from './counters.ts';
 import { secret } from './database-marks.ts';
 import {
   type ExistingMemory,
@@ -20,6 +20,7 @@ import {
   restoreSupersedes,
   setLinks,
 } from './import-links.ts';
+import { addUsers, countEntering } from './list-counters.ts';
 import { insertRows } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getRecordUsage, readRooms } from './quotas.ts';
@@ -150,6 +151,7 @@ async function insertImported(
   }));
   await transaction.insert('memory_access', ACCESS, accesses);
   await indexImported(transaction, namespace, memories);
+  await addUsers(transaction, memories);
   await countUsage(
     transaction,
     memories.map((memory) => ({ namespace, userId: memory.userId, ...getRecordUsage(memory) })),
@@ -171,8 +173,5 @@ async function indexImported(
     inTier.filter(({ awaits }) => awaits.includes(kind)).map(({ ordinal }) => ordinal);
   await queueForMerging(transaction, namespace, queuedFor('merging'));
   await queueForDistilling(transaction, namespace, queuedFor('distilling'));
-  await countTiers(
-    transaction,
-    inTier.map(({ tier }) => ({ namespace, tier, count: 1 })),
-  );
+  await countEntering(transaction, inTier);
 }

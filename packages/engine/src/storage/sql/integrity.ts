@@ -9,12 +9,42 @@ export const MAX_PROBLEMS = 100;
  * Adapters add checks of their index entries and attributes.
  */
 export const PROBLEMS: readonly string[] = [
-  `SELECT 'namespace ' || namespace || ' has a ' || tier || ' count of ' || coalesce(kept.count, 0)
-     || ', expected ' || coalesce(counted.count, 0)
-   FROM (SELECT namespace, tier, sum(count) AS count FROM tier_count GROUP BY namespace, tier) kept
-   FULL JOIN (SELECT namespace, tier, count(*) AS count FROM memory m WHERE ${IN_TIER} GROUP BY namespace, tier) counted
-     USING (namespace, tier)
+  `SELECT CASE WHEN user_id = '' THEN '' ELSE 'user ' || user_id || ' in ' END || 'namespace ' || namespace || ' has a '
+     || tier || ' count of ' || coalesce(kept.count, 0) || ', expected ' || coalesce(counted.count, 0)
+   FROM (SELECT namespace, user_id, tier, sum(count) AS count FROM tier_count GROUP BY namespace, user_id, tier) kept
+   FULL JOIN (
+     SELECT namespace, '' AS user_id, tier, count(*) AS count FROM memory m WHERE ${IN_TIER} GROUP BY namespace, tier
+     UNION ALL
+     SELECT namespace, user_id, tier, count(*) FROM memory m WHERE ${IN_TIER} AND user_id <> ''
+     GROUP BY namespace, user_id, tier) counted USING (namespace, user_id, tier)
    WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
+  `SELECT 'the counts of session ' || session_id || ' in namespace ' || namespace || ' are wrong'
+   FROM (
+     SELECT namespace, session_id, user_id, sum(count) AS count, min(first_at) AS first_at, max(last_at) AS last_at
+     FROM session_count GROUP BY namespace, session_id, user_id) kept
+   FULL JOIN (
+     SELECT namespace, session_id, user_id, count(*) AS count, min(created_at) AS first_at, max(created_at) AS last_at
+     FROM memory m WHERE ${IN_TIER} AND session_id IS NOT NULL GROUP BY namespace, session_id, user_id) counted
+     USING (namespace, session_id, user_id)
+   WHERE kept.count IS DISTINCT FROM counted.count OR kept.first_at IS DISTINCT FROM counted.first_at
+     OR kept.last_at IS DISTINCT FROM counted.last_at`,
+  `SELECT 'the number of users or sessions of namespace ' || namespace || ' is wrong'
+   FROM (
+     SELECT namespace, sum(users) AS users, sum(sessions) AS sessions FROM usage WHERE user_id = '' GROUP BY namespace) kept
+   FULL JOIN (
+     SELECT namespace, sum(users) AS users, sum(sessions) AS sessions
+     FROM (
+       SELECT namespace, count(DISTINCT user_id) AS users, 0 AS sessions FROM memory WHERE user_id <> '' GROUP BY namespace
+       UNION ALL
+       SELECT namespace, 0, count(*) FROM (SELECT DISTINCT namespace, session_id, user_id FROM session_count) AS session
+       GROUP BY namespace) AS each_kind
+     GROUP BY namespace) counted USING (namespace)
+   WHERE coalesce(kept.users, 0) <> coalesce(counted.users, 0)
+     OR coalesce(kept.sessions, 0) <> coalesce(counted.sessions, 0)`,
+  `SELECT 'user ' || coalesce(kept.user_id, counted.user_id) || ' in namespace ' || namespace || ' is not listed correctly'
+   FROM (SELECT DISTINCT namespace, user_id FROM usage WHERE user_id <> '') kept
+   FULL JOIN (SELECT DISTINCT namespace, user_id FROM memory WHERE user_id <> '') counted USING (namespace, user_id)
+   WHERE kept.user_id IS NULL OR counted.user_id IS NULL`,
   `SELECT 'the usage of namespace ' || namespace || ' is wrong'
    FROM (
      SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM usage WHERE user_id = '' GROUP BY namespace) kept

@@ -1,13 +1,5 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
-import type {
-  MemoryFilter,
-  Page,
-  PageRequest,
-  Position,
-  SessionPlace,
-  SessionSummaryRow,
-  StoredMemory,
-} from '../../ports/storage-memories.ts';
+import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { isOpen } from '../attributes.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
@@ -127,31 +119,4 @@ function readPage(
     FROM sized CROSS JOIN memory m ${WITH_ACCESS}
     WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);
-}
-
-/** See `Storage.sessions`. Must run in a snapshot. */
-export async function sessions(
-  queries: Queries,
-  namespace: string,
-  filter: MemoryFilter,
-  page: PageRequest<SessionPlace>,
-  now: number,
-): Promise<Page<SessionSummaryRow, SessionPlace>> {
-  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
-  const after = page.after
-    ? sql`(m.session_id, m.user_id) > (${page.after.sessionId}, ${page.after.userId})`
-    : raw('m.session_id IS NOT NULL');
-  const rows = await queries.rows<SessionSummaryRow>(sql`
-    SELECT m.session_id AS "sessionId", m.user_id AS "userId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"
-    FROM memory m WHERE ${passing} AND ${after}
-    GROUP BY m.session_id, m.user_id ORDER BY m.session_id, m.user_id LIMIT ${page.limit + 1}`);
-  const items = rows.slice(0, page.limit);
-  const total = await count(
-    queries,
-    sql`(SELECT DISTINCT m.session_id, m.user_id FROM memory m WHERE ${passing} AND m.session_id IS NOT NULL) AS session`,
-  );
-  const last = items.at(-1);
-  return rows.length > page.limit && last
-    ? { items, total, next: { sessionId: last.sessionId, userId: last.userId } }
-    : { items, total };
 }

@@ -3,7 +3,8 @@ import { attributeKey, getAttributes } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import type { Recallable } from '../recall-words.ts';
 import { queueNewMemories } from './consolidation-queue.ts';
-import { countTiers, countUsage } from './counters.ts';
+import { countUsage } from './counters.ts';
+import { addUsers, countEntering } from './list-counters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getNewUsage } from './quotas.ts';
 import { sql } from './sql.ts';
@@ -49,10 +50,8 @@ export async function insertMemories(
   await insertRows(transaction, rows);
   await transaction.recall.enterNew(rows, 'waited for');
   await queueNewMemories(transaction, rows);
-  await countTiers(
-    transaction,
-    rows.map(({ namespace }) => ({ namespace, tier, count: 1 })),
-  );
+  await countEntering(transaction, rows);
+  await addUsers(transaction, rows);
   if (tier !== 'semantic') {
     await countUsage(
       transaction,

@@ -2,8 +2,9 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../corruption.ts';
 import { canonicalText } from '../digests.ts';
-import { countTiers, recordAccess } from './counters.ts';
+import { recordAccess } from './counters.ts';
 import { areDuplicates, MERGEABLE } from './filters.ts';
+import { countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import { addAttributes } from './memory-rows.ts';
 import type { Dialect, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
@@ -79,13 +80,10 @@ async function merge(transaction: Transaction, run: RunRef, [survivor, ...others
   await moveDuplicates(transaction, run, survivor, others);
   await transaction.recall.remove(namespace, ordinals);
   await replaceSources(transaction, namespace, survivor.ordinal, ordinals);
-  const merged = await transaction.rows<{ tier: 'working' | 'episodic' }>(sql`
+  const merged = await transaction.rows<TierMember>(sql`
     UPDATE memory SET merged_into = ${survivor.id}
-    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING tier`);
-  await countTiers(
-    transaction,
-    merged.map(({ tier }) => ({ namespace, tier, count: -1 })),
-  );
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING ${TIER_MEMBER}`);
+  await countLeaving(transaction, merged);
   await recordChanges(
     transaction,
     run,

@@ -14,19 +14,19 @@ async function promoteOldest(
   { namespace, condition, limit }: { namespace: string; condition: Sql; limit: number },
 ): Promise<number[]> {
   const { indexedBy, isMemory, skipLocked } = transaction.dialect;
-  const promoted = await transaction.rows<{ ordinal: number }>(sql`
-    SELECT m.ordinal FROM memory m ${indexedBy('memory_working')}
+  const promoted = await transaction.rows<{ ordinal: number; userId: string }>(sql`
+    SELECT m.ordinal, m.user_id AS "userId" FROM memory m ${indexedBy('memory_working')}
     WHERE m.namespace = ${namespace} AND ${raw(WORKING)} AND ${condition}
     ORDER BY m.stored_at, m.ordinal LIMIT ${limit} ${skipLocked}`);
   const ordinals = promoted.map(({ ordinal }) => ordinal);
   await transaction.run(sql`UPDATE memory SET tier = 'episodic' WHERE ${isMemory('ordinal', namespace, ordinals)}`);
-  const count = ordinals.length;
-  if (count > 0) {
-    await countTiers(transaction, [
-      { namespace, tier: 'working', count: -count },
-      { namespace, tier: 'episodic', count },
-    ]);
-  }
+  await countTiers(
+    transaction,
+    promoted.flatMap(({ userId }) => [
+      { namespace, userId, tier: 'working', count: -1 },
+      { namespace, userId, tier: 'episodic', count: 1 },
+    ]),
+  );
   return ordinals;
 }
 

@@ -109,6 +109,11 @@ export interface Dialect {
   readonly greatest: Sql;
   /** The columns of the primary key of a table with one row per memory, as a conflict target. */
   readonly memoryKey: Sql;
+  /**
+   * The slot of the row that every counted user and session has. On PostgreSQL, no connection adds to this slot, so an
+   * insert that only checks for the row never waits for another connection's count.
+   */
+  readonly firstSlot: number;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**

@@ -151,14 +151,15 @@ const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
 };
 
 async function demote(transaction: Transaction, { namespace, ordinal }: Recorded<'promoted'>): Promise<void> {
-  const moved = await transaction.row<Pick<FoundMemory, 'mergedInto' | 'evictedAt'>>(sql`
+  const moved = await transaction.row<Pick<FoundMemory, 'userId' | 'mergedInto' | 'evictedAt'>>(sql`
     UPDATE memory SET tier = 'working'
     WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND tier = 'episodic'
-    RETURNING merged_into AS "mergedInto", evicted_at AS "evictedAt"`);
+    RETURNING user_id AS "userId", merged_into AS "mergedInto", evicted_at AS "evictedAt"`);
   if (!moved || !isInTier(moved)) return;
+  const { userId } = moved;
   await countTiers(transaction, [
-    { namespace, tier: 'working', count: 1 },
-    { namespace, tier: 'episodic', count: -1 },
+    { namespace, userId, tier: 'working', count: 1 },
+    { namespace, userId, tier: 'episodic', count: -1 },
   ]);
 }
 

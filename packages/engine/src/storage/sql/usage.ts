@@ -53,7 +53,7 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
       (SELECT ended_at FROM consolidation_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
         AS "lastSleepAt",
       (${countPending(these, await changedUntil(queries))}) AS "pendingEmbeddings",
-      (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM tier_count WHERE ${these}) AS total,
+      (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM tier_count WHERE ${these} AND user_id = '') AS total,
       (SELECT model_id FROM embedding_model WHERE in_use) AS "modelId"`);
   const { modelId, total, ...rest } = row as NonNullable<typeof row>;
   const embedded = total - rest.pendingEmbeddings;
@@ -103,11 +103,7 @@ async function tierCounts(queries: Queries, now: number, namespace?: string): Pr
 /** Returns the number of live memories by namespace and tier. */
 async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
   const all = new Map<string, TierCounts>();
-  for (const { namespace, tier, count } of await countTiers(queries, now)) {
-    const counts = all.get(namespace) ?? noCounts();
-    counts[`${tier}_count`] += count;
-    all.set(namespace, counts);
-  }
+  for (const { namespace, tier, count } of await countTiers(queries, now)) addCount(all, namespace, tier, count);
   return all;
 }
 
@@ -120,13 +116,41 @@ function countTiers(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
   // The stored counts include expired memories, which are subtracted here.
   return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`
-    SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
+    SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count
+    WHERE ${these} AND user_id = '' GROUP BY namespace, tier
     UNION ALL
     SELECT m.namespace, m.tier, -count(*)
-    FROM (SELECT DISTINCT namespace FROM tier_count WHERE ${these}) AS counted
+    FROM (SELECT DISTINCT namespace FROM tier_count WHERE ${these} AND user_id = '') AS counted
     CROSS JOIN memory m ${queries.dialect.indexedBy('memory_expiring')}
     WHERE m.namespace = counted.namespace AND m.expires_at <= ${now} AND ${raw(IN_TIER)}
     GROUP BY m.namespace, m.tier`);
+}
+
+/** Returns the number of live memories by user and tier, of the given users of a namespace. */
+export async function getUserCounts(
+  queries: Queries,
+  namespace: string,
+  userIds: readonly string[],
+  now: number,
+): Promise<Map<string, TierCounts>> {
+  const { isIn, indexedBy } = queries.dialect;
+  // The stored counts include expired memories, which are subtracted here.
+  const rows = await queries.rows<{ userId: string; tier: Tier; count: number }>(sql`
+    SELECT user_id AS "userId", tier, CAST(sum(count) AS bigint) AS count FROM tier_count
+    WHERE namespace = ${namespace} AND ${isIn(raw('user_id'), userIds)} GROUP BY user_id, tier
+    UNION ALL
+    SELECT m.user_id, m.tier, -count(*) FROM memory m ${indexedBy('memory_expiring')}
+    WHERE m.namespace = ${namespace} AND m.expires_at <= ${now} AND ${raw(IN_TIER)} AND ${isIn(raw('m.user_id'), userIds)}
+    GROUP BY m.user_id, m.tier`);
+  const all = new Map<string, TierCounts>();
+  for (const { userId, tier, count } of rows) addCount(all, userId, tier, count);
+  return all;
+}
+
+function addCount(all: Map<string, TierCounts>, key: string, tier: Tier, count: number): void {
+  const counts = all.get(key) ?? noCounts();
+  counts[`${tier}_count`] += count;
+  all.set(key, counts);
 }
 
 /** Returns a condition: in the namespace, or always true if the namespace is undefined. */
@@ -137,7 +161,7 @@ function within(namespace: string | undefined): Sql {
 /** See `Storage.namespaces`. */
 export async function namespaces(queries: Queries): Promise<string[]> {
   const rows = await queries.rows<{ namespace: string }>(sql`
-    SELECT namespace FROM tier_count t GROUP BY namespace
+    SELECT namespace FROM tier_count t WHERE user_id = '' GROUP BY namespace
     HAVING sum(count) > 0 OR EXISTS (
       SELECT 1 FROM memory m ${queries.dialect.indexedBy('memory_evicted')}
       WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`);
@@ -159,7 +183,7 @@ export async function namespaceUsage(queries: Queries, now: number): Promise<Nam
     WITH used AS (
         SELECT namespace, CAST(sum(memories) AS bigint) AS memories, CAST(sum(bytes) AS bigint) AS bytes
         FROM usage WHERE user_id = '' GROUP BY namespace),
-      counted AS (SELECT namespace FROM tier_count GROUP BY namespace HAVING sum(count) > 0),
+      counted AS (SELECT namespace FROM tier_count WHERE user_id = '' GROUP BY namespace HAVING sum(count) > 0),
       good AS (
         SELECT namespace, count(*) FILTER (WHERE revoked_at IS NULL) AS keys FROM api_key GROUP BY namespace),
       known AS (

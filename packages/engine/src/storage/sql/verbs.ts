@@ -15,13 +15,14 @@ import {
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
 import { importRecords } from './import-records.ts';
-import { growth, memories, memory, session, sessions } from './memory-pages.ts';
+import { growth, memories, memory, session } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
 import { setQuota, userQuotas } from './quotas.ts';
 import { leastRetainedAfter, planEvict, planMergeAfter, planPromotion } from './run-plan.ts';
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
+import { sessions } from './sessions.ts';
 import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';

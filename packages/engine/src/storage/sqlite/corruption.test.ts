@@ -166,6 +166,26 @@ describe('an integrity check finds', () => {
       expected: /has a working count of 121, expected 120/,
     },
     {
+      row: 'a wrong count of a session',
+      corrupt: () => change('UPDATE session_count SET count = count + 1'),
+      expected: /the counts of session .* are wrong/,
+    },
+    {
+      row: 'a wrong last time of a session',
+      corrupt: () => change('UPDATE session_count SET last_at = last_at + 1'),
+      expected: /the counts of session .* are wrong/,
+    },
+    {
+      row: 'a wrong number of sessions',
+      corrupt: () => change('UPDATE usage SET sessions = sessions + 1'),
+      expected: /the number of users or sessions of namespace default is wrong/,
+    },
+    {
+      row: 'a counted user without memories',
+      corrupt: () => change("INSERT INTO usage VALUES ('default', 'ann', 0, 0, 0, 0, 0)"),
+      expected: /user ann in namespace default is not listed correctly/,
+    },
+    {
       row: 'a memory without an index entry',
       corrupt: () => change('DELETE FROM recall_entry WHERE ordinal = 8'),
       expected: /memory 8 has no index entry/,

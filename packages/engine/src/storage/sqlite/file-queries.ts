@@ -123,6 +123,7 @@ const SQLITE: Dialect = {
   greatest: raw('max'),
   memoryKey: raw('(ordinal)'),
   countsWith: () => raw('true'),
+  firstSlot: 0,
   forShare: raw(''),
   skipLocked: raw(''),
   jsonField: (column, field) => sql`(${column} ->> ${field})`,

@@ -2,10 +2,11 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { forgetBatch } from '../sql/forget-memories.ts';
 import { setLinks } from '../sql/import-links.ts';
-import { growth, memories, sessions } from '../sql/memory-pages.ts';
+import { growth, memories } from '../sql/memory-pages.ts';
 import type { Transaction } from '../sql/queries.ts';
 import { changes } from '../sql/runs.ts';
 import { readGroup } from '../sql/semantic-sources.ts';
+import { sessions } from '../sql/sessions.ts';
 import type { Sql } from '../sql/sql.ts';
 import { namespaces, namespaceUsage, stats, totals } from '../sql/usage.ts';
 import { users } from '../sql/users.ts';
@@ -87,6 +88,29 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
+});
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['sessions', (queries) => sessions(queries, 'a', {}, PAGE, 2)],
+  ['sessions of a user', (queries) => sessions(queries, 'a', OF_ADA, PAGE, 2)],
+])('the query for %s reads counts in order, and only expired memories', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  const tables = plans.filter((step) => /^(SCAN|SEARCH) m\b/.test(step));
+  const [expired, ...counts] = tables;
+  expect(expired).toMatch(/^SEARCH m USING INDEX memory_expiring /);
+  expect(counts.filter((step) => !/PRIMARY KEY|session_count_by_user/.test(step))).toEqual([]);
+  expect(plans.filter((step) => step.startsWith('USE TEMP B-TREE'))).toEqual(['USE TEMP B-TREE FOR GROUP BY']);
+});
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['the counts of all namespaces', (queries) => totals(queries, 2)],
+  ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],
+  ['the names of namespaces', (queries) => namespaces(queries)],
+])('the query for %s does not read the counts of users', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  const counts = plans.filter((step) => /\b(tier_count|usage|t)\b/.test(step));
+  expect(counts.length).toBeGreaterThan(0);
+  expect(counts.filter((step) => !/_of_namespace|SUBQUERY|MATERIALIZE/.test(step))).toEqual([]);
 });
 
 it('the query for growth uses only an index', async () => {

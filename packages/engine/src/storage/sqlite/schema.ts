@@ -44,6 +44,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_user
     ON memory (namespace, user_id, session_id, created_at, ordinal, expires_at, evicted_at, merged_into)
     WHERE user_id <> '';
+  -- Finds the last storage time of a user.
+  CREATE INDEX memory_stored_by_user ON memory (namespace, user_id, stored_at) WHERE user_id <> '';
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
@@ -86,14 +88,31 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- Number of memories in each tier, including expired ones that are not evicted yet. Every write updates it.
+  -- Number of memories of namespaces (user_id is '') and of users in each tier, including expired ones that are not
+  -- evicted yet. Every write updates it.
   CREATE TABLE tier_count (
     namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
     tier TEXT NOT NULL,
     slot INTEGER NOT NULL DEFAULT 0,
     count INTEGER NOT NULL,
-    PRIMARY KEY (namespace, tier, slot)
+    PRIMARY KEY (namespace, user_id, tier, slot)
   ) STRICT, WITHOUT ROWID;
+  -- Finds the rows of namespaces among the rows of their users.
+  CREATE INDEX tier_count_of_namespace ON tier_count (namespace) WHERE user_id = '';
+  -- Number of memories in the tiers by session and user, as for tier_count, and their first and last creation time.
+  -- user_id: '' for memories without a user. A session without such memories has no row.
+  CREATE TABLE session_count (
+    namespace TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    slot INTEGER NOT NULL DEFAULT 0,
+    count INTEGER NOT NULL,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    PRIMARY KEY (namespace, session_id, user_id, slot)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX session_count_by_user ON session_count (namespace, user_id, session_id) WHERE user_id <> '';
 
   -- The entries of the in-memory index: all memories in a tier, including expired ones that are not evicted yet.
   CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
@@ -248,14 +267,18 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
 
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
-  -- earlier ones. Semantic memories and texts written by consolidation do not count.
+  -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no
+  -- row. users and sessions: only for namespaces, the number of users with a row, and of sessions in session_count.
   CREATE TABLE usage (
     namespace TEXT NOT NULL,
     user_id TEXT NOT NULL,
     slot INTEGER NOT NULL DEFAULT 0,
     memories INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
+    users INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
     PRIMARY KEY (namespace, user_id, slot)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX usage_of_namespace ON usage (namespace) WHERE user_id = '';
   `,
 ];

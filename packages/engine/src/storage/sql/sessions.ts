@@ -1,0 +1,162 @@
+import type { MemoryFilter, Page, PageRequest, SessionPlace, SessionSummaryRow } from '../../ports/storage-memories.ts';
+import { IN_TIER, isOfOwners, isOfUsers, liveAndPassing, notExpired } from './filters.ts';
+import { getTime } from './list-counters.ts';
+import { count, type Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
+
+type SessionPage = PageRequest<SessionPlace>;
+
+/** See `Storage.sessions`. Must run in a snapshot. */
+export async function sessions(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: SessionPage,
+  now: number,
+): Promise<Page<SessionSummaryRow, SessionPlace>> {
+  const { rows, total } = isCounted(filter)
+    ? await readCounted(queries, namespace, filter, page, now)
+    : await countMatching(queries, namespace, filter, page, now);
+  const items = rows.slice(0, page.limit);
+  const last = items.at(-1);
+  return rows.length > page.limit && last
+    ? { items, total, next: { sessionId: last.sessionId, userId: last.userId } }
+    : { items, total };
+}
+
+/** One more row than the page limit, if as many are left, and the number of all sessions. */
+interface Listed {
+  rows: SessionSummaryRow[];
+  total: number;
+}
+
+/** Returns true if the stored counts of sessions answer the filter: every condition but the user is absent. */
+function isCounted({ userIds, ...others }: MemoryFilter): boolean {
+  return Object.values(others).every((condition) => condition === undefined);
+}
+
+/** Counts the memories that match the filter, by session. */
+async function countMatching(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  { limit, after }: SessionPage,
+  now: number,
+): Promise<Listed> {
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
+  const listed = await queries.rows<{ sessions: number } & (SessionSummaryRow | { sessionId: null })>(sql`
+    WITH session AS MATERIALIZED (
+        SELECT m.session_id, m.user_id, count(*) AS total, min(m.created_at) AS first_at, max(m.created_at) AS last_at
+        FROM memory m WHERE ${passing} AND ${queries.dialect.unindexed(raw('m.session_id'))} IS NOT NULL
+        GROUP BY m.session_id, m.user_id),
+      page AS (
+        SELECT * FROM session WHERE ${isAfter(after)} ORDER BY session_id, user_id LIMIT ${limit + 1})
+    SELECT counted.sessions, session_id AS "sessionId", user_id AS "userId", total, first_at AS "firstAt", last_at AS "lastAt"
+    FROM (SELECT count(*) AS sessions FROM session) AS counted LEFT JOIN page ON true
+    ORDER BY session_id, user_id`);
+  const rows = listed.flatMap(({ sessions, ...row }) => (row.sessionId === null ? [] : [row]));
+  return { rows, total: listed[0]?.sessions ?? 0 };
+}
+
+function isAfter(after: SessionPlace | undefined): Sql {
+  return after ? sql`(session_id, user_id) > (${after.sessionId}, ${after.userId})` : raw('true');
+}
+
+/** The expired memories of a session that are not evicted yet. */
+interface ExpiredGroup extends Omit<SessionSummaryRow, 'total'> {
+  expired: number;
+  /** Number of memories in the tiers, including the expired ones. */
+  counted: number;
+}
+
+/** Maximum sessions per query, besides the page, while sessions are skipped whose memories have all expired. */
+const MAX_SKIPPED_AT_ONCE = 1000;
+
+/** Reads the stored counts of sessions, and subtracts expired memories. */
+async function readCounted(
+  queries: Queries,
+  namespace: string,
+  of: MemoryFilter,
+  page: SessionPage,
+  now: number,
+): Promise<Listed> {
+  const { dialect } = queries;
+  const these = sql`m.namespace = ${namespace} AND ${isOfOwners(dialect, of)}`;
+  const counts = sql`session_count m ${isOfUsers(of) ? dialect.indexedBy('session_count_by_user') : raw('')} WHERE ${these}`;
+  const expired = new Map((await readExpired(queries, these, now)).map((group) => [toKey(group), group]));
+  const ended = [...expired.values()].filter((group) => group.expired === group.counted).length;
+  const total = (await countSessions(queries, namespace, of, counts)) - ended;
+  const rows: SessionSummaryRow[] = [];
+  const limit = page.limit + 1;
+  const atOnce = limit + Math.min(ended, MAX_SKIPPED_AT_ONCE);
+  let { after } = page;
+  for (let isLast = false; rows.length < limit && !isLast; ) {
+    const counted = await readCounts(queries, sql`${counts} AND ${isAfter(after)}`, atOnce);
+    for (const row of counted) {
+      if (rows.length === limit) break;
+      const group = expired.get(toKey(row));
+      if (group?.expired === row.total) continue;
+      rows.push(group ? await withoutExpired(queries, namespace, row, group, now) : row);
+    }
+    after = counted.at(-1);
+    isLast = counted.length < atOnce;
+  }
+  return { rows, total };
+}
+
+function readCounts({ rows }: Queries, counts: Sql, limit: number): Promise<SessionSummaryRow[]> {
+  return rows<SessionSummaryRow>(sql`
+    SELECT m.session_id AS "sessionId", m.user_id AS "userId", CAST(sum(m.count) AS bigint) AS total,
+      min(m.first_at) AS "firstAt", max(m.last_at) AS "lastAt"
+    FROM ${counts}
+    GROUP BY m.session_id, m.user_id ORDER BY m.session_id, m.user_id LIMIT ${limit}`);
+}
+
+async function countSessions(queries: Queries, namespace: string, of: MemoryFilter, counts: Sql): Promise<number> {
+  if (of.userIds) return count(queries, sql`${counts} AND m.slot = ${queries.dialect.firstSlot}`);
+  const counted = await queries.row<{ total: number }>(sql`
+    SELECT CAST(coalesce(sum(sessions), 0) AS bigint) AS total FROM usage
+    WHERE namespace = ${namespace} AND user_id = ''`);
+  return counted?.total ?? 0;
+}
+
+/** Reads only expired memories that are not evicted yet. */
+function readExpired({ dialect, rows }: Queries, these: Sql, now: number): Promise<ExpiredGroup[]> {
+  return rows<ExpiredGroup>(sql`
+    SELECT e.session_id AS "sessionId", e.user_id AS "userId", e.expired, e.first_at AS "firstAt", e.last_at AS "lastAt",
+      (SELECT CAST(sum(s.count) AS bigint) FROM session_count s
+       WHERE s.namespace = e.namespace AND s.session_id = e.session_id AND s.user_id = e.user_id) AS counted
+    FROM (
+      SELECT m.namespace, m.session_id, m.user_id, count(*) AS expired,
+        min(m.created_at) AS first_at, max(m.created_at) AS last_at
+      FROM memory m ${dialect.indexedBy('memory_expiring')}
+      WHERE ${these} AND m.expires_at <= ${now} AND ${raw(IN_TIER)} AND m.session_id IS NOT NULL
+      GROUP BY m.namespace, m.session_id, m.user_id) AS e`);
+}
+
+/** Subtracts the expired memories of a session. Reads the first and last time again if an expired memory had it. */
+async function withoutExpired(
+  queries: Queries,
+  namespace: string,
+  { total, firstAt, lastAt, ...place }: SessionSummaryRow,
+  group: ExpiredGroup,
+  now: number,
+): Promise<SessionSummaryRow> {
+  const { sessionId, userId } = place;
+  const key = { namespace: sql`${namespace}`, sessionId: sql`${sessionId}`, userId: sql`${userId}` };
+  const read = async (end: 'first' | 'last', stored: number, ofExpired: number) => {
+    if (stored !== ofExpired) return stored;
+    const time = getTime(queries.dialect, { ...key, hasUser: userId !== '' }, end, notExpired(now));
+    return (await queries.row<{ at: number }>(sql`SELECT ${time} AS at`))?.at ?? stored;
+  };
+  return {
+    ...place,
+    total: total - group.expired,
+    firstAt: await read('first', firstAt, group.firstAt),
+    lastAt: await read('last', lastAt, group.lastAt),
+  };
+}
+
+function toKey({ sessionId, userId }: SessionPlace): string {
+  return `${sessionId}\0${userId}`;
+}
