@@ -35,6 +35,23 @@ describe.runIf(hasBrowser())('dashboard', () => {
     expect((await stage.memory.memory(id)).access_count).toBe(0);
   });
 
+  it('requests the list of users once, when the user field is used', async () => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    const countUsers = () => requests.filter((path) => path === '/users').length;
+    for (const name of ['Explore', 'Recall', 'Consolidation', 'Overview']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
+    await expect.poll(() => requests.filter((path) => path === '/memories').length).toBeGreaterThan(0);
+    expect(countUsers()).toBe(0);
+    for (let i = 0; i < 3; i++) {
+      await page.getByLabel('User', { exact: true }).focus();
+      await page.getByLabel('Agent', { exact: true }).focus();
+    }
+    await expect.poll(countUsers).toBe(1);
+  });
+
   it('explains the format of a metadata filter if its value is missing', async () => {
     await page.goto(`${stage.url}/ui/#/explore`);
     await page.getByLabel('Filter by').selectOption('metadata');

@@ -207,6 +207,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   it('suggests existing users, accepts any other user, and reports that an unknown user has no memories', async () => {
     const suggested = () =>
       page.locator('#users option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+    await userInput().focus();
     await expect.poll(suggested).toEqual(['anna', 'ben']);
     await goTo('explore');
     await choose('nobody');

@@ -1,7 +1,7 @@
 import { useState } from 'preact/compat';
 import { useResource } from '../resource.ts';
 import { getAddressInScope, getScope, goTo, useRoute } from '../route.ts';
-import type { Memories } from '../service.tsx';
+import { type Memories, useService } from '../service.tsx';
 
 /** Maximum number of suggested users. Other users can be typed. */
 const MAX_SUGGESTIONS = 50;
@@ -10,14 +10,17 @@ const loadUsers = (memory: Memories, signal: AbortSignal) => memory.users({ limi
 
 /** Selects the user and agent whose memories the page shows. The address stores the selection. */
 export function ScopeChoice() {
+  const { hasKey } = useService();
   const { view, params } = useRoute();
   const scope = getScope(params);
   const [user, setUser] = useState(scope?.userId ?? '');
   const [agent, setAgent] = useState(scope?.agentId ?? '');
   const [shared, setShared] = useState(scope?.shared ?? false);
-  const { value, error } = useResource(loadUsers);
-  // An API key that is bound to a user or agent gets an error, because it may not list users or see all memories.
-  const seesAll = error === undefined;
+  // Loaded when the field is used, because most views need no list of users.
+  const [isUsed, setUsed] = useState(false);
+  const { value } = useResource(isUsed ? loadUsers : undefined);
+  // An API key may be bound to a user or agent. Such a key may not list users or see all memories.
+  const seesAll = !hasKey || value !== undefined;
   const show = (event: Event) => {
     event.preventDefault();
     const chosen = { ...(user && { userId: user }), ...(agent && { agentId: agent }), ...(shared && { shared }) };
@@ -30,6 +33,7 @@ export function ScopeChoice() {
         placeholder={seesAll ? 'All users' : 'User'}
         list="users"
         value={user}
+        onFocus={() => setUsed(true)}
         onChange={(event) => setUser(event.currentTarget.value)}
       />
       <datalist id="users">
