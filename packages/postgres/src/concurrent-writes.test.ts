@@ -82,4 +82,30 @@ describe('concurrent consolidation and writes of two processes', () => {
     );
     expect(await storage.integrity()).toEqual([]);
   });
+
+  it('that store the first memories of the same users and sessions at the same time count each once', async () => {
+    const life = new Life('lists');
+    const rounds = 25;
+    for (let round = 0; round < rounds; round++) {
+      const place = { userId: `user ${round}`, sessionId: `session ${round}` };
+      await Promise.all(
+        databases.flatMap(({ storage }, at) =>
+          ['', 'cook'].map((agentId) =>
+            storage.store(life.newMemory(`${round} ${at} ${agentId}`, 'text', { ...place, agentId })),
+          ),
+        ),
+      );
+    }
+    const [{ storage }] = databases;
+    const page = { limit: 1, maxBytes: 1e6 };
+    expect(await storage.sessions('lists', {}, page, life.time)).toMatchObject({
+      items: [{ total: 4 }],
+      total: rounds,
+    });
+    expect(await storage.users('lists', page, life.time)).toMatchObject({
+      items: [{ counts: { working_count: 4 } }],
+      total: rounds,
+    });
+    expect(await storage.integrity()).toEqual([]);
+  });
 });

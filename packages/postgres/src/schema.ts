@@ -111,20 +111,22 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   ) WITH (fillfactor = 50);
   -- Finds the rows of namespaces among the rows of their users.
   CREATE INDEX tier_count_of_namespace ON tier_count (namespace) WHERE user_id = '';
-  -- Number of memories in the tiers by session and user ('' for memories without a user), and their first and last
-  -- creation time; the slots are as for tiers. Slot -1 is the row that every session has. A session without such
-  -- memories has no row.
+  -- Number of memories in the tiers by session, user and agent ('' for memories without one), and their first and last
+  -- creation time; the slots are as for tiers. Each session of a user has a row with an empty agent_id in slot -1, which
+  -- counts nothing. A session without memories in the tiers has no row.
   CREATE TABLE session_count (
     namespace text COLLATE "C" NOT NULL,
     session_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     count bigint NOT NULL,
-    first_at bigint NOT NULL,
-    last_at bigint NOT NULL,
-    PRIMARY KEY (namespace, session_id, user_id, slot)
+    first_at bigint,
+    last_at bigint,
+    PRIMARY KEY (namespace, session_id, user_id, agent_id, slot)
   ) WITH (fillfactor = 70);
-  CREATE INDEX session_count_by_user ON session_count (namespace, user_id, session_id, slot) WHERE user_id <> '';
+  CREATE INDEX session_count_by_user ON session_count (namespace, user_id, session_id) WHERE user_id <> '';
+  CREATE INDEX session_count_by_agent ON session_count (namespace, agent_id, session_id, user_id) WHERE agent_id <> '';
 
   -- Index entries of memories in recall, including expired memories. terms: digests of the distinct words of the text,
   -- with their frequencies at the same positions. speaker_terms: digests of the words of the speaker's name. made_by:

@@ -62,7 +62,14 @@ export function listStorageContract(tested: TestedStorage): void {
         const records = await readRecords(namespace);
         for (const now of [NOW, life.time, NOW * 2]) {
           expect(await readUsers(namespace, now)).toEqual(getUsers(records, now));
-          const filters: MemoryFilter[] = [{}, { userIds: ['ann'] }, { userIds: ['ann', ''] }, { agentIds: ['cook'] }];
+          const filters: MemoryFilter[] = [
+            {},
+            { userIds: ['ann'] },
+            { userIds: ['ann', ''] },
+            { agentIds: ['cook'] },
+            { agentIds: ['cook', ''] },
+            { userIds: ['ann'], agentIds: ['cook'] },
+          ];
           for (const filter of filters) {
             expect(await readSessions(namespace, filter, now)).toEqual(getSessions(records, filter, now));
           }

@@ -20,12 +20,15 @@ export const PROBLEMS: readonly string[] = [
    WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
   `SELECT 'the counts of session ' || session_id || ' in namespace ' || namespace || ' are wrong'
    FROM (
-     SELECT namespace, session_id, user_id, sum(count) AS count, min(first_at) AS first_at, max(last_at) AS last_at
-     FROM session_count GROUP BY namespace, session_id, user_id) kept
+     SELECT namespace, session_id, user_id, agent_id, sum(count) AS count, min(first_at) AS first_at,
+       max(last_at) AS last_at
+     FROM session_count GROUP BY namespace, session_id, user_id, agent_id
+     HAVING sum(count) <> 0 OR min(first_at) IS NOT NULL) kept
    FULL JOIN (
-     SELECT namespace, session_id, user_id, count(*) AS count, min(created_at) AS first_at, max(created_at) AS last_at
-     FROM memory m WHERE ${IN_TIER} AND session_id IS NOT NULL GROUP BY namespace, session_id, user_id) counted
-     USING (namespace, session_id, user_id)
+     SELECT namespace, session_id, user_id, agent_id, count(*) AS count, min(created_at) AS first_at,
+       max(created_at) AS last_at
+     FROM memory m WHERE ${IN_TIER} AND session_id IS NOT NULL
+     GROUP BY namespace, session_id, user_id, agent_id) counted USING (namespace, session_id, user_id, agent_id)
    WHERE kept.count IS DISTINCT FROM counted.count OR kept.first_at IS DISTINCT FROM counted.first_at
      OR kept.last_at IS DISTINCT FROM counted.last_at`,
   `SELECT 'the number of users or sessions of namespace ' || namespace || ' is wrong'
@@ -36,7 +39,9 @@ export const PROBLEMS: readonly string[] = [
      FROM (
        SELECT namespace, count(DISTINCT user_id) AS users, 0 AS sessions FROM memory WHERE user_id <> '' GROUP BY namespace
        UNION ALL
-       SELECT namespace, 0, count(*) FROM (SELECT DISTINCT namespace, session_id, user_id FROM session_count) AS session
+       SELECT namespace, 0, count(*) FROM (
+         SELECT DISTINCT namespace, session_id, user_id FROM memory m WHERE ${IN_TIER} AND session_id IS NOT NULL)
+         AS session
        GROUP BY namespace) AS each_kind
      GROUP BY namespace) counted USING (namespace)
    WHERE coalesce(kept.users, 0) <> coalesce(counted.users, 0)

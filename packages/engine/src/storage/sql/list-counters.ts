@@ -1,32 +1,37 @@
 import type { Tier } from '@memoryd/contract';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { countListed, countTiers, inOrder } from './counters.ts';
 import { IN_TIER } from './filters.ts';
 import type { Dialect, Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** A memory that enters or leaves the tiers. `sessionId` is null for a memory without a session. */
-export interface TierMember {
+export interface TierMember extends Owner {
   namespace: string;
-  userId: string;
   sessionId: string | null;
   tier: Tier;
 }
 
 /** The columns of a `TierMember`, selected from `memory`. */
-export const TIER_MEMBER = raw('namespace, user_id AS "userId", session_id AS "sessionId", tier');
+export const TIER_MEMBER = raw(
+  'namespace, user_id AS "userId", agent_id AS "agentId", session_id AS "sessionId", tier',
+);
 
-/** A session of one user. See `SessionSummaryRow`. */
-export interface SessionKey {
+/** The memories that an agent has in a session of a user. */
+interface SessionChange extends Owner {
   namespace: string;
   sessionId: string;
-  userId: string;
+  count: number;
+  firstAt: number | null;
+  lastAt: number | null;
 }
 
-const SESSION_KEY = { namespace: 'text', sessionId: 'text', userId: 'text' } as const;
+const SESSION_KEY = { namespace: 'text', sessionId: 'text', userId: 'text', agentId: 'text' } as const;
 const SESSION_COLUMNS = {
   namespace: 'text',
   session_id: 'text',
   user_id: 'text',
+  agent_id: 'text',
   count: 'bigint',
   first_at: 'bigint',
   last_at: 'bigint',
@@ -44,50 +49,63 @@ export async function countEntering(
     queries,
     memories.map((memory) => ({ ...memory, count: 1 })),
   );
-  const sessions = new Map<string, SessionKey & { count: number; firstAt: number; lastAt: number }>();
-  for (const { namespace, sessionId, userId, createdAt } of memories) {
-    if (sessionId === null) continue;
-    const key = toKey({ namespace, sessionId, userId });
-    const session = sessions.get(key) ?? {
-      ...{ namespace, sessionId, userId, count: 0 },
-      ...{ firstAt: createdAt, lastAt: createdAt },
-    };
+  const sessions = groupBySession(memories, (session, { createdAt }) => {
     session.count++;
-    session.firstAt = Math.min(session.firstAt, createdAt);
-    session.lastAt = Math.max(session.lastAt, createdAt);
-    sessions.set(key, session);
-  }
-  await addSessions(queries, inOrder(sessions));
-}
-
-async function addSessions(
-  queries: Queries,
-  sessions: readonly (SessionKey & { count: number; firstAt: number; lastAt: number })[],
-): Promise<void> {
+    session.firstAt = Math.min(session.firstAt ?? createdAt, createdAt);
+    session.lastAt = Math.max(session.lastAt ?? createdAt, createdAt);
+  });
   if (sessions.length === 0) return;
   const { dialect } = queries;
   const { least, greatest } = dialect;
-  const records = dialect.records('added', { ...SESSION_KEY, firstAt: 'bigint', lastAt: 'bigint' }, sessions);
   const created = await queries.rows<{ namespace: string }>(sql`
-    INSERT INTO session_count (namespace, session_id, user_id, slot, count, first_at, last_at)
-    SELECT namespace, "sessionId", "userId", ${dialect.firstSlot}, 0, "firstAt", "lastAt" FROM ${records} WHERE true
+    INSERT INTO session_count (namespace, session_id, user_id, agent_id, slot, count)
+    SELECT DISTINCT namespace, "sessionId", "userId", '', CAST(${dialect.firstSlot} AS smallint), 0
+    FROM ${dialect.records('added', SESSION_KEY, sessions)} WHERE true
     ORDER BY namespace, "sessionId", "userId"
     ON CONFLICT DO NOTHING RETURNING namespace`);
-  await queries.insert(
-    'session_count',
-    SESSION_COLUMNS,
-    sessions.map(({ namespace, sessionId, userId, count, firstAt, lastAt }) => ({
-      ...{ namespace, session_id: sessionId, user_id: userId },
-      ...{ count, first_at: firstAt, last_at: lastAt },
-    })),
-    sql`ON CONFLICT (namespace, session_id, user_id, slot) DO UPDATE SET
-      count = session_count.count + excluded.count,
-      first_at = ${least}(session_count.first_at, excluded.first_at),
-      last_at = ${greatest}(session_count.last_at, excluded.last_at)`,
+  await addSessions(
+    queries,
+    sessions,
+    sql`, first_at = ${least}(coalesce(session_count.first_at, excluded.first_at), excluded.first_at),
+      last_at = ${greatest}(coalesce(session_count.last_at, excluded.last_at), excluded.last_at)`,
   );
   await countListed(
     queries,
     created.map(({ namespace }) => ({ namespace, sessions: 1 })),
+  );
+}
+
+/** Groups memories with a session by session, user and agent, sorted by these. */
+function groupBySession<Memory extends TierMember>(
+  memories: readonly Memory[],
+  add: (session: SessionChange, memory: Memory) => void,
+): SessionChange[] {
+  const sessions = new Map<string, SessionChange>();
+  for (const memory of memories) {
+    const { namespace, sessionId, userId, agentId } = memory;
+    if (sessionId === null) continue;
+    const key = `${namespace}\0${sessionId}\0${userId}\0${agentId}`;
+    let session = sessions.get(key);
+    if (!session) {
+      session = { namespace, sessionId, userId, agentId, count: 0, firstAt: null, lastAt: null };
+      sessions.set(key, session);
+    }
+    add(session, memory);
+  }
+  return inOrder(sessions);
+}
+
+/** @param times assignments of the times, after the assignment of the count */
+function addSessions(queries: Queries, sessions: readonly SessionChange[], times: Sql): Promise<void> {
+  return queries.insert(
+    'session_count',
+    SESSION_COLUMNS,
+    sessions.map(({ namespace, sessionId, userId, agentId, count, firstAt, lastAt }) => ({
+      ...{ namespace, session_id: sessionId, user_id: userId, agent_id: agentId },
+      ...{ count, first_at: firstAt, last_at: lastAt },
+    })),
+    sql`ON CONFLICT (namespace, session_id, user_id, agent_id, slot) DO UPDATE SET
+      count = session_count.count + excluded.count ${times}`,
   );
 }
 
@@ -101,69 +119,61 @@ export async function countLeaving(queries: Queries, memories: readonly TierMemb
     queries,
     memories.map((memory) => ({ ...memory, count: -1 })),
   );
-  const sessions = new Map<string, SessionKey & { count: number }>();
-  for (const { namespace, sessionId, userId } of memories) {
-    if (sessionId === null) continue;
-    const key = toKey({ namespace, sessionId, userId });
-    sessions.set(key, { namespace, sessionId, userId, count: (sessions.get(key)?.count ?? 0) + 1 });
+  const sessions = groupBySession(memories, (session) => session.count--);
+  if (sessions.length === 0) return;
+  await addSessions(queries, sessions, raw(''));
+  await deleteEmptySessions(queries, sessions);
+  for (const hasUser of [false, true]) {
+    const changed = sessions.filter(({ userId }) => (userId !== '') === hasUser);
+    if (changed.length > 0) await updateTimes(queries, changed, hasUser);
   }
-  await subtractSessions(queries, inOrder(sessions));
 }
 
-async function subtractSessions(
-  queries: Queries,
-  sessions: readonly (SessionKey & { count: number })[],
-): Promise<void> {
-  if (sessions.length === 0) return;
-  const { dialect } = queries;
-  const records = dialect.records('removed', { ...SESSION_KEY, count: 'bigint' }, sessions);
-  const key = sql`removed.namespace, removed."sessionId", removed."userId"`;
-  await queries.run(sql`
-    UPDATE session_count AS s SET count = s.count - removed.count FROM ${records}
-    WHERE (s.namespace, s.session_id, s.user_id, s.slot) = (${key}, ${dialect.firstSlot})`);
-  const deleted = await queries.rows<{ namespace: string; slot: number }>(sql`
+async function deleteEmptySessions(queries: Queries, sessions: readonly SessionChange[]): Promise<void> {
+  const { firstSlot } = queries.dialect;
+  const records = queries.dialect.records('r', SESSION_KEY, sessions);
+  const isOfSession = sql`(s.namespace, s.session_id, s.user_id) = (r.namespace, r."sessionId", r."userId")`;
+  const deleted = await queries.rows<{ namespace: string; agentId: string; slot: number }>(sql`
     DELETE FROM session_count WHERE (namespace, session_id, user_id) IN (
-      SELECT ${key} FROM ${records}
-      WHERE (
-        SELECT sum(s.count) FROM session_count s
-        WHERE (s.namespace, s.session_id, s.user_id) = (${key})) = 0)
-    RETURNING namespace, slot`);
-  await countListed(queries, countDeleted(dialect, deleted, 'sessions'));
-  for (const group of [
-    sessions.filter(({ userId }) => userId === ''),
-    sessions.filter(({ userId }) => userId !== ''),
-  ]) {
-    if (group.length > 0) await updateTimes(queries, group);
-  }
+      SELECT r.namespace, r."sessionId", r."userId" FROM ${records}
+      WHERE (SELECT sum(s.count) FROM session_count s WHERE ${isOfSession}) = 0)
+    RETURNING namespace, agent_id AS "agentId", slot`);
+  await countListed(
+    queries,
+    deleted
+      .filter(({ agentId, slot }) => agentId === '' && slot === firstSlot)
+      .map(({ namespace }) => ({ namespace, sessions: -1 })),
+  );
+  await queries.run(sql`
+    DELETE FROM session_count
+    WHERE (namespace, session_id, user_id, agent_id) IN (
+      SELECT r.namespace, r."sessionId", r."userId", r."agentId" FROM ${records}
+      WHERE (SELECT sum(s.count) FROM session_count s WHERE ${isOfSession} AND s.agent_id = r."agentId") = 0)
+      AND NOT (agent_id = '' AND slot = ${firstSlot})`);
 }
 
 /** Updates the first and last times of sessions. Either all of the sessions have a user, or none has. */
-async function updateTimes(queries: Queries, sessions: readonly SessionKey[]): Promise<void> {
+async function updateTimes(queries: Queries, sessions: readonly SessionChange[], hasUser: boolean): Promise<void> {
   const { dialect } = queries;
-  const hasUser = sessions[0]?.userId !== '';
-  const key = { namespace: raw('s.namespace'), sessionId: raw('s.session_id'), userId: raw('s.user_id'), hasUser };
+  const session = sql`m.namespace = s.namespace AND m.session_id = s.session_id AND m.user_id = s.user_id
+    AND m.agent_id = s.agent_id`;
   await queries.run(sql`
-    UPDATE session_count AS s SET first_at = ${getTime(dialect, key, 'first')}, last_at = ${getTime(dialect, key, 'last')}
-    WHERE (s.namespace, s.session_id, s.user_id) IN (
-      SELECT namespace, "sessionId", "userId" FROM ${dialect.records('changed', SESSION_KEY, sessions)})`);
+    UPDATE session_count AS s SET first_at = ${getTime(dialect, 'first', session, hasUser)},
+      last_at = ${getTime(dialect, 'last', session, hasUser)}
+    WHERE (s.namespace, s.session_id, s.user_id, s.agent_id) IN (
+      SELECT namespace, "sessionId", "userId", "agentId" FROM ${dialect.records('changed', SESSION_KEY, sessions)})`);
 }
 
 /**
- * Returns a subquery for the first or last creation time of the memories in the tiers of a session. The subquery reads
- * an index from one end, and skips memories that are in no tier or fail the condition.
+ * Returns a subquery for the first or last creation time of the memories in the tiers of a session of one user. The
+ * subquery reads an index from one end, and skips memories that are in no tier or fail the condition.
  *
- * @param condition an additional condition on `memory m`
+ * @param condition a condition on `memory m`, with the namespace, the session and the user
  */
-export function getTime(
-  { indexedBy }: Dialect,
-  { namespace, sessionId, userId, hasUser }: Record<keyof SessionKey, Sql> & { hasUser: boolean },
-  end: 'first' | 'last',
-  condition: Sql = raw('true'),
-): Sql {
+export function getTime({ indexedBy }: Dialect, end: 'first' | 'last', condition: Sql, hasUser: boolean): Sql {
   return sql`(
     SELECT m.created_at FROM memory m ${indexedBy(hasUser ? 'memory_by_user' : 'memory_by_session')}
-    WHERE m.namespace = ${namespace} AND m.session_id = ${sessionId} AND m.user_id = ${userId}
-      AND ${raw(hasUser ? "m.user_id <> ''" : 'true')} AND ${raw(IN_TIER)} AND ${condition}
+    WHERE ${condition} AND ${raw(hasUser ? "m.user_id <> ''" : 'true')} AND ${raw(IN_TIER)}
     ORDER BY m.created_at ${raw(end === 'first' ? 'ASC' : 'DESC')} LIMIT 1)`;
 }
 
@@ -209,22 +219,13 @@ export async function removeUsers(
     DELETE FROM usage WHERE (namespace, user_id) IN (${withoutMemories}) RETURNING namespace, slot`);
   if (deleted.length === 0) return;
   await queries.run(sql`DELETE FROM tier_count WHERE (namespace, user_id) IN (${withoutMemories})`);
-  await countListed(queries, countDeleted(dialect, deleted, 'users'));
+  await countListed(
+    queries,
+    deleted.filter(({ slot }) => slot === dialect.firstSlot).map((user) => ({ namespace: user.namespace, users: -1 })),
+  );
 }
 
 function getUsers(memories: readonly { namespace: string; userId: string }[]): { namespace: string; userId: string }[] {
   const users = memories.filter(({ userId }) => userId !== '').map(({ namespace, userId }) => ({ namespace, userId }));
   return inOrder(new Map(users.map((user) => [`${user.namespace}\0${user.userId}`, user])));
-}
-
-function countDeleted(
-  { firstSlot }: Dialect,
-  rows: readonly { namespace: string; slot: number }[],
-  kind: 'users' | 'sessions',
-) {
-  return rows.filter(({ slot }) => slot === firstSlot).map(({ namespace }) => ({ namespace, [kind]: -1 }));
-}
-
-function toKey({ namespace, sessionId, userId }: SessionKey): string {
-  return `${namespace}\0${sessionId}\0${userId}`;
 }

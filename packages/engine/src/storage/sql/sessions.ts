@@ -1,7 +1,9 @@
+import { isLimited } from '../../core/owner.ts';
 import type { MemoryFilter, Page, PageRequest, SessionPlace, SessionSummaryRow } from '../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { IN_TIER, isOfOwners, isOfUsers, liveAndPassing, notExpired } from './filters.ts';
 import { getTime } from './list-counters.ts';
-import { count, type Queries } from './queries.ts';
+import { count, type Dialect, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 type SessionPage = PageRequest<SessionPlace>;
@@ -30,8 +32,8 @@ interface Listed {
   total: number;
 }
 
-/** Returns true if the stored counts of sessions answer the filter: every condition but the user is absent. */
-function isCounted({ userIds, ...others }: MemoryFilter): boolean {
+/** Returns true if the stored counts of sessions answer the filter: it names only users and agents. */
+function isCounted({ userIds, agentIds, ...others }: MemoryFilter): boolean {
   return Object.values(others).every((condition) => condition === undefined);
 }
 
@@ -43,12 +45,13 @@ async function countMatching(
   { limit, after }: SessionPage,
   now: number,
 ): Promise<Listed> {
-  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
+  const { dialect } = queries;
+  const passing = liveAndPassing(dialect, namespace, filter, now);
   const listed = await queries.rows<{ sessions: number } & (SessionSummaryRow | { sessionId: null })>(sql`
     WITH session AS MATERIALIZED (
         SELECT m.session_id, m.user_id, count(*) AS total, min(m.created_at) AS first_at, max(m.created_at) AS last_at
-        FROM memory m WHERE ${passing} AND ${queries.dialect.unindexed(raw('m.session_id'))} IS NOT NULL
-        GROUP BY m.session_id, m.user_id),
+        FROM memory m WHERE ${passing} AND ${dialect.unindexed(raw('m.session_id'))} IS NOT NULL
+        GROUP BY ${dialect.unindexed(raw('m.session_id'))}, m.user_id),
       page AS (
         SELECT * FROM session WHERE ${isAfter(after)} ORDER BY session_id, user_id LIMIT ${limit + 1})
     SELECT counted.sessions, session_id AS "sessionId", user_id AS "userId", total, first_at AS "firstAt", last_at AS "lastAt"
@@ -76,27 +79,28 @@ const MAX_SKIPPED_AT_ONCE = 1000;
 async function readCounted(
   queries: Queries,
   namespace: string,
-  of: MemoryFilter,
+  of: OwnerFilter,
   page: SessionPage,
   now: number,
 ): Promise<Listed> {
-  const { dialect } = queries;
-  const these = sql`m.namespace = ${namespace} AND ${isOfOwners(dialect, of)}`;
-  const counts = sql`session_count m ${isOfUsers(of) ? dialect.indexedBy('session_count_by_user') : raw('')} WHERE ${these}`;
+  const these = sql`m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)}`;
   const expired = new Map((await readExpired(queries, these, now)).map((group) => [toKey(group), group]));
   const ended = [...expired.values()].filter((group) => group.expired === group.counted).length;
-  const total = (await countSessions(queries, namespace, of, counts)) - ended;
+  const total = (await countSessions(queries, namespace, of, these)) - ended;
   const rows: SessionSummaryRow[] = [];
   const limit = page.limit + 1;
   const atOnce = limit + Math.min(ended, MAX_SKIPPED_AT_ONCE);
   let { after } = page;
   for (let isLast = false; rows.length < limit && !isLast; ) {
-    const counted = await readCounts(queries, sql`${counts} AND ${isAfter(after)}`, atOnce);
+    const counted = await queries.rows<SessionSummaryRow>(sql`
+      SELECT m.session_id AS "sessionId", m.user_id AS "userId", CAST(sum(m.count) AS bigint) AS total,
+        min(m.first_at) AS "firstAt", max(m.last_at) AS "lastAt"
+      ${fromCounts(queries.dialect, of, sql`${these} AND ${isAfter(after)}`)} ORDER BY m.session_id, m.user_id LIMIT ${atOnce}`);
     for (const row of counted) {
       if (rows.length === limit) break;
       const group = expired.get(toKey(row));
       if (group?.expired === row.total) continue;
-      rows.push(group ? await withoutExpired(queries, namespace, row, group, now) : row);
+      rows.push(group ? await withoutExpired(queries, these, row, group, now) : row);
     }
     after = counted.at(-1);
     isLast = counted.length < atOnce;
@@ -104,16 +108,17 @@ async function readCounted(
   return { rows, total };
 }
 
-function readCounts({ rows }: Queries, counts: Sql, limit: number): Promise<SessionSummaryRow[]> {
-  return rows<SessionSummaryRow>(sql`
-    SELECT m.session_id AS "sessionId", m.user_id AS "userId", CAST(sum(m.count) AS bigint) AS total,
-      min(m.first_at) AS "firstAt", max(m.last_at) AS "lastAt"
-    FROM ${counts}
-    GROUP BY m.session_id, m.user_id ORDER BY m.session_id, m.user_id LIMIT ${limit}`);
+/** Returns the part of a statement from FROM on: the sessions with memories, from `session_count m`. */
+function fromCounts({ indexedBy }: Dialect, of: OwnerFilter, condition: Sql): Sql {
+  const isOfAgents = of.agentIds !== undefined && !of.agentIds.includes('');
+  const index = isOfUsers(of) ? 'session_count_by_user' : isOfAgents ? 'session_count_by_agent' : undefined;
+  const hint = index === undefined ? raw('') : indexedBy(index);
+  return sql`FROM session_count m ${hint} WHERE ${condition}
+    GROUP BY m.session_id, m.user_id HAVING sum(m.count) > 0`;
 }
 
-async function countSessions(queries: Queries, namespace: string, of: MemoryFilter, counts: Sql): Promise<number> {
-  if (of.userIds) return count(queries, sql`${counts} AND m.slot = ${queries.dialect.firstSlot}`);
+async function countSessions(queries: Queries, namespace: string, of: OwnerFilter, these: Sql): Promise<number> {
+  if (isLimited(of)) return count(queries, sql`(SELECT 1 AS one ${fromCounts(queries.dialect, of, these)}) AS session`);
   const counted = await queries.row<{ total: number }>(sql`
     SELECT CAST(coalesce(sum(sessions), 0) AS bigint) AS total FROM usage
     WHERE namespace = ${namespace} AND user_id = ''`);
@@ -124,34 +129,31 @@ async function countSessions(queries: Queries, namespace: string, of: MemoryFilt
 function readExpired({ dialect, rows }: Queries, these: Sql, now: number): Promise<ExpiredGroup[]> {
   return rows<ExpiredGroup>(sql`
     SELECT e.session_id AS "sessionId", e.user_id AS "userId", e.expired, e.first_at AS "firstAt", e.last_at AS "lastAt",
-      (SELECT CAST(sum(s.count) AS bigint) FROM session_count s
-       WHERE s.namespace = e.namespace AND s.session_id = e.session_id AND s.user_id = e.user_id) AS counted
+      (SELECT CAST(sum(m.count) AS bigint) FROM session_count m
+       WHERE ${these} AND m.session_id = e.session_id AND m.user_id = e.user_id) AS counted
     FROM (
-      SELECT m.namespace, m.session_id, m.user_id, count(*) AS expired,
-        min(m.created_at) AS first_at, max(m.created_at) AS last_at
+      SELECT m.session_id, m.user_id, count(*) AS expired, min(m.created_at) AS first_at, max(m.created_at) AS last_at
       FROM memory m ${dialect.indexedBy('memory_expiring')}
       WHERE ${these} AND m.expires_at <= ${now} AND ${raw(IN_TIER)} AND m.session_id IS NOT NULL
-      GROUP BY m.namespace, m.session_id, m.user_id) AS e`);
+      GROUP BY m.session_id, m.user_id) AS e`);
 }
 
 /** Subtracts the expired memories of a session. Reads the first and last time again if an expired memory had it. */
 async function withoutExpired(
-  queries: Queries,
-  namespace: string,
-  { total, firstAt, lastAt, ...place }: SessionSummaryRow,
+  { dialect, row }: Queries,
+  these: Sql,
+  { sessionId, userId, total, firstAt, lastAt }: SessionSummaryRow,
   group: ExpiredGroup,
   now: number,
 ): Promise<SessionSummaryRow> {
-  const { sessionId, userId } = place;
-  const key = { namespace: sql`${namespace}`, sessionId: sql`${sessionId}`, userId: sql`${userId}` };
+  const condition = sql`${these} AND m.session_id = ${sessionId} AND m.user_id = ${userId} AND ${notExpired(now)}`;
   const read = async (end: 'first' | 'last', stored: number, ofExpired: number) => {
     if (stored !== ofExpired) return stored;
-    const time = getTime(queries.dialect, { ...key, hasUser: userId !== '' }, end, notExpired(now));
-    return (await queries.row<{ at: number }>(sql`SELECT ${time} AS at`))?.at ?? stored;
+    const found = await row<{ at: number }>(sql`SELECT ${getTime(dialect, end, condition, userId !== '')} AS at`);
+    return found?.at ?? stored;
   };
   return {
-    ...place,
-    total: total - group.expired,
+    ...{ sessionId, userId, total: total - group.expired },
     firstAt: await read('first', firstAt, group.firstAt),
     lastAt: await read('last', lastAt, group.lastAt),
   };

@@ -100,19 +100,22 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- Finds the rows of namespaces among the rows of their users.
   CREATE INDEX tier_count_of_namespace ON tier_count (namespace) WHERE user_id = '';
-  -- Number of memories in the tiers by session and user, as for tier_count, and their first and last creation time.
-  -- user_id: '' for memories without a user. A session without such memories has no row.
+  -- Number of memories in the tiers by session, user and agent, as for tier_count, and their first and last creation
+  -- time. user_id and agent_id: '' for memories without one. Each session of a user has a row with an empty agent_id, even
+  -- if the row counts nothing. A session without memories in the tiers has no row.
   CREATE TABLE session_count (
     namespace TEXT NOT NULL,
     session_id TEXT NOT NULL,
     user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
     slot INTEGER NOT NULL DEFAULT 0,
     count INTEGER NOT NULL,
-    first_at INTEGER NOT NULL,
-    last_at INTEGER NOT NULL,
-    PRIMARY KEY (namespace, session_id, user_id, slot)
+    first_at INTEGER,
+    last_at INTEGER,
+    PRIMARY KEY (namespace, session_id, user_id, agent_id, slot)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX session_count_by_user ON session_count (namespace, user_id, session_id) WHERE user_id <> '';
+  CREATE INDEX session_count_by_agent ON session_count (namespace, agent_id, session_id, user_id) WHERE agent_id <> '';
 
   -- The entries of the in-memory index: all memories in a tier, including expired ones that are not evicted yet.
   CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
