@@ -28,6 +28,8 @@ export interface HttpClient {
   root(): Promise<RootResponse>;
   stats(): Promise<StatsResponse>;
   health(): Promise<HealthResponse>;
+  /** Sends a GET request. `path` includes the query. */
+  get(path: string): Promise<unknown>;
   /** Returns the value of a sample from the OpenMetrics response; undefined if missing. */
   metric(name: string): Promise<number | undefined>;
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     root: () => getJson('/'),
     stats: () => getJson('/stats'),
     health: () => getJson('/health'),
+    get: getJson,
     async metric(name) {
       const samples = await get('/metrics', { accept: 'application/openmetrics-text' });
       const value = samples.split('\n').find((line) => line.startsWith(`${name} `));

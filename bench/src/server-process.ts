@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { connect, type HttpClient } from './http-client.ts';
 import { getSchemaUrl } from './server-database.ts';
 
-const serverFolder = fileURLToPath(new URL('../../packages/server', import.meta.url));
+const OWN_CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = '127.0.0.1';
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 60_000;
@@ -18,6 +18,8 @@ const MAX_LOG_CHARS = 4000;
 export interface ServerOptions {
   /** Folder for the database, in `database/`, and the server's log. */
   folder: string;
+  /** The built checkout whose server is started. Defaults to the checkout of this file. */
+  checkout?: string | undefined;
   /** Environment variables of the server, in addition to those of this process. */
   environment: Record<string, string>;
   /** URL of a PostgreSQL server, on which the folder gets its own schema. If omitted, the database is a file. */
@@ -74,7 +76,7 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
   const port = await findFreePort();
   const startedAtMs = performance.now();
   const database = await getDatabaseVariables(options, databaseFolder);
-  const child = spawnServer(port, logPath, { ...options.environment, ...database });
+  const child = spawnServer(options.checkout ?? OWN_CHECKOUT, port, logPath, { ...options.environment, ...database });
   const kill = (): void => void child.kill('SIGKILL');
   process.prependOnceListener('exit', kill);
   const origin = `http://${HOST}:${port}`;
@@ -107,11 +109,16 @@ async function getDatabaseVariables({ databaseUrl }: ServerOptions, folder: stri
   return { SERVICE_DATABASE_URL: await getSchemaUrl(folder, databaseUrl) };
 }
 
-function spawnServer(port: number, logPath: string, environment: Record<string, string>): ChildProcess {
+function spawnServer(
+  checkout: string,
+  port: number,
+  logPath: string,
+  environment: Record<string, string>,
+): ChildProcess {
   // The log goes to a file, as in production. Reading the log in this process would slow the measured requests down.
   const log = openSync(logPath, 'a');
   const parameters = ['--host', HOST, '--port', String(port)];
-  const child = spawn(process.execPath, [serverFolder, ...parameters], {
+  const child = spawn(process.execPath, [join(checkout, 'packages/server'), ...parameters], {
     stdio: ['ignore', log, log],
     env: { ...process.env, ...environment },
   });

@@ -36,6 +36,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   });
 
   it('requests the list of users once, when the user field is used', async () => {
+    await stage.memory.store({ content: 'The quince jelly has a red label' });
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     const countUsers = () => requests.filter((path) => path === '/users').length;
