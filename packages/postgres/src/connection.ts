@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { FairQueue, type Queries, raw, type Sql, sql } from '@memoryd/engine/storage-kit';
 import { type Client, type ClientBase, type PoolClient, type QueryResult, TypeOverrides, types } from 'pg';
 import { createClientClass } from './clients.ts';
 import { DedicatedConnections, type DedicatedOptions } from './dedicated-connections.ts';
@@ -149,6 +149,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     row: <Row>(statement: Sql) => attempt((client) => toNamedQueries(client).row<Row>(statement)),
     run: (statement) => attempt((client) => toNamedQueries(client).run(statement)),
     insert: (...args) => attempt((client) => toNamedQueries(client).insert(...args)),
+    insertMissing: (...args) => attempt((client) => toNamedQueries(client).insertMissing(...args)),
     snapshot: (read, settings = '') =>
       attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(toNamedQueries(client)))),
     dedicatedSnapshot: (read, signal) => dedicatedSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
@@ -286,6 +287,12 @@ function toQueries(client: ClientBase, names?: StatementNames): Queries {
     run: async (statement) => (await query(statement)).rowCount ?? 0,
     async insert(...args) {
       if (args[2].length > 0) await query(createInsert(...args));
+    },
+    async insertMissing(table, columns, rows) {
+      if (rows.length === 0) return [];
+      const returned = Object.keys(columns).join(', ');
+      return (await query(createInsert(table, columns, rows, raw(`ON CONFLICT DO NOTHING RETURNING ${returned}`))))
+        .rows;
     },
   };
 }

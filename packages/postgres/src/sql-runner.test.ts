@@ -34,6 +34,7 @@ describe('reads during concurrent writes', () => {
       row: (statement) => queries.row<never>(statement).finally(store),
       run: (statement) => queries.run(statement),
       insert: (...args) => queries.insert(...args),
+      insertMissing: (...args) => queries.insertMissing(...args),
     });
     const disturbedConnection: Connection = {
       ...connection,

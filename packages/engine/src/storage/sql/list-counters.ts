@@ -37,6 +37,24 @@ const SESSION_COLUMNS = {
   last_at: 'bigint',
 } as const;
 
+const FIRST_SESSION = {
+  namespace: 'text',
+  session_id: 'text',
+  user_id: 'text',
+  agent_id: 'text',
+  slot: 'integer',
+  count: 'bigint',
+} as const;
+const FIRST_USAGE = {
+  namespace: 'text',
+  user_id: 'text',
+  slot: 'integer',
+  memories: 'bigint',
+  bytes: 'bigint',
+  users: 'bigint',
+  sessions: 'bigint',
+} as const;
+
 /**
  * Counts memories that enter the tiers, by tier and session. Every such write must call `countEntering`: storing,
  * importing, and undoing a merge or an eviction.
@@ -55,14 +73,15 @@ export async function countEntering(
     session.lastAt = Math.max(session.lastAt ?? createdAt, createdAt);
   });
   if (sessions.length === 0) return;
-  const { dialect } = queries;
-  const { least, greatest } = dialect;
-  const created = await queries.rows<{ namespace: string }>(sql`
-    INSERT INTO session_count (namespace, session_id, user_id, agent_id, slot, count)
-    SELECT DISTINCT namespace, "sessionId", "userId", '', CAST(${dialect.firstSlot} AS smallint), 0
-    FROM ${dialect.records('added', SESSION_KEY, sessions)} WHERE true
-    ORDER BY namespace, "sessionId", "userId"
-    ON CONFLICT DO NOTHING RETURNING namespace`);
+  const { firstSlot, least, greatest } = queries.dialect;
+  const created = await queries.insertMissing(
+    'session_count',
+    FIRST_SESSION,
+    sessions.map(({ namespace, sessionId, userId }) => ({
+      ...{ namespace, session_id: sessionId, user_id: userId, agent_id: '' },
+      ...{ slot: firstSlot, count: 0 },
+    })),
+  );
   await addSessions(
     queries,
     sessions,
@@ -71,7 +90,7 @@ export async function countEntering(
   );
   await countListed(
     queries,
-    created.map(({ namespace }) => ({ namespace, sessions: 1 })),
+    created.map((session) => ({ namespace: session.namespace as string, sessions: 1 })),
   );
 }
 
@@ -187,16 +206,15 @@ export async function addUsers(
 ): Promise<void> {
   const users = getUsers(memories);
   if (users.length === 0) return;
-  const { dialect } = queries;
-  const created = await queries.rows<{ namespace: string }>(sql`
-    INSERT INTO usage (namespace, user_id, slot, memories, bytes, users, sessions)
-    SELECT namespace, "userId", ${dialect.firstSlot}, 0, 0, 0, 0
-    FROM ${dialect.records('added', { namespace: 'text', userId: 'text' }, users)} WHERE true
-    ORDER BY namespace, "userId"
-    ON CONFLICT DO NOTHING RETURNING namespace`);
+  const nothing = { memories: 0, bytes: 0, users: 0, sessions: 0 };
+  const created = await queries.insertMissing(
+    'usage',
+    FIRST_USAGE,
+    users.map(({ namespace, userId }) => ({ namespace, user_id: userId, slot: queries.dialect.firstSlot, ...nothing })),
+  );
   await countListed(
     queries,
-    created.map(({ namespace }) => ({ namespace, users: 1 })),
+    created.map((user) => ({ namespace: user.namespace as string, users: 1 })),
   );
 }
 

@@ -19,6 +19,12 @@ export interface Queries {
     rows: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
     onConflict?: Sql,
   ): Promise<void>;
+  /** Inserts the rows whose key does not exist yet, and returns them. */
+  insertMissing<Column extends string>(
+    table: string,
+    columns: Readonly<Record<Column, ColumnType>>,
+    rows: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
+  ): Promise<Record<Column, unknown>[]>;
 }
 
 /** The SQL type of a value. A `bytea` value is a Buffer. */

@@ -26,8 +26,19 @@ export function toQueries(connection: Connection): FileQueries {
       const insert = prepared(connection, text);
       for (const row of rows) insert.run(...names.map((name) => row[name]), ...onConflict.values);
     },
+    async insertMissing(table, columns, rows) {
+      const names = Object.keys(columns) as (keyof typeof columns)[];
+      const values = names.map(() => '?').join(', ');
+      const insert = prepared(
+        connection,
+        `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values}) ${IF_MISSING}`,
+      );
+      return rows.filter((row) => insert.run(...names.map((name) => row[name])).changes > 0);
+    },
   };
 }
+
+const IF_MISSING = 'ON CONFLICT DO NOTHING';
 
 function prepare(connection: Connection, { parts }: Sql): Sqlite.Statement<unknown[]> {
   return prepared(connection, parts.join('?'));
