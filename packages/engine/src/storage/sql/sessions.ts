@@ -109,16 +109,31 @@ async function readCounted(
 }
 
 /** Returns the part of a statement from FROM on: the sessions with memories, from `session_count m`. */
-function fromCounts({ indexedBy }: Dialect, of: OwnerFilter, condition: Sql): Sql {
-  const isOfAgents = of.agentIds !== undefined && !of.agentIds.includes('');
-  const index = isOfUsers(of) ? 'session_count_by_user' : isOfAgents ? 'session_count_by_agent' : undefined;
-  const hint = index === undefined ? raw('') : indexedBy(index);
-  return sql`FROM session_count m ${hint} WHERE ${condition}
-    GROUP BY m.session_id, m.user_id HAVING sum(m.count) > 0`;
+function fromCounts(dialect: Dialect, of: OwnerFilter, condition: Sql): Sql {
+  return sql`FROM ${counts(dialect, of)} WHERE ${condition} GROUP BY m.session_id, m.user_id ${havingMemories(of)}`;
+}
+
+function counts({ indexedBy }: Dialect, of: OwnerFilter): Sql {
+  const index = isOfUsers(of) ? 'session_count_by_user' : isOfAgents(of) ? 'session_count_by_agent' : undefined;
+  return sql`session_count m ${index === undefined ? raw('') : indexedBy(index)}`;
+}
+
+// Only rows with an empty agent may count nothing. Without the condition, an index answers the query alone.
+function havingMemories(of: OwnerFilter): Sql {
+  return raw(isOfAgents(of) ? '' : 'HAVING sum(m.count) > 0');
+}
+
+function isOfAgents({ agentIds }: OwnerFilter): boolean {
+  return agentIds !== undefined && !agentIds.includes('');
 }
 
 async function countSessions(queries: Queries, namespace: string, of: OwnerFilter, these: Sql): Promise<number> {
-  if (isLimited(of)) return count(queries, sql`(SELECT 1 AS one ${fromCounts(queries.dialect, of, these)}) AS session`);
+  const { dialect } = queries;
+  if (of.agentIds) return count(queries, sql`(SELECT 1 AS one ${fromCounts(dialect, of, these)}) AS session`);
+  if (isLimited(of)) {
+    const isFirst = sql`m.agent_id = '' AND m.slot = ${dialect.firstSlot}`;
+    return count(queries, sql`${counts(dialect, of)} WHERE ${these} AND ${isFirst}`);
+  }
   const counted = await queries.row<{ total: number }>(sql`
     SELECT CAST(coalesce(sum(sessions), 0) AS bigint) AS total FROM usage
     WHERE namespace = ${namespace} AND user_id = ''`);
