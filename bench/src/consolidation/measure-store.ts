@@ -33,7 +33,7 @@ export function measureStore(store: Store, options: AskOptions): Promise<Consoli
       await waitForEmbeddings(client, options.signal);
     }
     const after = getScores(await askQuestions(client, store, contentById, options));
-    const { semantic_count: semantic, version } = await client.health();
+    const [{ semantic_count: semantic }, { version }] = await Promise.all([client.stats(), client.health()]);
     const scores = { before: meanScores(before), after: meanScores(after) };
     return { questions: before.length, ...scores, consolidated, evicted, semantic, version };
   });

@@ -70,6 +70,9 @@ export const HealthResponse = Type.Object({
   status: Type.Enum(['healthy', 'unhealthy']),
   reason: Type.Optional(Type.String({ description: 'Why the service is unhealthy. Absent if it is healthy.' })),
   version: Type.String(),
+  checked_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'Time of the last answer of the database, which is checked every second. Null before the first.',
+  }),
   db_connected: Type.Boolean(),
   db_size_mb: DbSizeMb,
   ...countFields,

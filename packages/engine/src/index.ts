@@ -1,7 +1,7 @@
 export { FairQueue } from './concurrency/fair-queue.ts';
 export type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 export { assertNamespace } from './core/namespaces.ts';
-export type { Engine, EngineOptions, EngineSettings } from './engine.ts';
+export type { Engine, EngineOptions, EngineSettings, EngineState } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openEngine } from './open-engine.ts';

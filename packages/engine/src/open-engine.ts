@@ -11,7 +11,7 @@ import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
 import { openEmbedderEarly } from './core/embedding-queue/opened-early.ts';
 import { type EventLimits, EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
-import { assertKeepableNamespace, getNamespaces } from './core/namespaces.ts';
+import { assertKeepableNamespace, getNamespaces, toScopedStats } from './core/namespaces.ts';
 import { requireModelInUse } from './core/only-model-in-use.ts';
 import { findTimeZone } from './core/ranking/time-zone.ts';
 import { ArrivalClock } from './core/time.ts';
@@ -124,6 +124,7 @@ async function open(options: EngineOptions): Promise<Engine> {
     await stopped;
     await embedding?.stop();
     await core.accesses.flush();
+    health.stop();
     await storage.close();
   }
   let closed: Promise<void> | undefined;
@@ -135,7 +136,10 @@ async function open(options: EngineOptions): Promise<Engine> {
     keys,
     namespaces: getNamespaces(storage, clock),
     backup: (signal) => storage.backup(signal),
-    databaseProblem: () => health.problem(),
+    async databaseState(scope = 'operate') {
+      const { stats, ...state } = await health.getState();
+      return { ...state, stats: stats && toScopedStats(stats, scope) };
+    },
     databaseCondition: () => storage.condition(),
     recordBackup: () => storage.recordBackup(clock.now()),
     embedder: () => embedding?.health ?? { state: 'off' },
@@ -178,7 +182,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     await early?.abandon();
     throw error;
   });
-  const health = new DatabaseHealth(opened);
+  const health = new DatabaseHealth(opened, clock, telemetry);
   const storage = withHealth(health, opened);
   const opening = early && options.keepModel ? requireModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);

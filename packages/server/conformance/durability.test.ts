@@ -58,11 +58,9 @@ describe.runIf(ON_FILE)('a database file that is corrupted while the server runs
     await client.store({ content: 'soon unreadable', importance: 0 });
     for (const path of [dbPath, `${dbPath}-wal`])
       writeFileSync(path, Buffer.alloc(statSync(path).size, 'garbage'), { flag: 'r+' });
-    const health = await send(port, { path: '/health' });
-    expect([health.status, health.body]).toEqual([
-      503,
-      expect.objectContaining({ status: 'unhealthy', db_connected: false }),
-    ]);
+    await expect
+      .poll(() => send(port, { path: '/health' }))
+      .toMatchObject({ status: 503, body: { status: 'unhealthy', db_connected: false } });
     for (const path of ['/recall?query=unreadable', '/memories']) {
       const answer = await send<ErrorResponse>(port, { path });
       expectError(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });

@@ -48,7 +48,7 @@ describe('POST /consolidate', () => {
     expect(last_sleep_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
     expect(Date.parse(last_sleep_at ?? '')).toBeGreaterThanOrEqual(before - 1000);
     expect(Date.parse(last_sleep_at ?? '')).toBeLessThanOrEqual(Date.now());
-    expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at });
+    await expect.poll(() => memoryd.get('/health')).toMatchObject({ last_sleep_at });
   });
 
   it('promotes every working memory, and returns their number', async () => {

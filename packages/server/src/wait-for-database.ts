@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { errorBody, RETRY_AFTER_SECONDS } from './http/errors.ts';
-import { UNKNOWN_COUNTS } from './http/routes/health.ts';
+import { NOTHING_READ } from './http/routes/health.ts';
 import { listenOn } from './listen.ts';
 import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
@@ -76,7 +76,7 @@ function getResponse(path: string, requestId: string, uptime_seconds: number): [
   if (path === '/livez') return [200, { status: 'alive', ...facts }];
   if (path !== '/health' && path !== '/readyz')
     return [503, errorBody(new MemoryError('UNAVAILABLE', REASON), requestId)];
-  const unavailable = { db_connected: false, ...UNKNOWN_COUNTS, embedder: 'off' };
+  const unavailable = { checked_at: null, db_connected: false, ...NOTHING_READ, embedder: 'off' };
   return [503, { status: 'unhealthy', reason: REASON, ...facts, ...unavailable }];
 }
 

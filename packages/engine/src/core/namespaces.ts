@@ -105,7 +105,7 @@ export async function stats(
   const of = toOwnerFilter(request);
   const stats = await core.storage.stats(namespace, now, of);
   return {
-    ...toStats(stats, !isLimited(of) && scope === 'operate' ? stats.sizeBytes : stats.textBytes),
+    ...toScopedStats(stats, isLimited(of) ? 'read' : scope),
     next_sleep_at: toTimestampOrNull(getNextSleepAt(stats.lastSleepAt, core.consolidationIntervalMs, now)),
   };
 }
@@ -117,6 +117,11 @@ export async function stats(
 function getNextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
   if (intervalMs === 0) return null;
   return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;
+}
+
+/** Converts statistics for a caller. `db_size_mb` is the size of the texts for callers without the scope `operate`. */
+export function toScopedStats(stats: StorageStats, scope: Scope): StatsResponse {
+  return toStats(stats, scope === 'operate' ? stats.sizeBytes : stats.textBytes);
 }
 
 function toStats(stats: StorageStats, sizeBytes = stats.sizeBytes): StatsResponse {

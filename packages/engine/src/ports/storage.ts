@@ -25,8 +25,8 @@ export interface Storage
   /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;
   /**
-   * Tests the database with a write and a read. Rejects with UNAVAILABLE and the reason if the database cannot be read
-   * or written, or if the disk is full.
+   * Tests the database with a write. Rejects with UNAVAILABLE and the reason if the database cannot be written, or if
+   * the disk is full.
    *
    * @param chars number of characters to write and remove again; 0 writes a minimum
    */

@@ -10,19 +10,19 @@ const TIMEOUT_MS = 5000;
 /** Checks that a running service responds, is healthy, and accepts the API key. */
 export async function checkService(client: MemoryClient, url: string): Promise<Finding[]> {
   try {
-    const { status, version, embedder, embedder_problem: problem } = await client.health({ timeoutMs: TIMEOUT_MS });
+    const { status, reason, version, embedder, embedder_problem } = await client.health({ timeoutMs: TIMEOUT_MS });
     const health: Finding =
       status === 'healthy'
         ? { check: 'service', state: 'ok', found: `memoryd ${version} at ${url} is healthy` }
         : {
             check: 'service',
             state: 'problem',
-            found: `${url} is unhealthy: the service cannot use its database`,
+            found: `${url} is unhealthy: ${reason}`,
             advice: 'check the log of the service',
           };
     const model: Finding[] =
       embedder === 'unavailable'
-        ? [{ check: 'model', state: 'warning', found: `${problem}`, advice: 'check the log of the service' }]
+        ? [{ check: 'model', state: 'warning', found: `${embedder_problem}`, advice: 'check the log of the service' }]
         : [];
     return [health, ...compareVersions(version), ...model, await checkAccess(client)];
   } catch (error) {

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { covers, DEFAULTS, MemoryError, type NewKey, type Scope } from '@memoryd/contract';
 import { assertNamespace, type Engine, type Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
@@ -31,8 +32,11 @@ const FORWARDING_HEADERS = new Set([
  */
 const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
 
-/** The default caller on routes that need no key, if the request has no key or the keys cannot be read. */
+/** The caller on routes that need no key, if the request has no valid key or the keys cannot be read at once. */
 const ANONYMOUS: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
+
+/** Maximum wait in ms for the keys on a route that needs no key. */
+const MAX_IDENTIFY_MS = 75;
 
 /** The id of the key in the setting `apiKey`. */
 const SETTING_KEY_ID = 'SERVICE_API_KEY';
@@ -50,7 +54,7 @@ export interface Gate {
    * Returns the caller of a request: the holder of its API key; the operator for a local request without a key while
    * local requests need no key; or an anonymous caller on routes that need no key.
    *
-   * @throws MemoryError UNAUTHORIZED for an invalid key, or a missing key that the route requires; FORBIDDEN if the key
+   * @throws MemoryError UNAUTHORIZED for an invalid or missing key that the route requires; FORBIDDEN if the key
    *   lacks the required scope, or a local request names a foreign Host; INVALID_REQUEST for two different keys, an
    *   invalid namespace, a repeated header, or a local request without a Host header; UNAVAILABLE if the keys cannot be
    *   read and the route requires a key
@@ -74,7 +78,7 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
       const isLocal = isLocalRequest(request);
       if (isLocal) checkHost(request, ownHost);
       const needed = getAccess(request);
-      if (needed === 'anyone') return (await identify(request, isLocal, 'read').catch(ignoreUnavailable)) ?? ANONYMOUS;
+      if (needed === 'anyone') return identifySoon(identify(request, isLocal, 'read'));
       const caller = await identify(request, isLocal, needed);
       if (!caller) throw createMissingKeyError(await areKeysNeeded({ keys }, settings), needed);
       if (!covers(caller.scope, needed)) throw createScopeError(caller, needed);
@@ -151,9 +155,16 @@ function getSingleHeader(request: FastifyRequest, name: string): string | undefi
   return values[0];
 }
 
-// While keys cannot be read, /health still responds, and reports the service as unhealthy.
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof MemoryError && error.code === 'UNAVAILABLE')) throw error;
+/**
+ * Returns the caller of a route that needs no key. Without a valid key, or while the keys cannot be read, the caller is
+ * anonymous, so that `/health` responds at once and reports the service as unhealthy.
+ */
+async function identifySoon(identified: Promise<Caller | undefined>): Promise<Caller> {
+  const known = identified.catch((error: unknown) => {
+    if (!(error instanceof MemoryError && ['UNAVAILABLE', 'UNAUTHORIZED'].includes(error.code))) throw error;
+  });
+  const caller = await Promise.race([known, delay(MAX_IDENTIFY_MS, undefined, { ref: false })]);
+  return caller ?? ANONYMOUS;
 }
 
 function createMissingKeyError(hasKeys: boolean, needed: Scope): MemoryError {

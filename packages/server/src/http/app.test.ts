@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import { MEMORY_API_METHODS } from '@memoryd/contract/scoped';
-import { type EmbedderHealth, type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
+import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
 import type { FastifyContextConfig, RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { getBuildFolder } from '../built-folder.ts';
@@ -127,33 +127,6 @@ describe('/health', () => {
     const { status, embedder, embedder_problem } = (await another.inject('/health')).json();
     expect({ embedder, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(expected);
     expect(status).toBe('healthy');
-  });
-});
-
-describe('/health with a failing database', () => {
-  const healthWith = async (stats: MemoryApi['stats']) => {
-    const reported: TelemetryEvent[] = [];
-    const served = { ...engine, namespace: (name: string) => ({ ...engine.namespace(name), stats }) };
-    const recorder = { report: (event: TelemetryEvent) => void reported.push(event) };
-    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry: recorder });
-    const { statusCode, ...response } = await another.inject('/health');
-    await another.close();
-    return { statusCode, health: response.json(), reported: reported.map(({ event }) => event) };
-  };
-  const unhealthy = { status: 'unhealthy', db_connected: false };
-
-  it('reports unhealthy after a timeout if the database does not respond', { timeout: 20_000 }, async () => {
-    const { statusCode, health } = await healthWith(() => new Promise(() => {}));
-    expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
-  });
-
-  it.each([
-    [new MemoryError('UNAVAILABLE', 'the disk is full'), ['service_unhealthy']],
-    [new TypeError('a defect'), ['health_unknown', 'service_unhealthy']],
-  ])('reports unhealthy if the database rejects with %s, and logs only unexpected errors', async (error, events) => {
-    const { statusCode, health, reported } = await healthWith(() => Promise.reject(error));
-    expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
-    expect(reported).toEqual(events);
   });
 });
 

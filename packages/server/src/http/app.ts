@@ -171,6 +171,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   };
   const context = { engine, getApi, gate, countExtraRequest, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, context);
+  // Begins the checks of the database, so that the first health probe finds a state.
+  await engine.databaseState();
   await registerDocsPages(app);
   await registerDashboardPage(app);
   app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url }, reply) => {

@@ -106,7 +106,6 @@ export function sqlStorage(runner: SqlRunner) {
     async probe(now, chars) {
       await write('nothing', 'probe', [now, chars]);
       if (chars > 0) await write('nothing', 'probe', [now, 0]);
-      await read('secret');
     },
     condition: async () => ({}),
     recordBackup: (at) => write('nothing', 'recordBackup', [at]),

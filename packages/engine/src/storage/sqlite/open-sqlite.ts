@@ -6,8 +6,7 @@ import type { KeySnapshot } from '../../ports/administration.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
-import type { Quotas } from '../../ports/storage-namespaces.ts';
-import type { OwnerFilter } from '../../ports/storage-owner.ts';
+import type { Quotas, StorageStats } from '../../ports/storage-namespaces.ts';
 import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { type NamespaceLimits, NO_QUOTAS } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
@@ -83,9 +82,9 @@ const PURGE_RETRY_DELAY_MS = 300;
 /** The threads of a file. Each thread has its own connection. */
 export interface Threads {
   writer: Thread;
-  /** Runs the reads that `isLong` does not name. */
+  /** Runs the reads that `LONG_READS` does not name. */
   reader: Thread;
-  /** Runs the reads that `isLong` names, file checks, and the analysis of queued stores. */
+  /** Runs the reads that `LONG_READS` names, file checks, and the analysis of queued stores. */
   lister: Thread;
   searcher: Thread;
 }
@@ -119,17 +118,22 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
   const entries = new EntryBuilder(lister);
   const { storage, lease, keys } = sqlStorage({
     quota: limits.quota,
-    read: (verb, args) => (isLong(verb, args) ? lister : reader).call('read', { verb, args }),
+    read: (verb, args) => (LONG_READS.has(verb) ? lister : reader).call('read', { verb, args }),
     write: (_held, verb, args, load) => writes.run(verb, args, load),
     purge: (removed, of) =>
       of === 'namespace' ? purgeWithRetries(purge) : Promise.resolve(removed === 0 || purge.request('now')),
     sizeBytes: () => sizeOnDisk(path),
   });
+  const readKeys = createQuickRead<[seen?: number], KeySnapshot | undefined>(threads, 'readKeys');
+  const readStats = createQuickRead<[namespace: string, now: number], Omit<StorageStats, 'sizeBytes'>>(
+    threads,
+    'stats',
+  );
   // Resumes a purge that an earlier process left unfinished.
   void purge.request();
   return {
     lease,
-    keys: { ...keys, read: (seen) => readKeys(threads, seen) },
+    keys: { ...keys, read: (seen) => readKeys(seen) },
     storage: {
       ...storage,
       async store(memory) {
@@ -159,6 +163,10 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       async probe(now, chars) {
         await assertRoom(path);
         await storage.probe(now, chars);
+      },
+      async stats(namespace, now, of = {}) {
+        if (isLimited(of)) return storage.stats(namespace, now, of);
+        return { ...(await readStats(namespace, now)), sizeBytes: await sizeOnDisk(path) };
       },
       async condition() {
         const backedUpAt = reader.call<number | null>('read', { verb: 'lastBackup', args: [] });
@@ -192,21 +200,16 @@ async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
   return requestId === undefined ? undefined : { fromPage: 1, requestId };
 }
 
-/** The reads whose time depends on the number of memories that match, or that return long texts. */
+/**
+ * The reads whose time depends on the number of memories that match, or that return long texts. Such reads run in a
+ * thread of their own, so that they do not delay single memories, API keys and the health check. The statistics of a
+ * whole namespace are a quick read.
+ */
 const LONG_READS: ReadonlySet<keyof ReadVerbs> = new Set([
-  ...(['memories', 'growth', 'session', 'sessions', 'users', 'namespaceUsage'] as const),
+  ...(['memories', 'growth', 'session', 'sessions', 'users', 'stats', 'namespaceUsage'] as const),
   ...(['changes', 'planPromotion', 'planMergeAfter', 'planEvict'] as const),
   'leastRetainedAfter' as const,
 ]);
-
-/**
- * Returns true if a read may take long. Such reads run in a thread of their own, so that they do not delay the health
- * check, API keys, single memories and the statistics of a namespace.
- */
-function isLong(verb: keyof ReadVerbs, args: readonly unknown[]): boolean {
-  const isStatsOfOwners = verb === 'stats' && isLimited((args[2] ?? {}) as OwnerFilter);
-  return LONG_READS.has(verb) || isStatsOfOwners;
-}
 
 async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   let purged = await purge.request('now');
@@ -217,18 +220,31 @@ async function purgeWithRetries(purge: BackgroundTask): Promise<boolean> {
   return purged;
 }
 
-// Reads the API keys. Every HTTP request waits for this read, so two threads run the read and the first result is used.
-// A long text may block the read thread, and an index build may block the search thread.
-async function readKeys(
+/**
+ * Creates a function for a short read that must not wait for a long one: every HTTP request waits for the API keys, and
+ * health checks for the statistics. A scan may block the read thread, and an index build may block the search thread,
+ * so both threads run the read, and the first result is used. While a thread is busy with an earlier read of the
+ * function, only the other thread runs the read, so that no reads pile up behind a long scan.
+ */
+function createQuickRead<Args extends unknown[], T>(
   { reader, searcher }: Pick<Threads, 'reader' | 'searcher'>,
-  seen?: number,
-): Promise<KeySnapshot | undefined> {
-  try {
-    return await Promise.any([
-      reader.call<KeySnapshot | undefined>('read', { verb: 'readKeys', args: [seen] }),
-      searcher.call<KeySnapshot | undefined>('keys', seen),
-    ]);
-  } catch (error) {
-    throw (error as AggregateError).errors[0];
-  }
+  verb: 'readKeys' | 'stats',
+): (...args: Args) => Promise<T> {
+  const busy = new Set<Thread>();
+  return async (...args) => {
+    const free = [reader, searcher].filter((thread) => !busy.has(thread));
+    const attempts = (free.length > 0 ? free : [reader, searcher]).map(async (thread) => {
+      busy.add(thread);
+      try {
+        return await thread.call<T>(thread === reader ? 'read' : 'quickRead', { verb, args });
+      } finally {
+        busy.delete(thread);
+      }
+    });
+    try {
+      return await Promise.any(attempts);
+    } catch (error) {
+      throw (error as AggregateError).errors[0];
+    }
+  };
 }

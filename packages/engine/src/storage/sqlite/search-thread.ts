@@ -1,14 +1,14 @@
 import { workerData } from 'node:worker_threads';
-import type { KeySnapshot } from '../../ports/administration.ts';
 import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-consolidation.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { RankedSearchRequest, SearchRequest, SearchResults, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { readKeys } from '../sql/api-keys.ts';
+import { stats } from '../sql/usage.ts';
 import type { Connection } from './connection.ts';
 import { isCorruption } from './file.ts';
 import { type Attempt, attempt, attemptAsync } from './file-failure.ts';
-import { toQueries } from './file-queries.ts';
+import { type FileQueries, snapshot } from './file-queries.ts';
 import { lazyConnection } from './open-connection.ts';
 import {
   distilCandidates as findDistilCandidates,
@@ -100,9 +100,19 @@ export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]
   });
 }
 
-/** See `KeyStore.read`. */
-export function keys(seen: number | undefined): Promise<Attempt<KeySnapshot | undefined>> {
-  return attemptAsync(async () => readKeys(toQueries(reading.open()), seen));
+/** Reads that are so short that they do not noticeably delay a search. */
+const quickReads = { readKeys, stats };
+
+/** Runs one of `quickReads` in one snapshot of the database. */
+export function quickRead({
+  verb,
+  args,
+}: {
+  verb: keyof typeof quickReads;
+  args: unknown[];
+}): Promise<Attempt<unknown>> {
+  const call = quickReads[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
+  return attemptAsync(() => snapshot(reading.open(), (queries) => call(queries, ...args)));
 }
 
 export function close(): Attempt<void> {

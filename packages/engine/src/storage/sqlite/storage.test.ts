@@ -49,7 +49,7 @@ describe('closing the storage or one of its threads', () => {
   it('succeeds even if the queue of a thread is full', async () => {
     const { storage } = await open({ reader: start('read-thread', 0) });
     await storage.store(newMemory({ id: 'one' }));
-    await expect(storage.stats('default', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.namespaces()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await storage.close();
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
@@ -116,6 +116,34 @@ describe('a long read', () => {
     expect(await Promise.race([...long, 'still running'])).toBe('still running');
     end();
     await Promise.all(long);
+    await storage.close();
+  });
+});
+
+describe.each(['reader', 'searcher'] as const)('while the %s is busy', (name) => {
+  it('statistics are read by the other thread, and wait in the busy thread only once', async () => {
+    const thread = start(name === 'reader' ? 'read-thread' : 'search-thread');
+    let endWork = () => {};
+    const work = new Promise<void>((resolve) => {
+      endWork = resolve;
+    });
+    let waiting = 0;
+    const busy: Thread = {
+      ...thread,
+      async call<T>(verb: string, argument?: unknown) {
+        waiting++;
+        await work;
+        return thread.call<T>(verb, argument);
+      },
+    };
+    const { storage } = await open({ [name]: busy });
+    await storage.store(newMemory({ id: 'one' }));
+    const before = waiting;
+    for (let times = 0; times < 3; times++) {
+      expect(await storage.stats('default', 2)).toMatchObject({ working_count: 1 });
+    }
+    expect(waiting - before).toBe(1);
+    endWork();
     await storage.close();
   });
 });

@@ -1,16 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { HealthResponse, LivenessResponse, type MemoryApi, MemoryError, type StatsResponse } from '@memoryd/contract';
-import type { Engine, Telemetry } from '@memoryd/engine';
+import { DEFAULTS, HealthResponse, LivenessResponse, type TierCounts } from '@memoryd/contract';
+import type { Engine, EngineState, Telemetry } from '@memoryd/engine';
+import type { FastifyRequest } from 'fastify';
+import { getBinding } from '../../caller.ts';
 import { getVariable } from '../../settings/names.ts';
 import { VERSION } from '../../version.ts';
+import { createRecentStats } from '../recent-stats.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';
 
-/** Timeout for reading the counts, shorter than common timeouts of health probes. */
-const STATS_TIMEOUT_MS = 5000;
-
-/** Placeholder counts for a database that cannot be read. */
-export const UNKNOWN_COUNTS = {
+/** Placeholder counts for a database that has never been read. */
+export const NOTHING_READ = {
   db_size_mb: 0,
   working_count: 0,
   episodic_count: 0,
@@ -28,13 +27,23 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
   const startedMs = performance.now();
   const uptimeSeconds = () => Math.floor((performance.now() - startedMs) / 1000);
   const report = createHealthReporter(telemetry);
+  const getRecentStats = createRecentStats();
+  /** Returns the state of the database, with the statistics of the memories that the caller can access. */
+  async function readState(request: FastifyRequest): Promise<EngineState> {
+    const { caller } = request;
+    const state = engine.databaseState(caller.scope);
+    if (caller.namespace === DEFAULTS.namespace && getBinding(caller) === undefined) return state;
+    const stats = getRecentStats(caller, getApi(request));
+    return { ...(await state), stats: await stats };
+  }
   for (const [path, operationId] of HEALTH_PATHS) {
     const schema = {
       operationId,
       summary: 'Get the health of the service',
       description:
-        'Returns status 503 and `unhealthy`, with the reason, while the database is unreadable, not writable, corrupt, a ' +
-        'standby or out of disk space. Without an API key, the counts are those of the namespace `default`.',
+        'Responds within 200 ms, from a state that is refreshed every second. Returns status 503 and `unhealthy`, with ' +
+        'the reason, while the database is unreadable, not writable, corrupt, a standby or out of disk space, or has not ' +
+        'answered for 5 seconds. Without a valid API key, the counts are those of the namespace `default`.',
       tags: ['service'],
       response: {
         ...createResponseSchemas(HealthResponse),
@@ -42,21 +51,16 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
       },
     };
     app.get(path, { schema, config }, async (request, reply) => {
-      const [problem, stats] = await Promise.all([engine.databaseProblem(), readStats(getApi(request), telemetry)]);
-      const reason = problem ?? (stats ? undefined : 'the database cannot be read; see the log');
-      report(reason);
+      const { stats, ...state } = await readState(request);
+      const reason = state.problem ?? (stats ? undefined : 'the counts have not been read yet; retry in a second');
+      report(reason, state.isUnanswered);
       if (reason !== undefined) reply.code(503);
-      const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN_COUNTS;
       return {
-        status: reason === undefined ? ('healthy' as const) : ('unhealthy' as const),
-        ...(reason !== undefined && { reason }),
+        ...toStatus(reason),
         version: VERSION,
-        db_connected: stats !== undefined,
-        db_size_mb,
-        working_count,
-        episodic_count,
-        semantic_count,
-        last_sleep_at,
+        checked_at: state.checkedAt === null ? null : new Date(state.checkedAt).toISOString(),
+        db_connected: state.isReadable,
+        ...pickCounts(stats ?? NOTHING_READ),
         uptime_seconds: uptimeSeconds(),
         ...getEmbedderFields(engine),
       };
@@ -78,12 +82,26 @@ const HEALTH_PATHS = [
   ['/readyz', 'readiness'],
 ] as const;
 
-/** Returns a function that reports each change between healthy and unhealthy, and each change of the reason. */
-function createHealthReporter(telemetry: Telemetry): (reason: string | undefined) => void {
+function toStatus(reason: string | undefined): Pick<HealthResponse, 'status' | 'reason'> {
+  return reason === undefined ? { status: 'healthy' } : { status: 'unhealthy', reason };
+}
+
+type Counts = Pick<HealthResponse, 'db_size_mb' | keyof TierCounts | 'last_sleep_at'>;
+
+function pickCounts({ db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at }: Counts): Counts {
+  return { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at };
+}
+
+/**
+ * Returns a function that reports each change between healthy and unhealthy, and each change of the reason. While the
+ * database does not answer, the reason changes every second, and is reported once.
+ */
+function createHealthReporter(telemetry: Telemetry): (reason: string | undefined, isUnanswered: boolean) => void {
   let last: string | undefined;
-  return (reason) => {
-    if (reason === last) return;
-    last = reason;
+  return (reason, isUnanswered) => {
+    const kind = isUnanswered ? 'unanswered' : reason;
+    if (kind === last) return;
+    last = kind;
     if (reason === undefined) telemetry.report({ level: 'info', component: 'server', event: 'service_healthy' });
     else telemetry.report({ level: 'error', component: 'server', event: 'service_unhealthy', facts: { reason } });
   };
@@ -93,20 +111,4 @@ function getEmbedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'e
   const { state, problem, option } = engine.embedder();
   const hint = option ? `; check ${getVariable(option)}` : '';
   return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + hint }) };
-}
-
-/** Reads the counts. Returns `undefined` if reading fails or exceeds the timeout. */
-async function readStats(api: MemoryApi, telemetry: Telemetry): Promise<StatsResponse | undefined> {
-  const finished = new AbortController();
-  const timeout = delay(STATS_TIMEOUT_MS, undefined, { signal: finished.signal }).catch(() => undefined);
-  const read = api.stats().catch((error: unknown) => {
-    const isDefect = !(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR';
-    if (isDefect) telemetry.report({ level: 'error', component: 'http', event: 'health_unknown', error });
-    return undefined;
-  });
-  try {
-    return await Promise.race([read, timeout]);
-  } finally {
-    finished.abort();
-  }
 }

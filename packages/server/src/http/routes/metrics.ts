@@ -38,10 +38,10 @@ export const metrics: Route = (app, context) => {
 };
 
 async function getReadings(app: App, { engine, settings }: RouteContext): Promise<Readings> {
-  const [stats, namespaces, problem, condition] = await Promise.all([
+  const [stats, namespaces, { problem }, condition] = await Promise.all([
     engine.namespaces.totals(),
     engine.namespaces.list(),
-    engine.databaseProblem(),
+    engine.databaseState(),
     engine.databaseCondition(),
   ]);
   return {
