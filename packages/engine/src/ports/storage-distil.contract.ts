@@ -62,10 +62,12 @@ export function distilStorageContract(tested: TestedStorage): void {
     return result;
   }
 
-  async function undo(id: string): Promise<void> {
+  /** Undoes a run. `meanwhile` happens after the undo has begun, and before the first change is undone. */
+  async function undo(id: string, meanwhile = async () => {}): Promise<void> {
     const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'this process', NOW, 1000)) as number;
     const begun = await tested.storage.beginUndo('default', id, { fence, endedAfter: 0 });
     if (begun.outcome !== 'begun') throw new Error(begun.outcome);
+    await meanwhile();
     await all(() => tested.storage.undoSome(begun.ref, NOW, 3));
   }
 
@@ -535,6 +537,43 @@ export function distilStorageContract(tested: TestedStorage): void {
       await tested.storage.forget('default', c.id);
       await undo('refreshing');
       expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
+    });
+
+    const writeOwnText = async () => {
+      const change = { namespace: 'default', id: 'semantic', at: NOW, content: 'mine' };
+      expect(await tested.storage.update(change)).toMatchObject({ outcome: 'updated' });
+    };
+
+    it('keeps the text and the sources of a refreshed semantic memory that a client writes during the undo', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
+      const ordinal = await distil([a, b], 'old');
+      const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
+      await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
+      await undo('refreshing', writeOwnText);
+      expect(await semantic()).toMatchObject({ content: 'mine', createdAt: c.createdAt, derivedFrom: [b.id, c.id] });
+      // The group of these sources is not declined, because its semantic memory stays.
+      const group = { namespace: 'default', joining: getOrdinals([b, c]), ...oldEnough(NOW * 2) };
+      expect((await tested.storage.readGroup(group)).isClosed).toBe(false);
+      expect(await tested.storage.integrity()).toEqual([]);
+    });
+
+    it('keeps a new semantic memory that a client writes during the undo', async () => {
+      const stored = await storeAll(CATS);
+      await distil(stored, 'Mimi is a cat.');
+      await undo('run of semantic', writeOwnText);
+      expect(await semantic()).toMatchObject({ content: 'mine', derivedFrom: getIds(stored) });
+    });
+
+    it('keeps a semantic memory whose former sources were all forgotten', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
+      const ordinal = await distil([a], 'old');
+      await inRun(
+        (run) => tested.storage.refresh(run, { semantic: ordinal, content: 'new', sources: [b, c], at: NOW }),
+        'refreshing',
+      );
+      await tested.storage.forget('default', a.id);
+      await undo('refreshing');
+      expect(await semantic()).toMatchObject({ derivedFrom: [b.id, c.id] });
     });
 
     it('is rejected if a client has changed the semantic memory', async () => {

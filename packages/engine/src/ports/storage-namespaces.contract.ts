@@ -174,6 +174,39 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
+    it('counts the bytes of the earlier memories of a batch', async () => {
+      await tested.storage.setQuota('a', { memories: null, bytes: 10 });
+      const batch = ['four', 'four', 'six six', 'xx', 'x'].map((content) => nextMemory({ content }));
+      const over = { outcome: 'over-quota', holder: 'namespace', of: 'bytes', limit: 10 };
+      const stored = expect.objectContaining({ outcome: 'stored' });
+      expect(await tested.storage.storeMany(batch)).toEqual([stored, stored, over, stored, over]);
+      expect(await usedBy('a')).toEqual({ memories: 3, bytes: 10 });
+    });
+
+    it('of a user is counted per user in a batch, and a memory that it refuses takes no room of the namespace', async () => {
+      await tested.storage.setQuota('a', { memories: 4, bytes: 12 });
+      await tested.storage.setUserQuota('a', 'ann', { memories: 2, bytes: 6 });
+      const batch = [
+        { userId: 'ann', content: 'four' },
+        { userId: 'ann', content: 'four' },
+        { userId: 'ann', content: 'xx' },
+        { userId: 'ann', content: 'x' },
+        { userId: 'ben', content: 'xxxx' },
+        { userId: '', content: 'xx' },
+        { userId: '', content: 'x' },
+      ];
+      const outcomes = await tested.storage.storeMany(batch.map(nextMemory));
+      const over = (holder: 'namespace' | 'user', of: 'memories' | 'bytes', limit: number) => {
+        return { outcome: 'over-quota', holder, of, limit };
+      };
+      const stored = expect.objectContaining({ outcome: 'stored' });
+      expect(outcomes).toEqual([
+        ...[stored, over('user', 'bytes', 6), stored, over('user', 'memories', 2)],
+        ...[stored, stored, over('namespace', 'memories', 4)],
+      ]);
+      expect(await usedBy('a')).toEqual({ memories: 4, bytes: 12 });
+    });
+
     it('allows a repeated store request with an idempotency key even if the quota is used up', async () => {
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };

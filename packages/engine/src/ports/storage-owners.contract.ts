@@ -75,6 +75,19 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(tested.getAdmitted(signals)).toEqual([near.ordinal, far.ordinal]);
     });
 
+    it('are not returned for another user whose digest in an index is the same', async () => {
+      // The first 48 bits of the SHA-256 of the labels of these users in the namespace `default` are equal.
+      const [one, other] = ['user 18172998', 'user 23118972'].map((userId) => ({ userId, content: 'a red heron' }));
+      const stored = [await storeMemory({ ...one }), await storeMemory({ ...other })];
+      const search = { namespace: 'default', text: 'red heron', now: NOW * 2, poolSize: 20, tailSize: 20 };
+      const ranking = { limit: 10, minScore: 0, intent: {} };
+      for (const { userId, id } of stored) {
+        const request = { ...search, filter: { userIds: [userId] }, ranking, maxBytes: 1000 };
+        const { results, truncated } = await tested.storage.searchAndRank(request);
+        expect([getIds(results.map(({ memory }) => memory)), truncated]).toEqual([[id], false]);
+      }
+    });
+
     it('cannot be changed or forgotten by another user or agent', async () => {
       const { id } = await storeMemory({ ...ANN, content: 'mine' });
       const change = { namespace: 'default', id, at: NOW * 2, content: 'yours' };

@@ -485,6 +485,21 @@ describe('a memory with the same text as a better memory', () => {
     expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
   });
 
+  it('is a repeat of the best memory of the tail if both are in the tail', () => {
+    const rows = memories({}, { text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 }, { text: 1, cosine: 0.4 });
+    const { repeat } = getEvidence(makeSignals(rows, [5], { pool: 1 }));
+    expect([...repeat]).toEqual([0, 1, 0, 1]);
+  });
+
+  it.each([
+    ['repeats a memory of the pool, if its source is a candidate', 3, [1, 0, 0]],
+    ['repeats no memory of the tail', 2, [0, 0, 0]],
+  ])('is not the original of other memories if it is a semantic memory, which %s', (_row, pool, expected) => {
+    const rows = memories({ text: 1, cosine: 0.9 }, { distilledInto: 0 }, { text: 1, cosine: 0.2 });
+    const { repeat } = getEvidence(makeSignals(rows, [5], { pool }));
+    expect([...repeat]).toEqual(expected);
+  });
+
   it('is a repeat, while exactly one memory per text is not', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {

@@ -170,10 +170,9 @@ export function getDistilledRows({ distilledInto }: Signals): ReadonlySet<number
  * should not exist, are ignored.
  */
 export function placeBelowSuccessors(scoreOrder: ScoreOrder, signals: Signals): void {
-  const { pool, supersededBy } = signals;
+  const { pool, supersededBy: successors } = signals;
   const { above } = scoreOrder;
   const distilled = getDistilledRows(signals);
-  const successors = getAdmittedSuccessors(above.length, supersededBy);
   const order = sortBySuccession(successors);
   for (const row of order) {
     const successor = successors[row] as number;
@@ -185,10 +184,6 @@ export function placeBelowSuccessors(scoreOrder: ScoreOrder, signals: Signals): 
     lowerTo(scoreOrder, row, successor);
     above[row] = (above[successor] as number) + 1;
   }
-}
-
-function getAdmittedSuccessors(candidateCount: number, supersededBy: Int32Array): Int32Array {
-  return supersededBy.slice(0, candidateCount).map((successor) => (successor < candidateCount ? successor : NO_ROW));
 }
 
 /** Returns the rows outside circles, each before its successor (Kahn's topological sort). */
