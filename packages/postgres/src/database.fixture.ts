@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 
 /** Maximum connections of a test to a database. */
 export const TEST_CONNECTIONS = 4;
@@ -47,6 +47,14 @@ export async function usePostgres(): Promise<DatabaseServer> {
     },
     close: () => pool.end(),
   };
+}
+
+/** Blocks all uses of some tables with another connection. Resolves with a function that ends the lock. */
+export async function lockTables(url: string, tables: string): Promise<() => Promise<void>> {
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  await other.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
+  return () => other.end();
 }
 
 function getSchema(url: string): string {

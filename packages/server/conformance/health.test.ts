@@ -1,8 +1,8 @@
 import { renameSync } from 'node:fs';
 import type { ApiKeyWithSecret, HealthResponse } from '@memoryd/contract';
-import Sqlite from 'better-sqlite3';
-import { Client as PostgresClient } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
+import { lockFile } from '../../engine/src/storage/sqlite/lock.fixture.ts';
+import { lockTables } from '../../postgres/src/database.fixture.ts';
 import { ON_FILE } from './databases.ts';
 import type { Answer } from './http.ts';
 import { eventually } from './process.ts';
@@ -25,19 +25,6 @@ const untilHealth = (client: Client, isExpected: (answer: Answer<HealthResponse>
     return isExpected(answer) ? answer.body : undefined;
   });
 
-/** Blocks the database from another connection: writes to a file, or all uses of some tables of a PostgreSQL database. */
-async function lock(database: string, tables: string): Promise<() => Promise<void>> {
-  if (ON_FILE) {
-    const other = new Sqlite(database);
-    other.exec('BEGIN IMMEDIATE');
-    return async () => void other.close();
-  }
-  const other = new PostgresClient({ connectionString: database });
-  await other.connect();
-  await other.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
-  return () => other.end();
-}
-
 it('GET /health names the time of a check that is repeated without requests', async () => {
   const client = await startClient({ env: WORDS_ONLY });
   const first = (await untilHealth(client, ({ status }) => status === 200)).checked_at ?? '';
@@ -58,9 +45,11 @@ it.each([{ tables: 'memory' }, ...(ON_FILE ? [] : [{ tables: 'memory, api_key, p
     // The counts of another namespace are known once they have been read.
     expect((await getHealth(client, '/health', kitchen)).body).toMatchObject({ working_count: 0 });
 
-    const release = await lock(client.server.database, tables);
+    const release = ON_FILE ? lockFile(client.server.database) : await lockTables(client.server.database, tables);
     let isReleased = false;
-    onTestFinished(() => (isReleased ? undefined : release()));
+    onTestFinished(async () => {
+      if (!isReleased) await release();
+    });
     // All of these responses arrive while the lock is held.
     for (const path of ['/health', '/readyz']) {
       expect(await getHealth(client, path)).toMatchObject({ status: 200, body: { status: 'healthy', ...known } });
